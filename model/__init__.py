@@ -1,0 +1,1 @@
+"""The specification: vocabulary, rules, profiles, exploration and the state graph."""

@@ -1,0 +1,193 @@
+"""The vocabulary as JSON bodies: Kafka's field names in camelCase, bytes in base64.
+
+The form that the port protocol and the traces share. Encoding writes exactly the fields that the
+version has; decoding accepts what a version leaves out and refuses what does not fit, with the
+path of the field that is wrong.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from groupcheck.model.vocabulary import (
+    FIELD_SINCE,
+    REQUESTS,
+    RESPONSES,
+    ErrorCode,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    RequestBody,
+    ResponseBody,
+    trim,
+)
+
+Json = dict[str, Any]
+Record = TypeVar("Record")
+
+
+class MalformedBodyError(ValueError):
+    """A body does not have the form that its API and version prescribe."""
+
+
+def camel(name: str) -> str:
+    """`session_timeout_ms` as Kafka's definitions spell it: `sessionTimeoutMs`."""
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def encode(record: RequestBody | ResponseBody, api_version: int) -> Json:
+    """The JSON body of a request or response at that version of its API."""
+    if isinstance(record, LeaveGroupRequest) and api_version < 3:
+        return {"groupId": record.group_id, "memberId": record.members[0].member_id}
+    body: Json = _encode(trim(record, api_version), api_version)
+    if isinstance(record, LeaveGroupResponse) and api_version < 3:
+        del body["members"]
+    return body
+
+
+def decode_request(api: str, api_version: int, body: object) -> RequestBody:
+    """The request that a JSON body holds.
+
+    Raises:
+        MalformedBodyError: the body does not fit the API at that version.
+    """
+    cls = REQUESTS[api]
+    if cls is LeaveGroupRequest and api_version < 3 and isinstance(body, dict):
+        member_id = body.get("memberId")
+        if not isinstance(member_id, str):
+            msg = f"{api}.memberId: expected a string, got {member_id!r}"
+            raise MalformedBodyError(msg)
+        body = {"groupId": body.get("groupId"), "members": [{"memberId": member_id}]}
+    return trim(decode(cls, body, api), api_version)
+
+
+def decode_response(api: str, api_version: int, body: object) -> ResponseBody:
+    """The response that a JSON body holds; fields the version lacks take their defaults.
+
+    Raises:
+        MalformedBodyError: the body does not fit the API.
+    """
+    return trim(decode(RESPONSES[api], body, api), api_version)
+
+
+def encode_record(record: Any) -> Json:
+    """Any record of the vocabulary, all its fields."""
+    encoded: Json = _encode(record, None)
+    return encoded
+
+
+def _encode(value: Any, api_version: int | None) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if hasattr(value, "_fields"):
+        since = FIELD_SINCE.get(type(value), {}) if api_version is not None else {}
+        return {
+            camel(name): _encode(item, api_version)
+            for name, item in zip(value._fields, value, strict=True)
+            if since.get(name, 0) <= (api_version or 0)
+        }
+    if isinstance(value, tuple):
+        return [_encode(item, api_version) for item in value]
+    return int(value) if isinstance(value, ErrorCode) else value
+
+
+def decode(cls: type[Record], body: object, path: str) -> Record:
+    """A record of `cls` from a JSON object; `path` names it in errors.
+
+    Raises:
+        MalformedBodyError: with the path of the field that does not fit.
+    """
+    hint: Any = cls
+    record: Record = _decoder(hint)(body, path)
+    return record
+
+
+def _refuse(path: str, expected: str, value: object) -> MalformedBodyError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return MalformedBodyError(f"{path}: expected {expected}, got {shown}")
+
+
+def _text(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        raise _refuse(path, "a string", value)
+    return value
+
+
+def _integer(value: object, path: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _refuse(path, "an integer", value)
+    return value
+
+
+def _boolean(value: object, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise _refuse(path, "true or false", value)
+    return value
+
+
+def _binary(value: object, path: str) -> bytes:
+    try:
+        return base64.b64decode(_text(value, path), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _refuse(path, "standard base64", value) from error
+
+
+def _error_code(value: object, path: str) -> ErrorCode:
+    return ErrorCode(_integer(value, path))
+
+
+_SCALARS: dict[object, Callable[[object, str], Any]] = {
+    str: _text,
+    int: _integer,
+    bool: _boolean,
+    bytes: _binary,
+    ErrorCode: _error_code,
+}
+
+
+@cache
+def _decoder(hint: Any) -> Callable[[object, str], Any]:
+    """The function that turns a JSON value into what a field's type says."""
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    if isinstance(hint, UnionType):
+        (kept,) = (arg for arg in get_args(hint) if arg is not NoneType)
+        decode_kept = _decoder(kept)
+        return lambda value, path: None if value is None else decode_kept(value, path)
+    if get_origin(hint) is tuple:
+        decode_item = _decoder(get_args(hint)[0])
+
+        def decode_list(value: object, path: str) -> tuple[Any, ...]:
+            if not isinstance(value, list | tuple):
+                raise _refuse(path, "a list", value)
+            return tuple(decode_item(item, f"{path}[{i}]") for i, item in enumerate(value))
+
+        return decode_list
+    return _record_decoder(hint)
+
+
+def _record_decoder(cls: Any) -> Callable[[object, str], Any]:
+    fields = [(n, camel(n), _decoder(h)) for n, h in get_type_hints(cls).items()]
+    optional = set(cls._field_defaults)
+    nullable = {n for n, h in get_type_hints(cls).items() if isinstance(h, UnionType)}
+
+    def decode_record(value: object, path: str) -> Any:
+        if not isinstance(value, dict):
+            raise _refuse(path, "an object", value)
+        found = {}
+        for name, key, decode_field in fields:
+            if key in value and not (value[key] is None and name not in nullable):
+                found[name] = decode_field(value[key], f"{path}.{key}")
+            elif name in nullable and name not in optional:
+                found[name] = None
+            elif name not in optional:
+                raise _refuse(path, f"a field {key!r}", value)
+        return cls(**found)
+
+    return decode_record

@@ -1,0 +1,146 @@
+"""The canonical form: states that differ only in names and in the generation's number are one.
+
+Members are renamed in an order that depends on nothing but what they are (so this is a complete
+symmetry reduction: where two sort alike, exchanging them changes nothing). Generations count only
+by whether they are equal and whether one is the first, so all after the first become 1. Request
+ids of parked requests are renumbered. The renaming comes back with the state, so that a path in
+the reduced graph can be replayed on a real coordinator: `Frame.restore` does that for an input.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from groupcheck.model.state import (
+    Coordinator,
+    Group,
+    GroupAppend,
+    JoinTimer,
+    Member,
+    OffsetsAppend,
+)
+from groupcheck.model.vocabulary import Request, RequestBody
+
+NEWEST_GENERATION = 1
+
+# What an untimed state has left on timers that shall not matter: longer than any test.
+UNTIMED_MS = 1_000_000_000
+
+
+class Frame(NamedTuple):
+    """A canonical state with what leads back: names to canonical names, and the generations cut."""
+
+    node: Coordinator
+    names: dict[str, str]
+    generations_cut: int
+
+    def restore(self, given: Request, request_id: int) -> Request:
+        """A request of the canonical state in the names and generations of the state itself."""
+        real = {name: member_id for member_id, name in self.names.items()}
+        return given._replace(
+            request_id=request_id, body=rename(given.body, real, self.generations_cut)
+        )
+
+
+def rename(body: RequestBody, names: dict[str, str], generations: int) -> RequestBody:
+    """A request with its member ids exchanged and its generation (if it has one) shifted."""
+    changes: dict[str, Any] = {}
+    if "member_id" in body._fields:
+        member_id: str = body.member_id  # type: ignore[union-attr]
+        changes["member_id"] = names.get(member_id, member_id)
+    if getattr(body, "generation_id", -1) >= 0:
+        changes["generation_id"] = body.generation_id + generations  # type: ignore[union-attr]
+    for field in ("assignments", "members"):
+        if entries := getattr(body, field, ()):
+            changes[field] = tuple(
+                e._replace(member_id=names.get(e.member_id, e.member_id)) for e in entries
+            )
+    return body._replace(**changes) if changes else body
+
+
+def untimed(state: Coordinator) -> Coordinator:
+    """The state with its timers set so that none but the initial delay can ever fire."""
+    group = state.group
+    if group is None:
+        return state
+    timer = group.join_timer
+    if timer is not None and timer.initial:
+        timer = timer._replace(left_ms=timer.round_ms, extension_ms=UNTIMED_MS)
+    elif timer is not None:
+        timer = JoinTimer(UNTIMED_MS)
+    return state._replace(
+        group=group._replace(
+            members=tuple(m._replace(session_left_ms=None) for m in group.members),
+            pending=tuple(p._replace(left_ms=UNTIMED_MS) for p in group.pending),
+            join_timer=timer,
+        )
+    )
+
+
+def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
+    """The canonical form of a state; without its timers if it is not `timed`."""
+    if not timed:
+        state = untimed(state)
+    group = state.group
+    if group is None:
+        return Frame(state, {}, 0)
+    assigned = [dict(a.assignments) for a in state.appends if isinstance(a, GroupAppend)]
+
+    def member_key(member: Member) -> tuple[Any, ...]:
+        return (
+            member.member_id != group.leader,
+            member.is_new,
+            member.told,
+            member.awaiting_join is None,
+            member.awaiting_sync is None,
+            -1 if member.session_left_ms is None else member.session_left_ms,
+            *member[1:6],
+            member.assignment,
+            *(given.get(member.member_id, b"") for given in assigned),
+        )
+
+    members = sorted(group.members, key=member_key)
+    pending = sorted(group.pending, key=lambda p: p.left_ms)
+    names = {m.member_id: f"m{i}" for i, m in enumerate(members, 1)}
+    names |= {p.member_id: f"p{i}" for i, p in enumerate(pending, 1)}
+    cut = max(group.generation_id - NEWEST_GENERATION, 0)
+    node = Coordinator(
+        _rename_group(group, members, names, state.appends)._replace(
+            pending=tuple(p._replace(member_id=names[p.member_id]) for p in pending),
+            generation_id=group.generation_id - cut,
+        ),
+        state.holding,
+        tuple(_rename_append(a, names, cut, i) for i, a in enumerate(state.appends)),
+    )
+    return Frame(node, names, cut)
+
+
+def _rename_group(
+    group: Group,
+    members: list[Member],
+    names: dict[str, str],
+    appends: tuple[GroupAppend | OffsetsAppend, ...],
+) -> Group:
+    commits = {a.request_id: 300 + i for i, a in enumerate(appends) if isinstance(a, OffsetsAppend)}
+    return group._replace(
+        leader=None if group.leader is None else names[group.leader],
+        members=tuple(
+            m._replace(
+                member_id=names[m.member_id],
+                awaiting_join=None if m.awaiting_join is None else 100 + i,
+                awaiting_sync=None if m.awaiting_sync is None else 200 + i,
+            )
+            for i, m in enumerate(members, 1)
+        ),
+        unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
+    )
+
+
+def _rename_append(
+    entry: GroupAppend | OffsetsAppend, names: dict[str, str], cut: int, index: int
+) -> GroupAppend | OffsetsAppend:
+    if isinstance(entry, OffsetsAppend):
+        return entry._replace(request_id=300 + index)
+    # Of who was assigned something and is gone, nothing can be seen any more.
+    given = sorted((names[m], given) for m, given in entry.assignments if m in names)
+    return GroupAppend(max(entry.generation_id - cut, 0), tuple(given))

@@ -1,0 +1,100 @@
+"""DescribeGroups (GroupCoordinator.scala:820)."""
+
+from __future__ import annotations
+
+from groupcheck.model.rebalance import STABLE
+from groupcheck.model.step import Rule, Step, decide, gc, gm, no_group
+from groupcheck.model.vocabulary import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ErrorCode,
+    GroupState,
+    Request,
+)
+
+
+def describe_groups(step: Step, request: Request) -> None:
+    """The API; the model holds one group, so one is asked for."""
+    decide(step, request, step.profile.describe_groups)
+
+
+def _answer(step: Step, request: Request, described: DescribedGroup) -> None:
+    step.answer(request.request_id, DescribeGroupsResponse((described,)))
+
+
+def _group_id(request: Request) -> str:
+    body = request.body
+    return body.groups[0] if isinstance(body, DescribeGroupsRequest) else ""
+
+
+def _dead(step: Step, request: Request) -> None:
+    _answer(
+        step, request, DescribedGroup(ErrorCode.NONE, _group_id(request), GroupState.DEAD.value)
+    )
+
+
+def _in_full(step: Step, request: Request) -> None:
+    group = step.existing
+    protocol_name = group.protocol_name or ""
+    members = tuple(
+        DescribedGroupMember(
+            m.member_id, None, m.client_id, m.client_host, m.metadata(protocol_name), m.assignment
+        )
+        for m in group.members
+    )
+    _answer(
+        step,
+        request,
+        DescribedGroup(
+            ErrorCode.NONE,
+            _group_id(request),
+            group.state.value,
+            group.protocol_type or "",
+            protocol_name,
+            members,
+        ),
+    )
+
+
+def _without_metadata(step: Step, request: Request) -> None:
+    group = step.existing
+    members = tuple(
+        DescribedGroupMember(m.member_id, None, m.client_id, m.client_host) for m in group.members
+    )
+    _answer(
+        step,
+        request,
+        DescribedGroup(
+            ErrorCode.NONE,
+            _group_id(request),
+            group.state.value,
+            group.protocol_type or "",
+            members=members,
+        ),
+    )
+
+
+RULES = (
+    Rule(
+        "describe/no-group",
+        "a group that does not exist is Dead",
+        gc(825),
+        when=no_group,
+        then=_dead,
+    ),
+    Rule(
+        "describe/stable",
+        "a stable group is shown with its protocol, metadata and assignments",
+        gm(561),
+        when=lambda step, _request: step.existing.state is STABLE,
+        then=_in_full,
+    ),
+    Rule(
+        "describe/unstable",
+        "outside Stable only the members' ids and clients are shown",
+        gm(568),
+        then=_without_metadata,
+    ),
+)

@@ -1,0 +1,229 @@
+"""JoinGroup (GroupCoordinator.scala:156): unknown ids, pending ids and members that join again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from groupcheck.model.rebalance import (
+    COMPLETING,
+    EMPTY,
+    PREPARING,
+    STABLE,
+    add_member,
+    check_join_complete,
+    current_generation,
+    maybe_prepare_rebalance,
+    park_join,
+    supported_by_all,
+)
+from groupcheck.model.state import Group, Member, Pending
+from groupcheck.model.step import Rule, Step, decide, gc
+from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
+    ErrorCode,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Request,
+)
+
+
+def join_group(step: Step, request: Request) -> None:
+    """The API; an unknown member id brings the group into being, even if it is then refused."""
+    body = _body(request)
+    if decide(step, request, step.profile.join_gate):
+        return
+    if body.member_id == NO_MEMBER_ID:
+        step.group = step.group or Group()
+        decide(step, request, step.profile.join_unknown)
+    else:
+        decide(step, request, step.profile.join_known)
+    if step.existing.state is PREPARING:
+        check_join_complete(step)
+
+
+def _body(request: Request) -> JoinGroupRequest:
+    return cast("JoinGroupRequest", request.body)
+
+
+def _refuse(error: ErrorCode, *, keep_id: bool = True) -> Callable[[Step, Request], None]:
+    """Answer with an error; `keep_id` says whether the request's member id comes back with it."""
+
+    def then(step: Step, request: Request) -> None:
+        member_id = _body(request).member_id if keep_id else NO_MEMBER_ID
+        step.answer(request.request_id, JoinGroupResponse(error, member_id=member_id))
+
+    return then
+
+
+def _member(step: Step, request: Request) -> Member:
+    return cast("Member", step.existing.member(_body(request).member_id))
+
+
+def _inconsistent(step: Step, request: Request) -> bool:
+    """Not (Empty and something offered, or the same type and a protocol all support)."""
+    group, body = step.existing, _body(request)
+    if group.state is EMPTY:
+        return not (body.protocol_type and body.protocols)
+    return group.protocol_type != body.protocol_type or not any(
+        supported_by_all(group.members, p.name) for p in body.protocols
+    )
+
+
+def _session_timeout_refused(step: Step, request: Request) -> bool:
+    config, timeout_ms = step.config, _body(request).session_timeout_ms
+    return not (
+        config.group_min_session_timeout_ms <= timeout_ms <= config.group_max_session_timeout_ms
+    )
+
+
+def _is_pending(step: Step, request: Request) -> bool:
+    return step.existing.is_pending(_body(request).member_id)
+
+
+def _is_no_member(step: Step, request: Request) -> bool:
+    return step.existing.member(_body(request).member_id) is None
+
+
+def _is_leader(step: Step, request: Request) -> bool:
+    return step.existing.leader == _body(request).member_id
+
+
+def _unchanged(step: Step, request: Request) -> bool:
+    return _member(step, request).protocols == _body(request).protocols
+
+
+def _give_id(step: Step, request: Request) -> None:
+    group, member_id = step.existing, f"#{request.request_id}"
+    pending = Pending(member_id, _body(request).session_timeout_ms)
+    step.group = group._replace(pending=tuple(sorted((*group.pending, pending))))
+    step.answer(
+        request.request_id, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
+    )
+
+
+def _add_new(step: Step, request: Request) -> None:
+    add_member(step, request, f"#{request.request_id}")
+
+
+def _add_pending(step: Step, request: Request) -> None:
+    add_member(step, request, _body(request).member_id)
+
+
+def _rejoin(step: Step, request: Request) -> None:
+    park_join(step, request, _member(step, request))
+    maybe_prepare_rebalance(step)
+
+
+def _admit(step: Step, request: Request) -> None:
+    member = _member(step, request)
+    step.answer(request.request_id, current_generation(step, member, step.existing.state))
+
+
+GATE = (
+    Rule(
+        "join/invalid-group-id",
+        "the group id is empty",
+        gc(841),
+        when=lambda _step, request: not _body(request).group_id,
+        then=_refuse(ErrorCode.INVALID_GROUP_ID),
+    ),
+    Rule(
+        "join/session-timeout-out-of-range",
+        "the session timeout is outside group.min/max.session.timeout.ms",
+        gc(172),
+        when=_session_timeout_refused,
+        then=_refuse(ErrorCode.INVALID_SESSION_TIMEOUT),
+    ),
+    Rule(
+        "join/no-group",
+        "the group does not exist, and only a member without an id brings it into being",
+        gc(180),
+        when=lambda step, request: step.group is None and bool(_body(request).member_id),
+        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+)
+
+UNKNOWN = (
+    Rule(
+        "join/new-inconsistent",
+        "it offers no protocol that every member supports",
+        gc(219),
+        when=_inconsistent,
+        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, keep_id=False),
+    ),
+    Rule(
+        "join/member-id-required",
+        "from version 4 on a new member is first given an id and has to join again with it",
+        gc(226),
+        when=lambda _step, request: request.api_version >= 4,
+        then=_give_id,
+    ),
+    Rule("join/new-member", "a new member is added, and waits", gc(237), then=_add_new),
+)
+
+KNOWN = (
+    Rule(
+        "join/inconsistent",
+        "it offers no protocol that every member supports",
+        gc(262),
+        when=_inconsistent,
+        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    Rule(
+        "join/pending-member",
+        "the id was given out with MEMBER_ID_REQUIRED: its member is added, and waits",
+        gc(264),
+        when=_is_pending,
+        then=_add_pending,
+    ),
+    Rule(
+        "join/unknown-member",
+        "the member id is not in the group",
+        gc(280),
+        when=_is_no_member,
+        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "join/rejoin-preparing",
+        "a member joins the rebalance that is being prepared, and waits",
+        gc(289),
+        when=lambda step, _request: step.existing.state is PREPARING,
+        then=_rejoin,
+    ),
+    Rule(
+        "join/repeated-completing",
+        "a member joins again unchanged, as if it had missed the answer: it gets it once more",
+        gc(293),
+        when=lambda step, request: step.existing.state is COMPLETING and _unchanged(step, request),
+        then=_admit,
+    ),
+    Rule(
+        "join/changed-completing",
+        "a member's metadata has changed, which forces a rebalance",
+        gc(311),
+        when=lambda step, _request: step.existing.state is COMPLETING,
+        then=_rejoin,
+    ),
+    Rule(
+        "join/leader-stable",
+        "the leader joins again, which forces a rebalance",
+        gc(318),
+        when=lambda step, request: step.existing.state is STABLE and _is_leader(step, request),
+        then=_rejoin,
+    ),
+    Rule(
+        "join/changed-stable",
+        "a member's metadata has changed, which forces a rebalance",
+        gc(323),
+        when=lambda step, request: step.existing.state is STABLE and not _unchanged(step, request),
+        then=_rejoin,
+    ),
+    Rule(
+        "join/repeated-stable",
+        "a follower joins again unchanged: it is told the generation that stands",
+        gc(326),
+        then=_admit,
+    ),
+)
+RULES = (*GATE, *UNKNOWN, *KNOWN)

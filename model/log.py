@@ -1,0 +1,105 @@
+"""Storing is a step of its own: appends that complete at once, or when they are released."""
+
+from __future__ import annotations
+
+from groupcheck.model.session import propagate_assignment
+from groupcheck.model.state import GroupAppend, OffsetsAppend, put
+from groupcheck.model.step import Rule, Step, gc, gmm
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(334))
+RELEASE = Rule("log/release", "the held appends complete", gmm(334))
+STABILISE = Rule(
+    "log/assignments-stored",
+    "the assignments are stored, so every parked SyncGroup is answered",
+    gc(432),
+)
+TOO_LATE = Rule(
+    "log/assignments-outdated",
+    "the assignments are stored too late: the group has moved on, and nothing comes of it",
+    gc(427),
+)
+COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(421))
+RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED)
+
+
+def append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
+    """Append to the log; the completion comes now, or with the release."""
+    if step.holding:
+        step.appends = (*step.appends, entry)
+    else:
+        complete_append(step, entry)
+
+
+def hold_appends(step: Step) -> None:
+    """From now on appends do not complete."""
+    step.fire(HOLD)
+    step.holding = True
+
+
+def release_appends(step: Step) -> None:
+    """Complete what was held, in order."""
+    step.fire(RELEASE)
+    held, step.appends, step.holding = step.appends, (), False
+    for entry in held:
+        complete_append(step, entry)
+
+
+def complete_append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
+    """What the completion of an append brings about."""
+    if isinstance(entry, GroupAppend):
+        complete_group_append(step, entry)
+    else:
+        complete_offsets_append(step, entry)
+
+
+def complete_group_append(step: Step, entry: GroupAppend) -> None:
+    """The assignments reach the members, if the group still waits for them (:427)."""
+    group = step.existing
+    if group.state is not GroupState.COMPLETING_REBALANCE or (
+        group.generation_id != entry.generation_id
+    ):
+        step.fire(TOO_LATE)
+        return
+    step.fire(STABILISE)
+    assigned = dict(entry.assignments)
+    step.group = group._replace(
+        members=tuple(m._replace(assignment=assigned[m.member_id]) for m in group.members)
+    )
+    propagate_assignment(step, ErrorCode.NONE)
+    step.group = step.existing._replace(state=GroupState.STABLE)
+
+
+def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
+    """The offsets become readable and the commit is answered (GroupMetadataManager.scala:412)."""
+    step.fire(COMMITTED)
+    group = step.existing
+    offsets = group.offsets
+    for partition, offset in entry.offsets:
+        offsets = put(offsets, partition, offset)
+    stored = {partition for partition, _ in entry.offsets}
+    unstable = tuple(
+        (partition, request_id)
+        for partition, request_id in group.unstable
+        if partition not in stored or request_id != entry.request_id
+    )
+    step.group = group._replace(offsets=offsets, unstable=unstable)
+    errors = dict.fromkeys(stored, ErrorCode.NONE)
+    errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    step.answer(entry.request_id, commit_response(errors))
+
+
+def commit_response(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
+    """The answer to OffsetCommit, topics and partitions in order."""
+    topics: dict[str, list[OffsetCommitResponsePartition]] = {}
+    for (topic, index), error in sorted(errors.items()):
+        topics.setdefault(topic, []).append(OffsetCommitResponsePartition(index, error))
+    return OffsetCommitResponse(
+        tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())
+    )

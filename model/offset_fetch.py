@@ -1,0 +1,81 @@
+"""OffsetFetch (GroupCoordinator.scala:794): blind to members and states."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from groupcheck.model.state import Group, TopicPartition
+from groupcheck.model.step import Rule, Step, decide, gmm, no_group
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+    Request,
+)
+
+
+def offset_fetch(step: Step, request: Request) -> None:
+    """The API."""
+    decide(step, request, step.profile.offset_fetch)
+
+
+def _body(request: Request) -> OffsetFetchRequest:
+    return cast("OffsetFetchRequest", request.body)
+
+
+def _wanted(group: Group, request: Request) -> list[TopicPartition]:
+    """The partitions asked for; every committed one if none is named."""
+    topics = _body(request).topics
+    if topics is None:
+        return [partition for partition, _ in group.offsets]
+    return sorted({(topic.name, index) for topic in topics for index in topic.partition_indexes})
+
+
+def _unstable(step: Step, request: Request) -> bool:
+    group = step.existing
+    waiting = {partition for partition, _ in group.unstable}
+    return _body(request).require_stable and not waiting.isdisjoint(_wanted(group, request))
+
+
+def _fetch(step: Step, request: Request) -> None:
+    group = step.group or Group()
+    offsets = dict(group.offsets)
+    waiting = dict(group.unstable) if _body(request).require_stable else {}
+    topics: dict[str, list[OffsetFetchResponsePartition]] = {}
+    for topic, index in _wanted(group, request):
+        offset = offsets.get((topic, index))
+        if (topic, index) in waiting:
+            found = OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        elif offset is None:
+            found = OffsetFetchResponsePartition(index)
+        else:
+            found = OffsetFetchResponsePartition(index, *offset)
+        topics.setdefault(topic, []).append(found)
+    answer = tuple(OffsetFetchResponseTopic(name, tuple(found)) for name, found in topics.items())
+    step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, answer))
+
+
+RULES = (
+    Rule(
+        "fetch/no-group",
+        "the group does not exist, so nothing is committed",
+        gmm(472),
+        when=no_group,
+        then=_fetch,
+    ),
+    Rule(
+        "fetch/unstable",
+        "a stable offset is required while a commit of the partition is on its way to the log",
+        gmm(492),
+        when=_unstable,
+        then=_fetch,
+    ),
+    Rule(
+        "fetch/committed",
+        "the committed offsets are told, -1 where there is none",
+        gmm(496),
+        then=_fetch,
+    ),
+)

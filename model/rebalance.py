@@ -1,0 +1,242 @@
+"""How a rebalance begins, ends, gains and loses members: what several APIs and timers share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from groupcheck.model.log import append
+from groupcheck.model.session import propagate_assignment, rearm_session
+from groupcheck.model.state import GroupAppend, JoinTimer, Member
+from groupcheck.model.step import Open, Rule, Step, gc, gm
+from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
+    ErrorCode,
+    GroupState,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    Request,
+)
+
+PREPARING = GroupState.PREPARING_REBALANCE
+COMPLETING = GroupState.COMPLETING_REBALANCE
+STABLE = GroupState.STABLE
+EMPTY = GroupState.EMPTY
+
+PREPARE_FROM_EMPTY = Rule(
+    "rebalance/prepare-from-empty",
+    "the first member joins, and the initial delay begins",
+    gc(1128),
+)
+PREPARE_FROM_STABLE = Rule(
+    "rebalance/prepare-from-stable", "a rebalance begins in Stable", gc(1136)
+)
+PREPARE_FROM_COMPLETING = Rule(
+    "rebalance/prepare-from-completing",
+    "a rebalance begins before the assignments came, so parked SyncGroups are sent back to join",
+    gc(1125),
+)
+COMPLETE = Rule("rebalance/complete", "the join phase ends and a new generation begins", gc(1214))
+COMPLETE_EMPTY = Rule(
+    "rebalance/complete-empty", "the join phase ends with nobody left: the group is empty", gc(1216)
+)
+DROP_NOT_REJOINED = Rule(
+    "rebalance/drop-not-rejoined",
+    "a member that did not join again in time is dropped when the join phase ends",
+    gc(1189),
+)
+ELECT_LEADER = Rule(
+    "rebalance/elect-leader", "the leader is gone, so another member leads", gm(247)
+)
+RULES = (
+    PREPARE_FROM_EMPTY,
+    PREPARE_FROM_STABLE,
+    PREPARE_FROM_COMPLETING,
+    COMPLETE,
+    COMPLETE_EMPTY,
+    DROP_NOT_REJOINED,
+    ELECT_LEADER,
+)
+
+
+def park_join(step: Step, request: Request, member: Member) -> None:
+    """Take over the member's protocols and keep its JoinGroup (GroupMetadata.scala:515).
+
+    An earlier JoinGroup of the same member that is still parked will never be answered. The
+    timeouts of the request do not count: a member keeps those it first joined with.
+    """
+    body: JoinGroupRequest = request.body  # type: ignore[assignment]
+    step.group = step.existing.with_member(
+        member._replace(
+            protocols=body.protocols,
+            awaiting_join=request.request_id,
+            session_left_ms=member.session_left_ms if member.is_new else None,
+        )
+    )
+
+
+def add_member(step: Step, request: Request, member_id: str) -> None:
+    """Add a new member with its JoinGroup parked, and rebalance (GroupCoordinator.scala:990)."""
+    body: JoinGroupRequest = request.body  # type: ignore[assignment]
+    group = step.existing
+    member = Member(
+        member_id,
+        request.client_id,
+        request.client_host,
+        body.session_timeout_ms,
+        body.rebalance_timeout_ms,
+        body.protocols,
+        is_new=True,
+        told=group.is_pending(member_id),
+        session_left_ms=step.config.new_member_join_timeout_ms,
+        awaiting_join=request.request_id,
+    )
+    step.group = group._replace(
+        protocol_type=group.protocol_type if group.members else body.protocol_type,
+        leader=group.leader if group.leader is not None else member_id,
+        members=tuple(sorted((*group.members, member))),
+        pending=tuple(p for p in group.pending if p.member_id != member_id),
+        new_member_added=group.new_member_added
+        or (group.state is PREPARING and group.generation_id == 0),
+    )
+    maybe_prepare_rebalance(step)
+
+
+def maybe_prepare_rebalance(step: Step) -> None:
+    """Begin a rebalance unless one is being prepared (GroupCoordinator.scala:1115)."""
+    if step.existing.state is not PREPARING:
+        prepare_rebalance(step)
+
+
+def prepare_rebalance(step: Step) -> None:
+    """Begin a rebalance (GroupCoordinator.scala:1123)."""
+    if step.existing.state is COMPLETING:
+        step.fire(PREPARE_FROM_COMPLETING)
+        propagate_assignment(step, ErrorCode.REBALANCE_IN_PROGRESS)
+    group = step.existing
+    timeout_ms = max((m.rebalance_timeout_ms for m in group.members), default=0)
+    if group.state is EMPTY:
+        step.fire(PREPARE_FROM_EMPTY)
+        delay_ms = step.config.group_initial_rebalance_delay_ms
+        timer = JoinTimer(delay_ms, True, delay_ms, max(timeout_ms - delay_ms, 0))  # noqa: FBT003 - a record
+    else:
+        timer = JoinTimer(timeout_ms)
+        if group.state is STABLE:
+            step.fire(PREPARE_FROM_STABLE)
+    # What members were assigned shows only in Stable, so it is forgotten on the way out of it.
+    members = tuple(m._replace(assignment=b"") if m.assignment else m for m in group.members)
+    step.group = group._replace(state=PREPARING, join_timer=timer, members=members)
+    check_join_complete(step)
+
+
+def check_join_complete(step: Step) -> None:
+    """End the join phase if everybody is there (GroupCoordinator.scala:1171, GroupMetadata:354).
+
+    Ids given out and not yet used are waited for; the initial delay is never cut short.
+    """
+    group = step.existing
+    timer = group.join_timer
+    if timer is None or timer.initial or group.pending:
+        return
+    if all(m.awaiting_join is not None for m in group.members):
+        complete_join(step)
+
+
+def complete_join(step: Step) -> None:
+    """End the join phase with those who joined (GroupCoordinator.scala:1183)."""
+    absent = [m.member_id for m in step.existing.members if m.awaiting_join is None]
+    if absent:
+        step.fire(DROP_NOT_REJOINED)
+        drop_members(step, absent)
+    group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
+    if not group.members:
+        step.fire(COMPLETE_EMPTY)
+        step.group = group._replace(state=EMPTY, protocol_name=None)
+        return
+    step.fire(COMPLETE)
+    step.group = group._replace(state=COMPLETING, protocol_name=select_protocol(step))
+    for member in step.existing.members:
+        if member.awaiting_join is not None:
+            step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
+        rearmed = rearm_session(step, member._replace(awaiting_join=None))
+        step.group = step.existing.with_member(rearmed._replace(is_new=False, told=True))
+
+
+def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
+    """The answer that admits a member to the generation; the list goes to the leader alone.
+
+    In Stable not even a leader gets it (GroupCoordinator.scala:319): it need not assign again.
+    """
+    group = step.existing
+    listed: tuple[JoinGroupResponseMember, ...] = ()
+    if member.member_id == group.leader and state is COMPLETING:
+        listed = tuple(
+            JoinGroupResponseMember(m.member_id, None, m.metadata(group.protocol_name or ""))
+            for m in group.members
+        )
+    return JoinGroupResponse(
+        ErrorCode.NONE,
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader or NO_MEMBER_ID,
+        member.member_id,
+        listed,
+    )
+
+
+def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
+    """Whether a protocol counts as often as there are members (GroupMetadata.scala:453)."""
+    return sum(p.name == name for m in members for p in m.protocols) == len(members)
+
+
+def select_protocol(step: Step) -> str:
+    """The protocol with the most votes, each member for the first that all support (:431)."""
+    members = step.existing.members
+    votes: Counter[str] = Counter()
+    for member in members:
+        votes[next(p.name for p in member.protocols if supported_by_all(members, p.name))] += 1
+    most = max(votes.values())
+    return step.choose(Open.VOTE_TIE, sorted(n for n, count in votes.items() if count == most))
+
+
+def drop_members(step: Step, member_ids: list[str]) -> None:
+    """Take members out of the group; if the leader is among them any other leads (:238)."""
+    group = step.existing
+    members = tuple(m for m in group.members if m.member_id not in member_ids)
+    leader = group.leader
+    if leader in member_ids:
+        leader = None
+        if members:
+            step.fire(ELECT_LEADER)
+            leader = step.choose(Open.LEADER, [m.member_id for m in members])
+    step.group = group._replace(members=members, leader=leader)
+
+
+def remove_member(step: Step, member: Member) -> None:
+    """A member leaves or expires (GroupCoordinator.scala:1147).
+
+    Its parked JoinGroup is told to start anew; its parked SyncGroup is never answered.
+    """
+    if member.awaiting_join is not None:
+        step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+    drop_members(step, [member.member_id])
+    if step.existing.state is PREPARING:
+        check_join_complete(step)
+    else:
+        maybe_prepare_rebalance(step)
+
+
+def remove_pending(step: Step, member_id: str) -> None:
+    """An id that was given out is taken back (GroupCoordinator.scala:1163)."""
+    group = step.existing
+    step.group = group._replace(pending=tuple(p for p in group.pending if p.member_id != member_id))
+    if group.state is PREPARING:
+        check_join_complete(step)
+
+
+def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:
+    """The leader's assignments go to the log; who was forgotten gets none (:411)."""
+    group = step.existing
+    given = tuple((m.member_id, assignments.get(m.member_id, b"")) for m in group.members)
+    append(step, GroupAppend(group.generation_id, given))

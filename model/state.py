@@ -1,0 +1,151 @@
+"""The state of one group at its coordinator: small immutable records, and nothing that acts.
+
+Time is in the state as what is left on each timer, in milliseconds, so that equal futures are equal
+states. Member ids are symbols: `#7` is the id that the coordinator made for request 7, whatever
+the port under test called it.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
+
+from groupcheck.model.vocabulary import GroupState, Protocol
+
+
+class Member(NamedTuple):
+    """A member of the group.
+
+    `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
+    None while a parked request keeps the member alive. `told` says whether any answer has shown
+    the member's id yet: a client cannot use an id it was never told.
+    """
+
+    member_id: str
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    is_new: bool
+    told: bool
+    session_left_ms: int | None
+    awaiting_join: int | None = None
+    awaiting_sync: int | None = None
+    assignment: bytes = b""
+
+    def metadata(self, protocol_name: str) -> bytes:
+        """The metadata of its first protocol of that name, which it must have."""
+        return next(p.metadata for p in self.protocols if p.name == protocol_name)
+
+
+class Pending(NamedTuple):
+    """An id given with MEMBER_ID_REQUIRED that has not joined yet."""
+
+    member_id: str
+    left_ms: int
+
+
+class JoinTimer(NamedTuple):
+    """What ends PreparingRebalance: the rebalance timeout, or the initial delay.
+
+    An `initial` timer never ends early; `round_ms` is the length of its present round and
+    `extension_ms` how much it may still be prolonged.
+    """
+
+    left_ms: int
+    initial: bool = False
+    round_ms: int = 0
+    extension_ms: int = 0
+
+
+class Offset(NamedTuple):
+    """A committed offset."""
+
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str
+
+
+TopicPartition = tuple[str, int]
+K = TypeVar("K", bound=tuple[Any, ...])
+V = TypeVar("V")
+
+
+class Group(NamedTuple):
+    """A group, members and pending ids in the order of their symbols.
+
+    `unstable` maps a partition to the offset commit that was last prepared for it and is not
+    complete: a request id.
+    """
+
+    state: GroupState = GroupState.EMPTY
+    generation_id: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: tuple[Member, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    join_timer: JoinTimer | None = None
+    new_member_added: bool = False
+    offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
+    unstable: tuple[tuple[TopicPartition, int], ...] = ()
+
+    def member(self, member_id: str) -> Member | None:
+        """The member of that id, None if there is none."""
+        for member in self.members:
+            if member.member_id == member_id:
+                return member
+        return None
+
+    def is_pending(self, member_id: str) -> bool:
+        """Whether that id was given out and has not joined yet."""
+        return any(pending.member_id == member_id for pending in self.pending)
+
+    def with_member(self, changed: Member) -> Group:
+        """The group with that member in the place of the one of the same id."""
+        return self._replace(
+            members=tuple(changed if m.member_id == changed.member_id else m for m in self.members)
+        )
+
+
+class GroupAppend(NamedTuple):
+    """A leader's assignments on their way to the log."""
+
+    generation_id: int
+    assignments: tuple[tuple[str, bytes], ...]
+
+
+class OffsetsAppend(NamedTuple):
+    """A commit on its way to the log; `refused` are the partitions whose metadata is too long."""
+
+    request_id: int
+    offsets: tuple[tuple[TopicPartition, Offset], ...]
+    refused: tuple[TopicPartition, ...]
+
+
+class Coordinator(NamedTuple):
+    """All there is: the group (None before anybody named it) and the appends that are held."""
+
+    group: Group | None = None
+    holding: bool = False
+    appends: tuple[GroupAppend | OffsetsAppend, ...] = ()
+
+
+class Advance(NamedTuple):
+    """Input: let time pass."""
+
+    ms: int
+
+
+class HoldAppends(NamedTuple):
+    """Input: from now on appends do not complete."""
+
+
+class ReleaseAppends(NamedTuple):
+    """Input: the held appends complete, in order, and later ones at once."""
+
+
+def put(entries: tuple[tuple[K, V], ...], key: K, value: V) -> tuple[tuple[K, V], ...]:
+    """A sorted map, as a tuple of pairs, with one entry set."""
+    return tuple(sorted({**dict(entries), key: value}.items(), key=itemgetter(0)))

@@ -1,0 +1,175 @@
+"""The transcription runtime: rules as rows of a decision list, and choices tried one by one.
+
+All the machinery there is between the rules and the explorer. An action is written as straight
+code that changes a `Step`; where Kafka leaves something open it calls `choose`, and `outcomes`
+runs the action once for every combination of choices, as TLC does for PlusCal's `with`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from groupcheck.model.state import Coordinator, Group
+
+if TYPE_CHECKING:
+    from groupcheck.model.profiles import Config, Profile
+from groupcheck.model.vocabulary import Request, Response, ResponseBody
+
+T = TypeVar("T")
+
+
+class Open(StrEnum):
+    """What Kafka leaves open; each choice of the model names one of these."""
+
+    LEADER = "which member leads after the leader left"
+    VOTE_TIE = "which protocol wins a tied vote"
+    TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
+    TIMER_SLACK = "how late a timer fires on a real clock"
+
+
+def _always(_step: Step, _request: Request) -> bool:
+    return True
+
+
+def _nothing(_step: Step, _request: Request) -> None:
+    pass
+
+
+class Rule(NamedTuple):
+    """One rule of the coordinator.
+
+    `says` states in words when it holds, to be read after "because"; `source` is the line of Kafka
+    it restates. In a decision list `when` guards it and `then` is what the coordinator does.
+    """
+
+    name: str
+    says: str
+    source: str
+    when: Callable[[Step, Request], bool] = _always
+    then: Callable[[Step, Request], None] = _nothing
+
+
+class Outcome(NamedTuple):
+    """One lawful result of an input: the state after, the answers, the rules that fired."""
+
+    coordinator: Coordinator
+    responses: tuple[Response, ...]
+    fired: tuple[str, ...]
+
+
+class Step:
+    """One step in the making; actions read and change it."""
+
+    __slots__ = (
+        "_script",
+        "_taken",
+        "appends",
+        "config",
+        "fired",
+        "group",
+        "holding",
+        "profile",
+        "responses",
+    )
+
+    def __init__(
+        self, before: Coordinator, profile: Profile, config: Config, script: Sequence[int]
+    ) -> None:
+        self.group, self.holding, self.appends = before
+        self.profile = profile
+        self.config = config
+        self.responses: list[Response] = []
+        self.fired: list[str] = []
+        self._script = script
+        self._taken: list[tuple[int, int]] = []
+
+    @property
+    def existing(self) -> Group:
+        """The group, where a rule has made sure that there is one."""
+        if self.group is None:
+            msg = "a rule asked for the group before making sure that it exists"
+            raise LookupError(msg)
+        return self.group
+
+    def answer(self, request_id: int, body: ResponseBody) -> None:
+        """Release the answer to a request."""
+        self.responses.append(Response(request_id, body))
+
+    def fire(self, rule: Rule) -> None:
+        """Note that a rule was applied."""
+        self.fired.append(rule.name)
+
+    def choose(self, _why: Open, options: Sequence[T]) -> T:
+        """One of the options; over all outcomes of the step, each of them."""
+        if len(options) == 1:
+            return options[0]
+        at = len(self._taken)
+        index = self._script[at] if at < len(self._script) else 0
+        self._taken.append((index, len(options)))
+        return options[index]
+
+    def next_script(self) -> list[int] | None:
+        """The choices of the next run, in lexicographic order; None after the last."""
+        taken = self._taken
+        while taken:
+            index, arity = taken.pop()
+            if index + 1 < arity:
+                return [*(i for i, _ in taken), index + 1]
+        return None
+
+    def outcome(self) -> Outcome:
+        """What the step has come to."""
+        return Outcome(
+            Coordinator(self.group, self.holding, self.appends),
+            tuple(self.responses),
+            tuple(self.fired),
+        )
+
+
+def decide(step: Step, request: Request, rules: Iterable[Rule]) -> bool:
+    """Apply the first rule whose guard holds; False if none does."""
+    for rule in rules:
+        if rule.when(step, request):
+            step.fired.append(rule.name)
+            rule.then(step, request)
+            return True
+    return False
+
+
+def outcomes(
+    before: Coordinator, profile: Profile, config: Config, act: Callable[[Step], Any]
+) -> list[Outcome]:
+    """Every lawful outcome of an action, each once."""
+    script: list[int] | None = []
+    found: list[Outcome] = []
+    while script is not None:
+        step = Step(before, profile, config, script)
+        act(step)
+        outcome = step.outcome()
+        if not found or outcome not in found:
+            found.append(outcome)
+        script = step.next_script()
+    return found
+
+
+def source(file: str) -> Callable[[int], str]:
+    """Lines of one file of Kafka, as a rule cites them."""
+
+    def line(number: int) -> str:
+        return f"{file}:{number}"
+
+    return line
+
+
+# The two files that nearly every rule of profile 2.7 cites, at tag 2.7.2.
+gc = source("GroupCoordinator.scala")
+gm = source("GroupMetadata.scala")
+gmm = source("GroupMetadataManager.scala")
+apis = source("KafkaApis.scala")
+
+
+def no_group(step: Step, _request: Request) -> bool:
+    """The group does not exist."""
+    return step.group is None

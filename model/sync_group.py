@@ -1,0 +1,150 @@
+"""SyncGroup (GroupCoordinator.scala:347): followers wait, the leader's assignments are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from groupcheck.model.rebalance import COMPLETING, PREPARING, store_assignments
+from groupcheck.model.session import rearm_session
+from groupcheck.model.state import Member
+from groupcheck.model.step import Rule, Step, apis, decide, gc, no_group
+from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, SyncGroupResponse
+
+
+def sync_group(step: Step, request: Request) -> None:
+    """The API."""
+    decide(step, request, step.profile.sync_group)
+
+
+def _body(request: Request) -> SyncGroupRequest:
+    return cast("SyncGroupRequest", request.body)
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    return lambda step, request: step.answer(request.request_id, SyncGroupResponse(error))
+
+
+def _member(step: Step, request: Request) -> Member:
+    return cast("Member", step.existing.member(_body(request).member_id))
+
+
+def _protocol_missing(_step: Step, request: Request) -> bool:
+    body = _body(request)
+    return request.api_version >= 5 and None in (body.protocol_type, body.protocol_name)
+
+
+def _other_protocol_type(step: Step, request: Request) -> bool:
+    given = _body(request).protocol_type
+    return given is not None and given != step.existing.protocol_type
+
+
+def _other_protocol_name(step: Step, request: Request) -> bool:
+    given = _body(request).protocol_name
+    return given is not None and given != step.existing.protocol_name
+
+
+def _park(step: Step, request: Request) -> None:
+    """An earlier SyncGroup of the same member that is still parked is never answered (:408)."""
+    member = _member(step, request)
+    step.group = step.existing.with_member(
+        member._replace(awaiting_sync=request.request_id, session_left_ms=None)
+    )
+
+
+def _store(step: Step, request: Request) -> None:
+    _park(step, request)
+    store_assignments(step, dict(_body(request).assignments))
+
+
+def _assigned(step: Step, request: Request) -> None:
+    group, member = step.existing, _member(step, request)
+    step.answer(
+        request.request_id,
+        SyncGroupResponse(
+            ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment
+        ),
+    )
+    rearm_session(step, member)
+
+
+RULES = (
+    Rule(
+        "sync/protocol-missing",
+        "from version 5 on a SyncGroup must say the protocol type and name",
+        apis(1585),
+        when=_protocol_missing,
+        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    Rule(
+        "sync/invalid-group-id",
+        "the group id is empty",
+        gc(841),
+        when=lambda _step, request: not _body(request).group_id,
+        then=_refuse(ErrorCode.INVALID_GROUP_ID),
+    ),
+    Rule(
+        "sync/no-group",
+        "the group does not exist",
+        gc(367),
+        when=no_group,
+        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "sync/unknown-member",
+        "the member id is not in the group",
+        gc(391),
+        when=lambda step, request: step.existing.member(_body(request).member_id) is None,
+        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "sync/other-generation",
+        "the generation is not the group's",
+        gc(393),
+        when=lambda step, request: _body(request).generation_id != step.existing.generation_id,
+        then=_refuse(ErrorCode.ILLEGAL_GENERATION),
+    ),
+    Rule(
+        "sync/other-protocol-type",
+        "the protocol type is not the group's",
+        gc(395),
+        when=_other_protocol_type,
+        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    Rule(
+        "sync/other-protocol-name",
+        "the protocol name is not the one the group has chosen",
+        gc(397),
+        when=_other_protocol_name,
+        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    Rule(
+        "sync/preparing",
+        "a rebalance is being prepared, and the member has to join it",
+        gc(404),
+        when=lambda step, _request: step.existing.state is PREPARING,
+        then=_refuse(ErrorCode.REBALANCE_IN_PROGRESS),
+    ),
+    Rule(
+        "sync/leader-completing",
+        "the leader brings the assignments, which are stored before anybody is answered",
+        gc(411),
+        when=lambda step, request: (
+            step.existing.state is COMPLETING and step.existing.leader == _body(request).member_id
+        ),
+        then=_store,
+    ),
+    Rule(
+        "sync/follower-completing",
+        "a follower waits until the leader's assignments are stored",
+        gc(408),
+        when=lambda step, _request: step.existing.state is COMPLETING,
+        then=_park,
+    ),
+    Rule(
+        "sync/stable",
+        "the group is stable: the member's assignment stands",
+        gc(440),
+        then=_assigned,
+    ),
+)

@@ -1,0 +1,154 @@
+"""Time: what every timer has left grows less, and timers with nothing left fire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from groupcheck.model.rebalance import complete_join, remove_member, remove_pending
+from groupcheck.model.state import Group, Member, Pending
+from groupcheck.model.step import Open, Rule, Step, gc, source
+
+PASS = Rule("time/pass", "time passes", "SystemTimer.scala:99")
+SESSION_EXPIRED = Rule(
+    "time/session-expired", "a member was silent for its session timeout: it is removed", gc(1289)
+)
+NEW_MEMBER_EXPIRED = Rule(
+    "time/new-member-expired",
+    "a new member waited too long for its first generation: it is removed",
+    gc(1289),
+)
+PENDING_EXPIRED = Rule(
+    "time/pending-expired", "an id given out was not used within the session timeout", gc(1282)
+)
+REBALANCE_TIMEOUT = Rule(
+    "time/rebalance-timeout",
+    "the rebalance timeout ends the join phase",
+    source("DelayedJoin.scala")(40),
+)
+DELAY_EXTENDED = Rule(
+    "time/initial-delay-extended",
+    "another member came during the initial delay, so it is prolonged",
+    source("DelayedJoin.scala")(77),
+)
+DELAY_OVER = Rule(
+    "time/initial-delay-over",
+    "the initial delay is over and ends the join phase",
+    source("DelayedJoin.scala")(88),
+)
+RULES = (
+    PASS,
+    SESSION_EXPIRED,
+    NEW_MEMBER_EXPIRED,
+    PENDING_EXPIRED,
+    REBALANCE_TIMEOUT,
+    DELAY_EXTENDED,
+    DELAY_OVER,
+)
+
+
+class Timer(NamedTuple):
+    """A running timer: what it has left, and what its end brings about."""
+
+    left_ms: int
+    fire: Callable[[Step], None]
+
+
+def advance(step: Step, left_ms: int) -> None:
+    """Let time pass, firing timers in the order of their deadlines.
+
+    On a real clock a timer whose deadline is less than `timer_late_ms` past may not have fired
+    yet, and one may seem to fire `timer_early_ms` before the observer's clock says so.
+    """
+    late_ms = step.config.timer_late_ms
+    while due := due_next(step.group, left_ms + step.config.timer_early_ms):
+        deadline_ms = due[0].left_ms
+        may_wait = late_ms and deadline_ms > left_ms - late_ms
+        if may_wait and step.choose(Open.TIMER_SLACK, [False, True]):
+            break
+        elapsed_ms = min(max(deadline_ms, 0), left_ms)
+        elapse(step, elapsed_ms)
+        left_ms -= elapsed_ms
+        timer = step.choose(Open.TIMERS_DUE_TOGETHER, due)
+        timer.fire(step)
+    elapse(step, left_ms)
+
+
+def due_next(group: Group | None, within_ms: int) -> list[Timer]:
+    """The timers that share the earliest deadline, if it is not further than `within_ms`."""
+    if group is None:
+        return []
+    timers = [
+        Timer(m.session_left_ms, expire_session(m))
+        for m in group.members
+        if m.session_left_ms is not None and m.session_left_ms <= within_ms
+    ]
+    timers += [Timer(p.left_ms, expire_pending(p)) for p in group.pending if p.left_ms <= within_ms]
+    if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
+        timers.append(Timer(group.join_timer.left_ms, end_join_phase))
+    first_ms = min((t.left_ms for t in timers), default=0)
+    return [t for t in timers if t.left_ms == first_ms]
+
+
+def elapse(step: Step, ms: int) -> None:
+    """Take time off every timer."""
+    group = step.group
+    if group is None or not ms:
+        return
+    timer = group.join_timer
+    step.group = group._replace(
+        members=tuple(
+            m if m.session_left_ms is None else m._replace(session_left_ms=m.session_left_ms - ms)
+            for m in group.members
+        ),
+        pending=tuple(p._replace(left_ms=p.left_ms - ms) for p in group.pending),
+        join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
+    )
+
+
+def expire_session(member: Member) -> Callable[[Step], None]:
+    """The end of a member's session timer (GroupCoordinator.scala:1278)."""
+
+    def fire(step: Step) -> None:
+        current = step.existing.member(member.member_id)
+        step.fire(NEW_MEMBER_EXPIRED if member.is_new else SESSION_EXPIRED)
+        if current is not None:
+            remove_member(step, current)
+
+    return fire
+
+
+def expire_pending(pending: Pending) -> Callable[[Step], None]:
+    """The end of a given id's timer (GroupCoordinator.scala:1282)."""
+
+    def fire(step: Step) -> None:
+        step.fire(PENDING_EXPIRED)
+        remove_pending(step, pending.member_id)
+
+    return fire
+
+
+def end_join_phase(step: Step) -> None:
+    """The end of the join timer: of the rebalance timeout, or of one round of initial delay."""
+    group = step.existing
+    timer = group.join_timer
+    if timer is None or not timer.initial:
+        step.fire(REBALANCE_TIMEOUT)
+    elif group.new_member_added and timer.extension_ms:
+        step.fire(DELAY_EXTENDED)
+        # What may still be added shrinks by the round that is over; a round is never longer than
+        # the configured delay (DelayedJoin.scala:77).
+        delay_ms = step.config.group_initial_rebalance_delay_ms
+        round_ms = min(delay_ms, timer.extension_ms)
+        step.group = group._replace(
+            new_member_added=False,
+            join_timer=timer._replace(
+                left_ms=round_ms,
+                round_ms=round_ms,
+                extension_ms=max(timer.extension_ms - timer.round_ms, 0),
+            ),
+        )
+        return
+    else:
+        step.fire(DELAY_OVER)
+    complete_join(step)

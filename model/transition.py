@@ -1,0 +1,62 @@
+"""The transition relation: state and input to every lawful state and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from groupcheck.model.describe_groups import describe_groups
+from groupcheck.model.heartbeat import heartbeat
+from groupcheck.model.join_group import join_group
+from groupcheck.model.leave_group import leave_group
+from groupcheck.model.log import hold_appends, release_appends
+from groupcheck.model.offset_commit import offset_commit
+from groupcheck.model.offset_fetch import offset_fetch
+from groupcheck.model.profiles import Config, Profile
+from groupcheck.model.state import Advance, Coordinator, HoldAppends, ReleaseAppends
+from groupcheck.model.step import Outcome, Step, outcomes
+from groupcheck.model.sync_group import sync_group
+from groupcheck.model.timers import PASS, advance
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    Request,
+    SyncGroupRequest,
+)
+
+Input = Request | Advance | HoldAppends | ReleaseAppends
+
+ACTIONS: Final[dict[type, Callable[[Step, Request], None]]] = {
+    JoinGroupRequest: join_group,
+    SyncGroupRequest: sync_group,
+    HeartbeatRequest: heartbeat,
+    LeaveGroupRequest: leave_group,
+    OffsetCommitRequest: offset_commit,
+    OffsetFetchRequest: offset_fetch,
+    DescribeGroupsRequest: describe_groups,
+}
+
+
+def successors(
+    before: Coordinator, given: Input, profile: Profile, config: Config
+) -> list[Outcome]:
+    """Every lawful outcome of an input, one for each choice that Kafka leaves open."""
+
+    def act(step: Step) -> None:
+        if isinstance(given, Request):
+            ACTIONS[type(given.body)](step, given)
+            advance(step, 0)  # timers of no length fire before the input is done
+        elif isinstance(given, Advance):
+            step.fire(PASS)
+            advance(step, given.ms)
+        elif isinstance(given, HoldAppends):
+            hold_appends(step)
+        else:
+            release_appends(step)
+            advance(step, 0)
+
+    return outcomes(before, profile, config, act)

@@ -1,0 +1,481 @@
+"""Kafka's words: states, error codes, requests, responses and inner views as typed records.
+
+This is the one room that the model and the implementation share, so it holds names and shapes
+only: no rule of the coordinator belongs here. Records are version-independent; `trim` shows a
+record as one version of its API carries it. Field names are those of Kafka's message
+definitions (`clients/src/main/resources/common/message/*.json`) in snake case; times are in
+milliseconds, metadata and assignments are opaque bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum, StrEnum
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints
+
+R = TypeVar("R")
+
+NO_GENERATION: Final = -1
+NO_MEMBER_ID: Final = ""
+NO_OFFSET: Final = -1
+NO_LEADER_EPOCH: Final = -1
+
+
+class GroupState(StrEnum):
+    """The states of a classic group, as DescribeGroups spells them."""
+
+    # str's own C hash: Enum's is a Python function, and states are hashed millions of times.
+    __hash__ = str.__hash__
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class ErrorCode(IntEnum):
+    """Kafka's error codes, as far as a coordinator answers with them."""
+
+    __hash__ = int.__hash__
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    REQUEST_TIMED_OUT = 7
+    OFFSET_METADATA_TOO_LARGE = 12
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    INVALID_COMMIT_OFFSET_SIZE = 28
+    GROUP_AUTHORIZATION_FAILED = 30
+    UNSUPPORTED_VERSION = 35
+    INVALID_REQUEST = 42
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
+    UNSTABLE_OFFSET_COMMIT = 88
+
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode | None:
+        # A port may answer with any of Kafka's codes, or none of them: it is still an answer.
+        if not isinstance(value, int):
+            return None
+        code = int.__new__(cls, value)
+        code._name_, code._value_ = f"ERROR_{value}", value
+        return code
+
+
+class Protocol(NamedTuple):
+    """One protocol (assignor) a member supports, with its subscription metadata."""
+
+    name: str
+    metadata: bytes
+
+
+class JoinGroupRequest(NamedTuple):
+    """JoinGroup (API key 11)."""
+
+    group_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int = -1
+    member_id: str = NO_MEMBER_ID
+    group_instance_id: str | None = None
+    protocol_type: str = "consumer"
+    protocols: tuple[Protocol, ...] = ()
+
+
+class JoinGroupResponseMember(NamedTuple):
+    """A member as the leader's JoinGroup response lists it."""
+
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+class JoinGroupResponse(NamedTuple):
+    """The answer to JoinGroup; `members` is filled for the leader alone, in no set order."""
+
+    error_code: ErrorCode
+    generation_id: int = NO_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = NO_MEMBER_ID
+    member_id: str = NO_MEMBER_ID
+    members: tuple[JoinGroupResponseMember, ...] = ()
+
+
+class Assignment(NamedTuple):
+    """What the leader assigns to one member."""
+
+    member_id: str
+    assignment: bytes
+
+
+class SyncGroupRequest(NamedTuple):
+    """SyncGroup (API key 14); only the leader's `assignments` count."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: tuple[Assignment, ...] = ()
+
+
+class SyncGroupResponse(NamedTuple):
+    """The answer to SyncGroup: the member's own assignment."""
+
+    error_code: ErrorCode
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+class HeartbeatRequest(NamedTuple):
+    """Heartbeat (API key 12)."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+
+
+class HeartbeatResponse(NamedTuple):
+    """The answer to Heartbeat."""
+
+    error_code: ErrorCode
+
+
+class MemberIdentity(NamedTuple):
+    """A member that LeaveGroup names."""
+
+    member_id: str
+    group_instance_id: str | None = None
+
+
+class LeaveGroupRequest(NamedTuple):
+    """LeaveGroup (API key 13); before version 3 it names exactly one member."""
+
+    group_id: str
+    members: tuple[MemberIdentity, ...]
+
+
+class MemberResponse(NamedTuple):
+    """What LeaveGroup says of one member."""
+
+    member_id: str
+    group_instance_id: str | None
+    error_code: ErrorCode
+
+
+class LeaveGroupResponse(NamedTuple):
+    """The answer to LeaveGroup."""
+
+    error_code: ErrorCode
+    members: tuple[MemberResponse, ...] = ()
+
+
+class OffsetCommitRequestPartition(NamedTuple):
+    """One partition's offset to commit."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int = NO_LEADER_EPOCH
+    committed_metadata: str | None = ""
+
+
+class OffsetCommitRequestTopic(NamedTuple):
+    """One topic's offsets to commit."""
+
+    name: str
+    partitions: tuple[OffsetCommitRequestPartition, ...]
+
+
+class OffsetCommitRequest(NamedTuple):
+    """OffsetCommit (API key 8); generation -1 with no member id is a simple consumer."""
+
+    group_id: str
+    generation_id: int = NO_GENERATION
+    member_id: str = NO_MEMBER_ID
+    group_instance_id: str | None = None
+    topics: tuple[OffsetCommitRequestTopic, ...] = ()
+
+
+class OffsetCommitResponsePartition(NamedTuple):
+    """How one partition's commit went."""
+
+    partition_index: int
+    error_code: ErrorCode
+
+
+class OffsetCommitResponseTopic(NamedTuple):
+    """How one topic's commits went."""
+
+    name: str
+    partitions: tuple[OffsetCommitResponsePartition, ...]
+
+
+class OffsetCommitResponse(NamedTuple):
+    """The answer to OffsetCommit."""
+
+    topics: tuple[OffsetCommitResponseTopic, ...] = ()
+
+
+class OffsetFetchRequestTopic(NamedTuple):
+    """The partitions of one topic whose offsets are asked for."""
+
+    name: str
+    partition_indexes: tuple[int, ...]
+
+
+class OffsetFetchRequest(NamedTuple):
+    """OffsetFetch (API key 9); `topics` None asks for every committed partition."""
+
+    group_id: str
+    topics: tuple[OffsetFetchRequestTopic, ...] | None = None
+    require_stable: bool = False
+
+
+class OffsetFetchResponsePartition(NamedTuple):
+    """One partition's committed offset; -1 where there is none."""
+
+    partition_index: int
+    committed_offset: int = NO_OFFSET
+    committed_leader_epoch: int = NO_LEADER_EPOCH
+    metadata: str | None = ""
+    error_code: ErrorCode = ErrorCode.NONE
+
+
+class OffsetFetchResponseTopic(NamedTuple):
+    """One topic's committed offsets."""
+
+    name: str
+    partitions: tuple[OffsetFetchResponsePartition, ...]
+
+
+class OffsetFetchResponse(NamedTuple):
+    """The answer to OffsetFetch."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    topics: tuple[OffsetFetchResponseTopic, ...] = ()
+
+
+class DescribeGroupsRequest(NamedTuple):
+    """DescribeGroups (API key 15)."""
+
+    groups: tuple[str, ...]
+
+
+class DescribedGroupMember(NamedTuple):
+    """A member as DescribeGroups shows it."""
+
+    member_id: str
+    group_instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    member_metadata: bytes = b""
+    member_assignment: bytes = b""
+
+
+class DescribedGroup(NamedTuple):
+    """A group as DescribeGroups shows it; `protocol_data` is the chosen protocol's name."""
+
+    error_code: ErrorCode
+    group_id: str
+    group_state: str = ""
+    protocol_type: str = ""
+    protocol_data: str = ""
+    members: tuple[DescribedGroupMember, ...] = ()
+
+
+class DescribeGroupsResponse(NamedTuple):
+    """The answer to DescribeGroups."""
+
+    groups: tuple[DescribedGroup, ...]
+
+
+RequestBody = (
+    JoinGroupRequest
+    | SyncGroupRequest
+    | HeartbeatRequest
+    | LeaveGroupRequest
+    | OffsetCommitRequest
+    | OffsetFetchRequest
+    | DescribeGroupsRequest
+)
+ResponseBody = (
+    JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
+    | DescribeGroupsResponse
+)
+
+REQUESTS: Final[dict[str, type[RequestBody]]] = {
+    cls.__name__.removesuffix("Request"): cls for cls in get_args(RequestBody)
+}
+RESPONSES: Final[dict[str, type[ResponseBody]]] = {
+    cls.__name__.removesuffix("Response"): cls for cls in get_args(ResponseBody)
+}
+API_OF: Final[dict[type, str]] = {cls: api for api, cls in (*REQUESTS.items(), *RESPONSES.items())}
+
+
+class Request(NamedTuple):
+    """One request with its envelope; `request_id` is unique within a test."""
+
+    request_id: int
+    api_version: int
+    body: RequestBody
+    client_id: str = "client"
+    client_host: str = "/127.0.0.1"
+
+    @property
+    def api(self) -> str:
+        """Kafka's name of the API, without "Request"."""
+        return API_OF[type(self.body)]
+
+
+class Response(NamedTuple):
+    """The answer to the request with that id."""
+
+    request_id: int
+    body: ResponseBody
+
+
+class MemberView(NamedTuple):
+    """A member as a port's inner state shows it; None where the port does not show the field."""
+
+    member_id: str
+    group_instance_id: str | None = None
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    awaiting_join: bool | None = None
+    awaiting_sync: bool | None = None
+    assignment: bytes | None = None
+
+
+class GroupView(NamedTuple):
+    """A group as a port's inner state shows it; None where the port does not show the field."""
+
+    group_id: str
+    state: str | None = None
+    generation_id: int | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: tuple[MemberView, ...] | None = None
+    pending_members: tuple[str, ...] | None = None
+    offsets: tuple[OffsetCommitRequestTopic, ...] | None = None
+
+
+# The version of its API from which a field is on the wire (Kafka's message definitions,
+# "versions" of each field). Fields not listed are in every version the profiles speak.
+FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
+    JoinGroupRequest: {"rebalance_timeout_ms": 1, "group_instance_id": 5},
+    JoinGroupResponse: {"protocol_type": 7},
+    JoinGroupResponseMember: {"group_instance_id": 5},
+    SyncGroupRequest: {"group_instance_id": 3, "protocol_type": 5, "protocol_name": 5},
+    SyncGroupResponse: {"protocol_type": 5, "protocol_name": 5},
+    HeartbeatRequest: {"group_instance_id": 3},
+    MemberIdentity: {"group_instance_id": 3},
+    OffsetCommitRequest: {"generation_id": 1, "member_id": 1, "group_instance_id": 7},
+    OffsetCommitRequestPartition: {"committed_leader_epoch": 6},
+    OffsetFetchRequest: {"require_stable": 7},
+    OffsetFetchResponse: {"error_code": 2},
+    OffsetFetchResponsePartition: {"committed_leader_epoch": 5},
+    DescribedGroupMember: {"group_instance_id": 4},
+}
+
+
+def _trim_join_request(record: JoinGroupRequest, version: int) -> JoinGroupRequest:
+    # Version 0 has one timeout for both (JoinGroupRequest.java, the constructor's maybeOverride).
+    if version == 0:
+        return record._replace(rebalance_timeout_ms=record.session_timeout_ms)
+    return record
+
+
+def _trim_join_response(record: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    # protocolName became nullable in version 7 (KafkaApis.handleJoinGroupRequest).
+    if version < 7 and record.protocol_name is None:
+        return record._replace(protocol_name="")
+    return record
+
+
+def _trim_leave_response(record: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
+    # Before batches, the one member's error was the response's (LeaveGroupResponse.java).
+    if version < 3:
+        error = record.error_code or next((m.error_code for m in record.members), record.error_code)
+        return LeaveGroupResponse(error)
+    return record
+
+
+_SPECIAL: Final[dict[type, Callable[[Any, int], Any]]] = {
+    JoinGroupRequest: _trim_join_request,
+    JoinGroupResponse: _trim_join_response,
+    LeaveGroupResponse: _trim_leave_response,
+}
+
+
+def record_in(hint: object) -> type | None:
+    """The record class that a field of type `tuple[Record, ...]` (or `| None`) holds, if any."""
+    for arg in get_args(hint):
+        found = arg if isinstance(arg, type) and hasattr(arg, "_fields") else record_in(arg)
+        if found is not None:
+            return found
+    return None
+
+
+@cache
+def _trimmer(cls: type[Any], version: int) -> Callable[[Any], Any] | None:
+    """How records of `cls` are trimmed to `version`; None where nothing is to be done."""
+    reset = {
+        field: cls._field_defaults.get(field)
+        for field, since in FIELD_SINCE.get(cls, {}).items()
+        if version < since
+    }
+    inner = {}
+    for field, hint in get_type_hints(cls).items():
+        nested = record_in(hint)
+        trimmer = _trimmer(nested, version) if nested is not None else None
+        if trimmer is not None:
+            inner[field] = trimmer
+    special = _SPECIAL.get(cls)
+    if not (reset or inner or special):
+        return None
+
+    def apply(record: Any) -> Any:  # noqa: ANN401 - records of any class
+        changes = dict(reset)
+        for field, trimmer in inner.items():
+            changes[field] = tuple(map(trimmer, getattr(record, field) or ()))
+        record = record._replace(**changes) if changes else record
+        return record if special is None else special(record, version)
+
+    return apply
+
+
+def trim(record: R, api_version: int) -> R:
+    """The record as version `api_version` of its API carries it.
+
+    Fields the version lacks have their default; where an older version says the same thing
+    elsewhere (LeaveGroup's single error, JoinGroup's single timeout) it is said there.
+    """
+    cls: Any = type(record)
+    trimmer = _trimmer(cls, api_version)
+    if trimmer is None:
+        return record
+    trimmed: R = trimmer(record)
+    return trimmed

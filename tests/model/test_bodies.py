@@ -1,0 +1,119 @@
+"""Bodies: every record survives the way to JSON and back, and what does not fit is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupcheck.model.bodies import (
+    MalformedBodyError,
+    camel,
+    decode_request,
+    decode_response,
+    encode,
+)
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import (
+    REQUESTS,
+    RESPONSES,
+    ErrorCode,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+    trim,
+)
+
+VERSIONS = PROFILES["2.7"].max_versions
+
+
+def _values(hint: Any) -> st.SearchStrategy[Any]:
+    if get_origin(hint) is tuple:
+        return st.lists(_values(get_args(hint)[0]), max_size=2).map(tuple)
+    if hasattr(hint, "_fields"):
+        return st.builds(hint, **{n: _values(h) for n, h in get_type_hints(hint).items()})
+    if hint is ErrorCode:
+        return st.sampled_from(ErrorCode)
+    if hint in (str, bool, bytes):
+        return st.from_type(hint)
+    if hint is int:
+        return st.integers(-1, 2**31 - 1)
+    return st.none() | _values(get_args(hint)[0])
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+@given(data=st.data())
+def test_a_request_survives_the_way_to_json_and_back(api: str, data: st.DataObject) -> None:
+    version = data.draw(st.integers(0, VERSIONS[api]))
+    request = trim(data.draw(_values(REQUESTS[api])), version)
+    if isinstance(request, LeaveGroupRequest) and version < 3:
+        request = LeaveGroupRequest(request.group_id, (MemberIdentity("m"),))
+    body = json.loads(json.dumps(encode(request, version)))
+    assert decode_request(api, version, body) == request
+
+
+@pytest.mark.parametrize("api", RESPONSES)
+@given(data=st.data())
+def test_a_response_survives_the_way_to_json_and_back(api: str, data: st.DataObject) -> None:
+    version = data.draw(st.integers(0, VERSIONS[api]))
+    response = trim(data.draw(_values(RESPONSES[api])), version)
+    body = json.loads(json.dumps(encode(response, version)))
+    assert decode_response(api, version, body) == response
+
+
+def test_field_names_are_those_of_kafkas_definitions() -> None:
+    assert camel("session_timeout_ms") == "sessionTimeoutMs"
+
+
+def test_a_version_carries_no_field_that_it_does_not_have() -> None:
+    body = encode(JoinGroupResponse(ErrorCode.NONE, protocol_type="consumer"), 6)
+    assert "protocolType" not in body
+    assert body["protocolName"] == ""
+
+
+def test_before_batches_the_error_of_the_one_member_is_that_of_the_answer() -> None:
+    error = ErrorCode.UNKNOWN_MEMBER_ID
+    left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("m", None, error),))
+    assert encode(left, 2) == {"errorCode": 25}
+    assert encode(left, 3)["errorCode"] == 0
+
+
+def test_an_error_code_unknown_to_the_vocabulary_is_still_an_answer() -> None:
+    assert decode_response("Heartbeat", 4, {"errorCode": 29}) == (29,)
+
+
+@pytest.mark.parametrize(
+    ("api", "body", "complaint"),
+    [
+        ("Heartbeat", [], r"Heartbeat: expected an object, got \[\]"),
+        ("Heartbeat", {}, r"Heartbeat: expected a field 'errorCode'"),
+        ("Heartbeat", {"errorCode": "0"}, r"Heartbeat.errorCode: expected an integer, got '0'"),
+        ("Heartbeat", {"errorCode": True}, r"Heartbeat.errorCode: expected an integer"),
+        (
+            "SyncGroup",
+            {"errorCode": 0, "assignment": "?"},
+            r"SyncGroup.assignment: expected standard base64",
+        ),
+        (
+            "JoinGroup",
+            {"errorCode": 0, "members": [{"memberId": 4, "metadata": ""}]},
+            r"JoinGroup.members\[0\].memberId: expected a string, got 4",
+        ),
+        ("JoinGroup", {"errorCode": 0, "members": 1}, r"JoinGroup.members: expected a list"),
+    ],
+)
+def test_a_body_that_does_not_fit_is_refused_with_the_path_of_the_field(
+    api: str, body: object, complaint: str
+) -> None:
+    with pytest.raises(MalformedBodyError, match=complaint):
+        decode_response(api, 7, body)
+
+
+def test_a_request_to_leave_before_batches_names_its_member() -> None:
+    with pytest.raises(MalformedBodyError, match="memberId: expected a string"):
+        decode_request("LeaveGroup", 1, {"groupId": "g"})

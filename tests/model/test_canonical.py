@@ -1,0 +1,68 @@
+"""The canonical form: the same for states that differ in names alone, and for no others."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from groupcheck.model.canonical import canonical
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import Instance
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator, GroupAppend, OffsetsAppend
+
+
+@pytest.fixture(scope="module")
+def space() -> Space:
+    return explore(Instance(PROFILES["2.7"], 2, changed_metadata=True, holds=1))
+
+
+def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinator:
+    """The same state under other member ids, and `later` generations later if not in the first."""
+    group = state.group
+    if group is None:
+        return state
+    shift = later if group.generation_id else 0
+    appends: list[GroupAppend | OffsetsAppend] = []
+    for entry in state.appends:
+        if isinstance(entry, GroupAppend):
+            given = tuple((names[m], a) for m, a in entry.assignments)
+            entry = GroupAppend(entry.generation_id + shift, given)
+        appends.append(entry)
+    return state._replace(
+        appends=tuple(appends),
+        group=group._replace(
+            generation_id=group.generation_id + shift,
+            leader=names.get(group.leader or ""),
+            members=tuple(
+                sorted(m._replace(member_id=names[m.member_id]) for m in group.members)
+            ),
+            pending=tuple(
+                sorted(p._replace(member_id=names[p.member_id]) for p in group.pending)
+            ),
+        ),
+    )
+
+
+def test_the_canonical_form_of_a_canonical_state_is_itself(space: Space) -> None:
+    for node in space.nodes:
+        assert canonical(node).node == node
+
+
+def test_other_names_and_later_generations_have_the_same_canonical_form(space: Space) -> None:
+    for node in space.nodes:
+        group = node.group
+        ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending] if group else []
+        for order in permutations([f"#{n}" for n in range(len(ids))]):
+            names = dict(zip(ids, order, strict=True))
+            for later in (0, 1, 7):
+                frame = canonical(_renamed(node, names, later))
+                assert frame.node == node
+                assert set(frame.names) == set(order)
+
+
+def test_the_symmetry_reduction_is_complete_no_two_nodes_are_renamings_of_each_other(
+    space: Space,
+) -> None:
+    assert len(set(space.nodes)) == len(space.nodes) == len(space.numbers)
