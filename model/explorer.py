@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
 from groupcheck.model.canonical import Frame, canonical
@@ -16,13 +17,15 @@ from groupcheck.model.vocabulary import Response
 class Edge(NamedTuple):
     """A labelled edge of the state graph; its source is the node that lists it.
 
-    `given`, `responses` are in the names of the source; `target` is the number of a node.
+    It is labelled with the input and the answers, in the names of the source; `target` is the
+    number of a node. `fired` are the rules applied on the way, of one way if several come to the
+    same: an order of timers that nobody can tell from another makes no edge of its own.
     """
 
     given: Input
-    fired: tuple[str, ...]
     responses: tuple[Response, ...]
     target: int
+    fired: tuple[str, ...]
 
 
 class Space(NamedTuple):
@@ -33,6 +36,7 @@ class Space(NamedTuple):
     numbers: dict[Coordinator, int]
     edges: tuple[tuple[Edge, ...], ...]
     depth: int
+    applied: Counter[str]  # in how many outcomes each rule was applied
 
     @property
     def edge_count(self) -> int:
@@ -43,11 +47,6 @@ class Space(NamedTuple):
         """The canonical form of a state, as this space has it."""
         return canonical(state, timed=self.instance.timed)
 
-    @property
-    def fired(self) -> Counter[str]:
-        """How many labelled edges each rule is part of."""
-        return Counter(rule for edges in self.edges for edge in edges for rule in set(edge.fired))
-
 
 def explore(instance: Instance, progress: Callable[[int], None] = lambda _count: None) -> Space:
     """Explore a space whole; `progress` is told the number of states expanded since last told."""
@@ -55,10 +54,11 @@ def explore(instance: Instance, progress: Callable[[int], None] = lambda _count:
     initial = Coordinator()
     nodes, numbers = [initial], {initial: 0}
     edges: list[tuple[Edge, ...]] = []
+    applied: Counter[str] = Counter()
     depth, last_of_layer = 0, 0
     while len(edges) < len(nodes):
         node = nodes[len(edges)]
-        found: dict[Edge, None] = {}
+        found: dict[tuple[object, ...], Edge] = {}
         for given in instance.inputs(node):
             for after, responses, fired in successors(node, given, profile, config):
                 if not instance.admits(after):
@@ -69,9 +69,12 @@ def explore(instance: Instance, progress: Callable[[int], None] = lambda _count:
                     number = numbers.setdefault(target, len(nodes))
                     if number == len(nodes):
                         nodes.append(target)
-                found[Edge(given, fired, responses, number)] = None
-        edges.append(tuple(found))
+                answers = tuple(sorted(responses, key=attrgetter("request_id")))
+                edge = Edge(given, answers, number, fired)
+                found.setdefault((given, answers, number), edge)
+                applied.update(set(fired))
+        edges.append(tuple(found.values()))
         progress(1)
         if len(edges) - 1 == last_of_layer and len(nodes) > len(edges):
             depth, last_of_layer = depth + 1, len(nodes) - 1
-    return Space(instance, tuple(nodes), numbers, tuple(edges), depth)
+    return Space(instance, tuple(nodes), numbers, tuple(edges), depth, applied)

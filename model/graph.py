@@ -63,7 +63,7 @@ def check_every_rule_is_reached(profile: Profile, spaces: Iterable[Space]) -> No
     Raises:
         UnreachableRuleError: with the names of the rules that no labelled edge applies.
     """
-    reached = {rule for space in spaces for rule in space.fired}
+    reached = {rule for space in spaces for rule in space.applied}
     missing = sorted(set(profile.rules) - reached)
     if missing:
         msg = f"profile {profile.name} declares rules that no path reaches: {', '.join(missing)}"

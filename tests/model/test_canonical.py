@@ -35,12 +35,8 @@ def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinat
         group=group._replace(
             generation_id=group.generation_id + shift,
             leader=names.get(group.leader or ""),
-            members=tuple(
-                sorted(m._replace(member_id=names[m.member_id]) for m in group.members)
-            ),
-            pending=tuple(
-                sorted(p._replace(member_id=names[p.member_id]) for p in group.pending)
-            ),
+            members=tuple(sorted(m._replace(member_id=names[m.member_id]) for m in group.members)),
+            pending=tuple(sorted(p._replace(member_id=names[p.member_id]) for p in group.pending)),
         ),
     )
 
@@ -53,7 +49,11 @@ def test_the_canonical_form_of_a_canonical_state_is_itself(space: Space) -> None
 def test_other_names_and_later_generations_have_the_same_canonical_form(space: Space) -> None:
     for node in space.nodes:
         group = node.group
-        ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending] if group else []
+        ids = (
+            [m.member_id for m in group.members] + [p.member_id for p in group.pending]
+            if group
+            else []
+        )
         for order in permutations([f"#{n}" for n in range(len(ids))]):
             names = dict(zip(ids, order, strict=True))
             for later in (0, 1, 7):

@@ -6,8 +6,13 @@ import networkx as nx
 import pytest
 
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.graph import Hop, StateGraph, UnreachableRuleError, check_every_rule_is_reached
-from groupcheck.model.instance import timed_spaces
+from groupcheck.model.graph import (
+    Hop,
+    StateGraph,
+    UnreachableRuleError,
+    check_every_rule_is_reached,
+)
+from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 from groupcheck.properties.shrink import realise
@@ -17,7 +22,7 @@ PROFILE = PROFILES["2.7"]
 
 @pytest.fixture(scope="module")
 def spaces() -> dict[str, Space]:
-    return {name: explore(instance) for name, instance in timed_spaces(PROFILE, 2).items()}
+    return {name: explore(instance) for name, instance in virtual_spaces(PROFILE, 2).items()}
 
 
 def test_every_labelled_edge_is_reachable(spaces: dict[str, Space]) -> None:

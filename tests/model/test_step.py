@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Open, Rule, Step, decide, outcomes
-from groupcheck.model.vocabulary import HeartbeatRequest, HeartbeatResponse, ErrorCode, Request
+from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 
 PROFILE = PROFILES["2.7"]
 REQUEST = Request(1, 4, HeartbeatRequest("group", 0, "m"))

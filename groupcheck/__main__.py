@@ -1,0 +1,5 @@
+"""`python -m groupcheck`."""
+
+from groupcheck.cli import main
+
+raise SystemExit(main())

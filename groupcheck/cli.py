@@ -1,0 +1,180 @@
+"""The command line: options in, one clear line or a report out, an exit status.
+
+0 the port conforms, 1 it diverges, 2 the run itself was impossible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from groupcheck import __version__
+
+CONFORMS, DIVERGES, IMPOSSIBLE = 0, 1, 2
+
+
+class _Impossible(Exception):  # noqa: N818 - it ends the run, with its message as the one line
+    """The run is impossible; the message says why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _Impossible(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit status."""
+    try:
+        options = _parser().parse_args(arguments)
+        command: Callable[[argparse.Namespace], int] = options.command
+        return command(options)
+    except _Impossible as impossible:
+        return _say(str(impossible))
+    except KeyboardInterrupt:
+        return _say("interrupted, before anything was found")
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read the output has gone, and that is their right
+        return IMPOSSIBLE
+
+
+def _say(line: str) -> int:
+    sys.stderr.write(f"groupcheck: {line}\n")
+    return IMPOSSIBLE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="groupcheck",
+        description="Tells whether a Kafka consumer-group coordinator behaves as Kafka's does.",
+        epilog="Exit status: 0 conforms, 1 diverges, 2 the run itself was impossible.",
+    )
+    parser.add_argument("--version", action="version", version=f"groupcheck {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_verify(commands)
+    _add_replay(commands)
+    return parser
+
+
+PORT_HELP = (
+    "builtin | python:PACKAGE.MODULE:FACTORY | exec:COMMAND | kafka://HOST:PORT | librdkafka-mock"
+)
+
+
+def _add_verify(commands: argparse._SubParsersAction[_Parser]) -> None:
+    verify = commands.add_parser(
+        "verify",
+        help="run a coordinator against the model",
+        description="Explores the model, runs the port against it, and says how much of the "
+        "model's behaviour it showed, or gives the shortest sequences that it answers as Kafka "
+        "never would.",
+    )
+    verify.add_argument("port", metavar="PORT", help=PORT_HELP)
+    verify.add_argument("--profile", default="2.7", help="the Kafka version to be judged by (2.7)")
+    verify.add_argument(
+        "--members",
+        type=_number(1, 3),
+        default=2,
+        help="members in the explored spaces, 1 to 3 (2)",
+    )
+    verify.add_argument(
+        "--examples", type=_number(0, 10**9), default=100, help="random sequences (100)"
+    )
+    verify.add_argument(
+        "--steps", type=_number(1, 10_000), default=60, help="the longest sequence, in steps (60)"
+    )
+    verify.add_argument(
+        "--seed", type=_number(0, 2**63), default=0, help="of all random choices (0)"
+    )
+    verify.add_argument(
+        "--report", metavar="DIR", type=Path, help="write findings and result there"
+    )
+    verify.add_argument("--json", action="store_true", help="print the result as JSON")
+    verify.set_defaults(command=_verify)
+
+
+def _add_replay(commands: argparse._SubParsersAction[_Parser]) -> None:
+    replay = commands.add_parser(
+        "replay",
+        help="do a saved sequence again",
+        description="Does a trace (finding_*.jsonl) on a port and judges it.",
+    )
+    replay.add_argument("trace", metavar="FILE", type=Path, help="the trace")
+    replay.add_argument("port", metavar="PORT", help=PORT_HELP)
+    replay.set_defaults(command=_replay)
+
+
+def _number(least: int, most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if not least <= value <= most:
+            msg = f"{value} is not within {least} and {most}"
+            raise argparse.ArgumentTypeError(msg)
+        return value
+
+    number.__name__ = "number"
+    return number
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from groupcheck.model.profiles import PROFILES
+    from groupcheck.properties.ports.port import PortUnavailableError
+    from groupcheck.properties.ports.source import UnknownPortError, port_source
+    from groupcheck.properties.verify import Settings, Verification
+    from groupcheck.reports.files import as_json, write
+    from groupcheck.reports.progress import Bars
+    from groupcheck.reports.terminal import summary
+
+    if options.profile not in PROFILES:
+        msg = f"unknown profile {options.profile!r}; known: {', '.join(PROFILES)}"
+        raise _Impossible(msg)
+    settings = Settings(
+        options.profile, options.members, options.examples, options.steps, options.seed
+    )
+    try:
+        source = port_source(options.port, seed=options.seed)
+    except (UnknownPortError, PortUnavailableError) as error:
+        raise _Impossible(str(error)) from error
+    try:
+        with Bars() as bars:
+            result = Verification(source, settings, bars).run()
+    except PortUnavailableError as error:
+        raise _Impossible(str(error)) from error
+    finally:
+        source.stop()
+    try:
+        files = write(result, options.report) if options.report else []
+    except OSError as error:
+        msg = f"cannot write the report to {options.report}: {error.strerror}"
+        raise _Impossible(msg) from error
+    sys.stdout.write(
+        json.dumps(as_json(result), indent=1) + "\n" if options.json else summary(result, files)
+    )
+    if result.findings:
+        return DIVERGES
+    return IMPOSSIBLE if result.interrupted else CONFORMS
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from groupcheck.properties.ports.port import PortUnavailableError
+    from groupcheck.properties.ports.source import UnknownPortError, port_source
+    from groupcheck.properties.run import replay_on
+    from groupcheck.properties.sequence import MalformedTraceError, load
+    from groupcheck.reports.story import story
+
+    try:
+        sequence = load(options.trace)
+        finding = replay_on(sequence, port_source(options.port))
+    except OSError as error:
+        msg = f"cannot read {options.trace}: {error.strerror}"
+        raise _Impossible(msg) from error
+    except (MalformedTraceError, UnknownPortError, PortUnavailableError) as error:
+        raise _Impossible(str(error)) from error
+    if finding is None:
+        sys.stdout.write(f"{len(sequence.steps)} steps, each answered as Kafka would\n")
+        return CONFORMS
+    sys.stdout.write(story(finding))
+    return DIVERGES

@@ -1,0 +1,157 @@
+"""Observed and expected, made comparable: ids as symbols, free orders sorted, old versions trimmed.
+
+What Kafka leaves open is taken out here and nothing else: the names behind member ids and the
+order of members, topics and partitions in an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from groupcheck.model.state import Group, Member, Offset
+from groupcheck.model.vocabulary import (
+    DescribeGroupsResponse,
+    GroupState,
+    GroupView,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    MemberView,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    ResponseBody,
+    trim,
+)
+
+UNTOLD = "?"  # an id that nobody has been told yet
+
+Names = Mapping[str, str]
+
+
+def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
+    """An answer in its comparable form; `names` turns member ids into symbols."""
+    body = trim(body, api_version)
+    if isinstance(body, JoinGroupResponse):
+        listed = (m._replace(member_id=names.get(m.member_id, UNTOLD)) for m in body.members)
+        return body._replace(
+            leader=names.get(body.leader, UNTOLD) if body.leader else "",
+            member_id=names.get(body.member_id, UNTOLD) if body.member_id else "",
+            members=tuple(sorted(listed)) if body.members else (),
+        )
+    if isinstance(body, LeaveGroupResponse):
+        left = (m._replace(member_id=names.get(m.member_id, m.member_id)) for m in body.members)
+        return body._replace(members=tuple(left))
+    if isinstance(body, DescribeGroupsResponse):
+        return DescribeGroupsResponse(
+            tuple(
+                group._replace(
+                    members=tuple(
+                        sorted(
+                            m._replace(member_id=names.get(m.member_id, UNTOLD))
+                            for m in group.members
+                        )
+                    )
+                )
+                for group in body.groups
+            )
+        )
+    if isinstance(body, OffsetCommitResponse | OffsetFetchResponse):
+        topics: Any = body.topics
+        return body._replace(topics=tuple(sorted(map(_in_order, topics))))
+    return body
+
+
+def _in_order(topic: Any) -> Any:  # noqa: ANN401 - a topic of either answer
+    return topic._replace(partitions=tuple(sorted(topic.partitions)))
+
+
+def differing_field(group: Group | None, view: GroupView | None, names: Names) -> str | None:
+    """The first field of a port's inner state that is not the model's; None if all agree.
+
+    Fields the port does not show are not compared, and assignments only in Stable, where they
+    can be asked for.
+    """
+    if group is None or view is None:
+        absent = group is None and (view is None or view.state == GroupState.DEAD)
+        return None if absent else "groupId"
+    shown = (
+        ("state", view.state, group.state),
+        ("generationId", view.generation_id, group.generation_id),
+        ("protocolType", view.protocol_type, group.protocol_type),
+        ("protocolName", view.protocol_name, group.protocol_name),
+        ("leader", view.leader and names.get(view.leader, UNTOLD), _told(group, group.leader)),
+    )
+    for field, seen, lawful in shown:
+        if seen is not None and (None if seen == "" else seen) != lawful:
+            return field
+    if view.members is not None and _members_differ(group, view, names):
+        return "members"
+    if view.pending_members is not None:
+        pending = sorted(names.get(member_id, UNTOLD) for member_id in view.pending_members)
+        if pending != [p.member_id for p in group.pending]:
+            return "pendingMembers"
+    if view.offsets is not None and _offsets(view) != dict(group.offsets):
+        return "offsets"
+    return None
+
+
+def _told(group: Group, member_id: str | None) -> str | None:
+    member = group.member(member_id) if member_id else None
+    return UNTOLD if member is not None and not member.told else member_id
+
+
+def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
+    seen = view.members or ()
+    if len(seen) != len(group.members):
+        return True
+    stable = group.state is GroupState.STABLE
+    unmatched: list[MemberView] = []
+    told = 0
+    for shown in seen:
+        member = group.member(names.get(shown.member_id, UNTOLD))
+        if member is None:
+            unmatched.append(shown)
+        elif _member_differs(member, shown, stable=stable):
+            return True
+        else:
+            told += 1
+    untold = [member for member in group.members if not member.told]
+    return told + len(untold) != len(group.members) or _untold_differ(untold, unmatched)
+
+
+def _untold_differ(members: list[Member], views: list[MemberView]) -> bool:
+    """Compare members whose id nobody was told yet: by what else is shown of them.
+
+    They all wait for their first generation, so nothing is assigned to them.
+    """
+    rows = [
+        (m.session_timeout_ms, m.rebalance_timeout_ms, m.awaiting_join is not None, False)
+        for m in members
+    ]
+    seen = [view[2:6] for view in views]
+    fields = [i for i in range(4) if all(row[i] is not None for row in seen)]
+    return Counter(tuple(row[i] for i in fields) for row in rows) != Counter(
+        tuple(row[i] for i in fields) for row in seen
+    )
+
+
+def _member_differs(member: Member, shown: MemberView, *, stable: bool) -> bool:
+    _, _, session_ms, rebalance_ms, awaiting_join, awaiting_sync, assignment = shown
+    return (
+        (session_ms is not None and session_ms != member.session_timeout_ms)
+        or (rebalance_ms is not None and rebalance_ms != member.rebalance_timeout_ms)
+        or (awaiting_join is not None and awaiting_join != (member.awaiting_join is not None))
+        or (awaiting_sync is not None and awaiting_sync != (member.awaiting_sync is not None))
+        or (stable and assignment is not None and assignment != member.assignment)
+    )
+
+
+def _offsets(view: GroupView) -> dict[tuple[str, int], Offset]:
+    return {
+        (topic.name, p.partition_index): Offset(
+            p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""
+        )
+        for topic in view.offsets or ()
+        for p in topic.partitions
+    }

@@ -1,0 +1,109 @@
+"""Findings: what a port did that Kafka of that version never would."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Outcome
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request, ResponseBody
+from groupcheck.properties.oracle import Difference, Rejection
+from groupcheck.properties.ports.port import Observation, PortFailedError
+from groupcheck.properties.sequence import Sequence, dump
+
+
+class Exchange(NamedTuple):
+    """One step of a test and what the port showed after it, member ids as symbols."""
+
+    given: Input
+    seen: Observation
+
+
+class Finding(NamedTuple):
+    """A sequence whose last step the port answers as Kafka never would, or on which it fails.
+
+    `exchanges` are its steps with what was seen after each; `names` turns the port's member ids
+    into symbols. Either `rejection` or `failure` says what is wrong with the last step; `before`
+    is the model's state before it, if the observations left only one.
+    """
+
+    sequence: Sequence
+    exchanges: tuple[Exchange, ...]
+    names: dict[str, str]
+    rejection: Rejection | None = None
+    failure: PortFailedError | None = None
+    before: Coordinator | None = None
+
+    @property
+    def finding_id(self) -> str:
+        """Stable: the same minimal sequence and sort of difference have the same id."""
+        text = dump(self.sequence.renumbered()) + repr(self.key)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def lawful(self) -> tuple[Outcome, ...]:
+        """What Kafka may do at the last step."""
+        return self.rejection.outcomes if self.rejection else ()
+
+    @property
+    def difference(self) -> Difference | None:
+        """The difference from the lawful outcome that comes nearest, if the port answered."""
+        if self.rejection is None:
+            return None
+        # An outcome with the same error tells more than one that answers something else.
+        return min(self.rejection.differences, key=_distance)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The lawful outcome that comes nearest."""
+        if self.rejection is None or self.difference is None:
+            return None
+        return self.rejection.outcomes[self.rejection.differences.index(self.difference)]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What makes two findings the same: the sort of difference, and the rules it is against."""
+        if self.failure is not None:
+            step = self.sequence.steps[-1] if self.sequence.steps else None
+            return ("port", self.failure.kind, _what(step))
+        difference, outcome = self.difference, self.outcome
+        if difference is None or outcome is None:
+            return ("unexplained",)
+        rules = ",".join(outcome.fired)
+        return (
+            difference.kind,
+            _what(self.sequence.steps[-1]),
+            rules,
+            *_fields(difference.lawful, difference.seen),
+            difference.field or "",
+        )
+
+
+def _distance(difference: Difference) -> int:
+    if difference.lawful is None or difference.seen is None:
+        return 1_000
+    return len(differing(difference.lawful, difference.seen))
+
+
+def differing(lawful: ResponseBody, seen: ResponseBody) -> list[str]:
+    """The names of the fields in which two answers to the same API differ."""
+    return [
+        field
+        for field, ours, theirs in zip(lawful._fields, lawful, seen, strict=True)
+        if ours != theirs
+    ]
+
+
+def _fields(lawful: ResponseBody | None, seen: ResponseBody | None) -> list[str]:
+    if lawful is None or seen is None:
+        return []
+    code = getattr(seen, "error_code", None)
+    return [*differing(lawful, seen), "" if code is None else code.name]
+
+
+def _what(step: Input | None) -> str:
+    if step is None:
+        return "open"
+    return step.api if isinstance(step, Request) else type(step).__name__

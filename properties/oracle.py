@@ -1,0 +1,152 @@
+"""The oracle: every model state that the observations allow, and why none is left.
+
+Subset construction over the model's nondeterminism. Nothing here knows how a port is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.profiles import Config, Profile
+from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.step import Outcome
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
+from groupcheck.properties.compare import Names, differing_field, normal
+from groupcheck.properties.ports.port import Observation
+
+
+class Difference(NamedTuple):
+    """Why one lawful outcome is not what was seen.
+
+    `kind` says what sort of difference it is; `request_id` is the request whose answer differs
+    (None if the inner state does); `field` is the inner state's field.
+    """
+
+    kind: str
+    request_id: int | None = None
+    lawful: ResponseBody | None = None
+    seen: ResponseBody | None = None
+    field: str | None = None
+
+
+class Rejection(NamedTuple):
+    """Nothing lawful is left: each outcome that Kafka allows here, with its difference."""
+
+    outcomes: tuple[Outcome, ...]
+    differences: tuple[Difference, ...]
+
+
+class DivergedError(Exception):
+    """The port has left the model."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__("the port has left the model")
+        self.rejection = rejection
+
+
+class Oracle:
+    """Judges one test; `states` are those the port may be in."""
+
+    def __init__(self, profile: Profile, broker: Mapping[str, int], late_ms: int = 0) -> None:
+        self.profile = profile
+        self.config = Config.of(broker)._replace(
+            timer_late_ms=late_ms, timer_early_ms=min(late_ms, 50)
+        )
+        self.states: list[Coordinator] = [Coordinator()]
+        self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for
+        self._symbols: dict[str, str] = {}  # the symbols that stand for something, each to itself
+        self.requests: dict[int, Request] = {}
+        self.fired: frozenset[tuple[str, ...]] = frozenset()  # of the outcomes kept last
+
+    def predict(self, given: Input) -> list[Outcome]:
+        """Every lawful outcome of an input, from every state the port may be in."""
+        if isinstance(given, Request):
+            self.requests[given.request_id] = given
+        return [o for state in self.states for o in self._successors(state, given)]
+
+    def accept(self, given: Input, lawful: list[Outcome], seen: Observation) -> None:
+        """Keep the outcomes that the observation allows; `lawful` is what was predicted.
+
+        Raises:
+            DivergedError: it allows none.
+        """
+        if seen.elapsed_ms:
+            # On a real clock it is not the time that was meant to pass that counts, but the time
+            # that did.
+            if isinstance(given, Advance):
+                lawful = self.predict(Advance(seen.elapsed_ms))
+            else:
+                lawful = [o for before in lawful for o in self._pass(before, seen.elapsed_ms)]
+        self._bind(seen)
+        answers = {r.request_id: self._normal(r, self.names) for r in seen.responses}
+        view = None if seen.groups is None else _view_of(seen.groups)
+        kept: list[Outcome] = []
+        differences: list[Difference] = []
+        for outcome in lawful:
+            difference = self._difference(outcome, answers, seen, view)
+            if difference is None:
+                kept.append(outcome)
+            else:
+                differences.append(difference)
+        if not kept:
+            raise DivergedError(Rejection(tuple(lawful), tuple(differences)))
+        self.fired = frozenset(outcome.fired for outcome in kept)
+        self.states = list(dict.fromkeys(outcome.coordinator for outcome in kept))
+
+    def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
+        return successors(state, given, self.profile, self.config)
+
+    def _pass(self, before: Outcome, ms: int) -> list[Outcome]:
+        """The real time that passed around a request, as part of the same step."""
+        return [
+            Outcome(
+                after.coordinator,
+                before.responses + after.responses,
+                before.fired + after.fired[1:],
+            )
+            for after in self._successors(before.coordinator, Advance(ms))
+        ]
+
+    def _bind(self, seen: Observation) -> None:
+        """An answer to a JoinGroup without a member id tells the id: its symbol is bound."""
+        for response in seen.responses:
+            request = self.requests[response.request_id].body
+            if isinstance(request, JoinGroupRequest) and not request.member_id:
+                told: str = response.body.member_id  # type: ignore[union-attr]
+                if told and told not in self.names:
+                    symbol = f"#{response.request_id}"
+                    self.names[told] = self._symbols[symbol] = symbol
+
+    def _normal(self, response: Response, names: Names) -> ResponseBody:
+        return normal(response.body, names, self.requests[response.request_id].api_version)
+
+    def _difference(
+        self,
+        outcome: Outcome,
+        answers: dict[int, ResponseBody],
+        seen: Observation,
+        view: GroupView | None,
+    ) -> Difference | None:
+        lawful = {r.request_id: self._normal(r, self._symbols) for r in outcome.responses}
+        if len(answers) != len(seen.responses):
+            return Difference("answered twice")
+        for request_id in lawful.keys() | answers.keys():
+            expected, got = lawful.get(request_id), answers.get(request_id)
+            if expected == got:
+                continue
+            if got is None:
+                return Difference("no answer", request_id, expected)
+            kind = "answered too early" if expected is None else "another answer"
+            return Difference(kind, request_id, expected, got)
+        if seen.groups is not None:
+            field = differing_field(outcome.coordinator.group, view, self.names)
+            if field is not None:
+                return Difference("another inner state", field=field)
+        return None
+
+
+def _view_of(groups: tuple[GroupView, ...]) -> GroupView | None:
+    return next((view for view in groups if view.group_id == GROUP_ID), None)

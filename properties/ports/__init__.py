@@ -1,0 +1,1 @@
+"""The adapters through which a coordinator is reached."""

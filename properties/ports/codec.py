@@ -1,0 +1,212 @@
+"""The vocabulary on Kafka's wire: records to bytes and back, with kafka-python's message classes.
+
+No encoding is written here, only which field of a record is which field of a message. Sockets and
+what an answer means do not belong here. kafka-python is imported when it is first needed, for it
+comes with an extra.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from functools import cache
+from typing import Any, Final, TypeVar, get_type_hints
+
+from groupcheck.model.vocabulary import (
+    API_OF,
+    RESPONSES,
+    ErrorCode,
+    LeaveGroupRequest,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    RequestBody,
+    ResponseBody,
+    record_in,
+    trim,
+)
+from groupcheck.properties.ports.port import PortUnavailableError
+
+Record = TypeVar("Record", bound=RequestBody | ResponseBody)
+Message = Any  # kafka-python comes without types: its messages, their classes and fields
+Nested = Any  # any record of the vocabulary, or its class
+
+_IMPORTING: Final = threading.Lock()
+
+# The newest versions whose messages have the shape of the vocabulary's records: OffsetFetch 8
+# and OffsetCommit 10 ask for several groups and for topic ids.
+NEWEST_VERSIONS: Final = {
+    "JoinGroup": 9,
+    "SyncGroup": 5,
+    "Heartbeat": 4,
+    "LeaveGroup": 5,
+    "OffsetCommit": 9,
+    "OffsetFetch": 7,
+    "DescribeGroups": 5,
+}
+
+# Where kafka-python's name of a field (from newer definitions) is not the vocabulary's.
+_RENAMED: Final[dict[type, dict[str, str]]] = {
+    OffsetCommitRequest: {"generation_id": "generation_id_or_member_epoch"},
+}
+
+
+class MalformedAnswerError(ValueError):
+    """An answer does not have the form that its API and version prescribe."""
+
+
+class InexpressibleError(ValueError):
+    """A request cannot be said in a version of its API."""
+
+
+@cache
+def _modules() -> tuple[Any, ...]:
+    try:
+        # On some Pythons kafka-python's import warns of its own deprecated calls, which is
+        # nothing to whoever makes errors of warnings; filters are everyone's, hence the lock.
+        with _IMPORTING, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from kafka.protocol import admin, consumer, metadata  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        msg = "kafka:// needs the package kafka-python: pip install 'groupcheck[wire]'"
+        raise PortUnavailableError(msg) from error
+    return consumer, admin, metadata
+
+
+@cache
+def message_class(name: str) -> Message:
+    """kafka-python's class of a message, such as `JoinGroupRequest`.
+
+    Raises:
+        PortUnavailableError: kafka-python is not installed.
+    """
+    return next(getattr(module, name) for module in _modules() if hasattr(module, name))
+
+
+def frame(message: Message, correlation_id: int, client_id: str) -> bytes:
+    """A request message with its header, and before both their length."""
+    message.with_header(correlation_id=correlation_id, client_id=client_id)
+    framed: bytes = message.encode(header=True, framed=True)
+    return framed
+
+
+def parse(api: str, api_version: int, answer: bytes) -> Message:
+    """The message of an answer, given without its length.
+
+    Raises:
+        MalformedAnswerError: it cannot be read, or is shorter or longer than it should be.
+    """
+    cls = message_class(f"{api}Response")
+    try:
+        message = cls.decode(answer, version=api_version, header=True)
+        again = message.encode(header=True)
+    except Exception as error:  # reading garbage with generated code may raise anything
+        msg = f"an answer that cannot be read as {api} version {api_version}: {error}"
+        raise MalformedAnswerError(msg) from error
+    # The decoder minds neither bytes that are missing from the last string nor bytes after it.
+    # From flexible versions on there may be more: tagged fields that newer definitions add.
+    tagged = cls.flexible_version_q(api_version) and len(answer) > len(again)
+    if again != answer and not tagged:
+        msg = f"an answer of {len(answer)} bytes that is no {api} version {api_version}"
+        raise MalformedAnswerError(msg)
+    return message
+
+
+def to_message(record: RequestBody | ResponseBody, api_version: int) -> Message:
+    """The message that a record is at that version.
+
+    Raises:
+        InexpressibleError: the version has no words for it.
+    """
+    if isinstance(record, OffsetFetchRequest) and record.topics is None and api_version < 2:
+        msg = f"OffsetFetch of every partition at version {api_version}"
+        raise InexpressibleError(msg)
+    cls = message_class(type(record).__name__)
+    if isinstance(record, LeaveGroupRequest) and api_version < 3:
+        if len(record.members) != 1:
+            msg = f"LeaveGroup of {len(record.members)} members at version {api_version}"
+            raise InexpressibleError(msg)
+        member_id = record.members[0].member_id
+        return cls(version=api_version, group_id=record.group_id, member_id=member_id)
+    return cls(version=api_version, **_values(cls.fields, trim(record, api_version)))
+
+
+def _values(fields: Message, record: Nested) -> dict[str, Any]:
+    values = {}
+    renamed = _RENAMED.get(type(record), {})
+    for name, value in zip(record._fields, record, strict=True):
+        field = fields[renamed.get(name, name)]
+        if isinstance(value, tuple):
+            nested = field.is_struct_array()
+            value = [field(**_values(field.fields, v)) if nested else v for v in value]  # noqa: PLW2901 (the same value, as the message has it)
+        values[field.name] = value
+    return values
+
+
+def to_record(
+    cls: type[Record], message: Message, api_version: int, *, null_as_empty: bool = False
+) -> Record:
+    """The record that a message is; fields its version lacks have the vocabulary's default.
+
+    Args:
+        cls: the record's class, of the message's name.
+        message: as kafka-python decoded it.
+        api_version: the version it was decoded at.
+        null_as_empty: whether to read null as empty in fields that Kafka's definitions do not
+            let be null, as clients that are not Kafka's own do.
+
+    Raises:
+        MalformedAnswerError: a field is null that must not be.
+    """
+    values = _fields(
+        cls, message_class(cls.__name__).fields, message, api_version, null_as_empty=null_as_empty
+    )
+    if cls is LeaveGroupRequest and api_version < 3:
+        values["members"] = (MemberIdentity(message.member_id),)
+    return trim(cls(**values), api_version)
+
+
+def _fields(
+    cls: Nested, fields: Message, message: Message, api_version: int, *, null_as_empty: bool
+) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    renamed = _RENAMED.get(cls, {})
+    for name, hint, nested in _hints(cls):
+        field = fields[renamed.get(name, name)]
+        value = getattr(message, field.name)
+        if value is None and _must_not_be_null(field, api_version):
+            if not null_as_empty:
+                api = API_OF.get(cls, cls.__name__)
+                msg = f"an answer whose {name} ({api} version {api_version}) is null"
+                raise MalformedAnswerError(msg)
+            value = field.default
+        if nested is not None and value is not None:
+            inner = (
+                _fields(nested, field.fields, v, api_version, null_as_empty=null_as_empty)
+                for v in value
+            )
+            value = tuple(nested(**v) for v in inner)
+        elif isinstance(value, list):
+            value = tuple(value)
+        values[name] = ErrorCode(value) if hint is ErrorCode else value
+    return values
+
+
+def _must_not_be_null(field: Message, api_version: int) -> bool:
+    return field.for_version_q(api_version) and not field.nullable_for_version_q(api_version)
+
+
+@cache
+def _hints(cls: Nested) -> tuple[tuple[str, Any, Any], ...]:
+    """Each field of a record: its name, its type, and the record that it is a list of, if any."""
+    return tuple((name, hint, record_in(hint)) for name, hint in get_type_hints(cls).items())
+
+
+def answer_body(api: str, api_version: int, answer: bytes, *, null_as_empty: bool) -> ResponseBody:
+    """The vocabulary's record of an answer, given without its length.
+
+    Raises:
+        MalformedAnswerError: it does not have the form that its API and version prescribe.
+    """
+    message = parse(api, api_version, answer)
+    return to_record(RESPONSES[api], message, api_version, null_as_empty=null_as_empty)

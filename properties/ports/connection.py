@@ -1,0 +1,203 @@
+"""A connection to a Kafka broker, and what a client asks before anything else.
+
+Frames and correlation ids; what the requests of a test are, and how messages are encoded, is not
+here.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from time import monotonic, sleep
+from typing import Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
+
+from groupcheck.model.vocabulary import REQUESTS, ErrorCode
+from groupcheck.properties.ports import codec
+from groupcheck.properties.ports.messages import protocol_error
+from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
+
+MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
+CHUNK_BYTES: Final = 64 * 1024
+CLIENT_ID: Final = "groupcheck"
+
+# While a broker makes its offsets topic, or moves it, it asks to be asked again.
+COORDINATOR_WAIT_S: Final = 30.0
+TOPIC_WAIT_S: Final = 5.0
+RETRY_S: Final = 0.1
+COORDINATOR_NOT_YET: Final = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
+LEADER_NOT_AVAILABLE: Final = 5  # no coordinator answers with it
+NEWEST_FIND_COORDINATOR: Final = 3  # 4 asks for several groups
+METADATA_VERSION: Final = 1  # in which a broker may create the topic it is asked about
+
+
+class Asked(Protocol):
+    """What a connection remembers of a request until it is answered."""
+
+    @property
+    def api(self) -> str:
+        """Kafka's name of the API, without "Request"."""
+        ...
+
+    @property
+    def api_version(self) -> int:
+        """The version it was asked at."""
+        ...
+
+
+A = TypeVar("A", bound=Asked)
+
+
+class Connection(Generic[A]):
+    """A socket to a broker.
+
+    `owed` holds what was asked and is not answered yet, by correlation id.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+
+    def __init__(self, host: str, port: int, timeout_s: float) -> None:
+        self.socket = socket.create_connection((host, port), timeout_s)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.owed: dict[int, A] = {}
+        self._correlation_id = 0
+        self._received = bytearray()
+
+    def send(self, asked: A, message: codec.Message, client_id: str) -> None:
+        """Send a request.
+
+        Raises:
+            PortFailedError: the connection is broken.
+        """
+        self._correlation_id += 1
+        self.owed[self._correlation_id] = asked
+        try:
+            self.socket.sendall(codec.frame(message, self._correlation_id, client_id))
+        except OSError as error:
+            self._broken(f"broke the connection ({error.strerror or error})")
+
+    def receive(self) -> Iterator[tuple[A, bytes]]:
+        """What is answered, each with its answer; waits if there is not a byte to be read.
+
+        Raises:
+            TimeoutError: there was none in the socket's time.
+            PortFailedError: the connection is broken or closed, or holds what is no answer.
+        """
+        try:
+            chunk = self.socket.recv(CHUNK_BYTES)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            self._broken(f"broke the connection ({error.strerror or error})")
+        if not chunk:
+            self._broken("closed the connection")
+        self._received += chunk
+        while len(self._received) >= 4:
+            length = int.from_bytes(self._received[:4], "big", signed=True)
+            if not 4 <= length <= MAX_FRAME_BYTES:
+                protocol_error(f"an answer said to be {length} bytes long")
+            if len(self._received) < 4 + length:
+                return
+            answer = bytes(self._received[4 : 4 + length])
+            del self._received[: 4 + length]
+            yield self._settle(int.from_bytes(answer[:4], "big", signed=True)), answer
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self.socket.close()
+
+    def _settle(self, correlation_id: int) -> A:
+        asked = self.owed.pop(correlation_id, None)
+        if asked is None:
+            if 0 < correlation_id <= self._correlation_id:
+                protocol_error("a request answered twice")
+            protocol_error(f"an answer with an unknown correlation id, {correlation_id}")
+        return asked
+
+    def _broken(self, how: str) -> NoReturn:
+        owed = " and ".join(f"{a.api} version {a.api_version}" for a in self.owed.values())
+        kind, when = "port crashed", f" that owed an answer to {owed}" if owed else ""
+        raise PortFailedError(kind, f"the broker {how}{when}")
+
+
+class Question(NamedTuple):
+    """A request that is no part of a test."""
+
+    api: str
+    api_version: int
+
+
+class Enquiry:
+    """What a client asks a broker before anything else, over a connection of its own.
+
+    Every call raises `PortFailedError` or `OSError` when the broker fails, `MalformedAnswerError`
+    when it is none, and `PortUnavailableError` when it cannot help.
+    """
+
+    def __init__(self, host: str, port: int, *, connect_s: float, answer_s: float) -> None:
+        self._answer_s = answer_s
+        self._connection = Connection[Question](host, port, connect_s)
+        self._connection.socket.settimeout(answer_s)
+        self._versions: dict[int, tuple[int, int]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def versions(self, newest: Mapping[str, int]) -> dict[str, int]:
+        """Which APIs the broker speaks, and the highest version of each that both sides do."""
+        answer = self._ask(Question("ApiVersions", 0))
+        if answer.error_code:
+            _refuse(f"it answers ApiVersions with error {answer.error_code}")
+        self._versions = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
+        spoken = {api: self._common(api, newest[api]) for api in REQUESTS}
+        return {api: version for api, version in spoken.items() if version is not None}
+
+    def coordinator(self, group_id: str) -> tuple[str, int]:
+        """The host and port of the broker that coordinates a group."""
+        version = self._common("FindCoordinator", NEWEST_FIND_COORDINATOR)
+        if version is None:
+            _refuse("it speaks no version of FindCoordinator that groupcheck does")
+        deadline = monotonic() + COORDINATOR_WAIT_S
+        while True:
+            answer = self._ask(Question("FindCoordinator", version), key=group_id)
+            if not answer.error_code:
+                return answer.host, answer.port
+            if answer.error_code not in COORDINATOR_NOT_YET or monotonic() > deadline:
+                _refuse(f"it finds no coordinator ({ErrorCode(answer.error_code).name})")
+            sleep(RETRY_S)
+
+    def create_topic(self, name: str) -> None:
+        """Have the topic created if there is none, where the broker does so for who asks."""
+        deadline = monotonic() + TOPIC_WAIT_S
+        question = Question("Metadata", METADATA_VERSION)
+        topic = codec.message_class("MetadataRequest").fields["topics"](name=name)
+        while True:
+            answer = self._ask(question, topics=[topic])
+            if answer.topics[0].error_code != LEADER_NOT_AVAILABLE or monotonic() > deadline:
+                return
+            sleep(RETRY_S)
+
+    def _common(self, api: str, newest: int) -> int | None:
+        key = codec.message_class(f"{api}Request").API_KEY
+        oldest, highest = self._versions.get(key, (0, -1))
+        version = min(highest, newest)
+        return version if version >= oldest else None
+
+    def _ask(self, question: Question, **fields: object) -> codec.Message:
+        cls = codec.message_class(f"{question.api}Request")
+        self._connection.send(question, cls(version=question.api_version, **fields), CLIENT_ID)
+        deadline = monotonic() + self._answer_s
+        while monotonic() < deadline:
+            for asked, answer in self._connection.receive():
+                return codec.parse(asked.api, asked.api_version, answer)
+        raise TimeoutError
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise PortUnavailableError(reason)

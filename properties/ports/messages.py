@@ -1,0 +1,211 @@
+"""The port protocol's messages to and from typed records; how they travel does not belong here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from groupcheck.model.bodies import (
+    MalformedBodyError,
+    camel,
+    decode,
+    decode_response,
+    encode,
+)
+from groupcheck.model.vocabulary import GroupView, Request, Response
+from groupcheck.properties.ports.port import (
+    Fault,
+    Observation,
+    PortFailedError,
+    PortInfo,
+    PortUnavailableError,
+)
+
+Json = dict[str, Any]
+
+PROTOCOL_VERSION = 1
+SHOWN_CHARS = 120
+
+
+def shorten(value: object) -> str:
+    """The repr of what a port sent, short enough for one line of a report."""
+    shown = repr(value)
+    return shown if len(shown) <= SHOWN_CHARS else f"{shown[: SHOWN_CHARS - 3]}..."
+
+
+def protocol_error(reason: str) -> NoReturn:
+    """Say that the port does not keep to the port protocol.
+
+    Raises:
+        PortFailedError: always.
+    """
+    kind = "protocol error"
+    raise PortFailedError(kind, reason)
+
+
+def fault_fields(fault: Fault) -> Json:
+    """What a fault says besides its name, as the protocol spells it; absent fields are left out."""
+    rest = fault._asdict()
+    del rest["name"]
+    return {camel(name): value for name, value in rest.items() if value is not None}
+
+
+class Conversation:
+    """One side of a conversation with a port: builds what is sent, reads what comes back.
+
+    It knows which requests are still to be answered. Use: build a message, send it, `take` each
+    message that comes back until that returns True, then ask for the `observation`.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[int, tuple[str, int]] = {}
+        self._answered: set[int] = set()
+        self._begin("open")
+
+    def open(self, profile: str, config: Mapping[str, int]) -> Json:
+        """The message that starts a test; what was asked before is forgotten."""
+        self._asked.clear()
+        self._answered.clear()
+        self._begin("open")
+        return {
+            "type": "open",
+            "protocol": PROTOCOL_VERSION,
+            "profile": profile,
+            "config": dict(config),
+        }
+
+    def request(self, request: Request) -> Json:
+        """The message that carries a request."""
+        api, version = request.api, request.api_version
+        self._begin("request", request.request_id)
+        self._asked[request.request_id] = (api, version)
+        return {
+            "type": "request",
+            "id": request.request_id,
+            "api": api,
+            "apiVersion": version,
+            "clientId": request.client_id,
+            "clientHost": request.client_host,
+            "body": encode(request.body, version),
+        }
+
+    def advance(self, ms: int) -> Json:
+        """The message that moves the clock by `ms` milliseconds."""
+        self._begin("advance")
+        return {"type": "advance", "ms": ms}
+
+    def fault(self, fault: Fault) -> Json:
+        """The message that lets something happen to the coordinator."""
+        self._begin("fault")
+        return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
+
+    def close(self) -> Json:
+        """The message that ends a test."""
+        self._begin("close")
+        return {"type": "close"}
+
+    def _begin(self, sent: str, request_id: int | None = None) -> None:
+        self._sent = sent
+        self._request_id = request_id
+        self._responses: list[Response] = []
+        self._groups: tuple[GroupView, ...] | None = None
+        self._unsupported: str | None = None
+        self._port: object = None
+        self._done = False
+
+    def take(self, message: object) -> bool:
+        """Take in one message of the port; True when it was `done`.
+
+        Raises:
+            PortFailedError: the message does not keep to the protocol.
+        """
+        if self._done:
+            protocol_error(f"a message after 'done': {shorten(message)}")
+        if not isinstance(message, dict):
+            protocol_error(f"not a JSON object: {shorten(message)}")
+        match message.get("type"):
+            case "response":
+                self._take_response(message)
+            case "done":
+                self._done = True
+                self._port = message.get("port")
+            case "state":
+                self._take_state(message)
+            case "unsupported":
+                self._take_unsupported(message)
+            case None:
+                protocol_error(f"a message without 'type': {shorten(message)}")
+            case other:
+                protocol_error(f"a message of unknown type {shorten(other)}")
+        return self._done
+
+    def _take_response(self, message: Json) -> None:
+        request_id = message.get("id")
+        # A bool is an int to Python, and 1.0 is equal to 1; neither is the id that was sent.
+        if type(request_id) is not int:
+            protocol_error(f"a response without a whole number as 'id': {shorten(message)}")
+        if request_id in self._answered:
+            protocol_error(f"a second response to request {request_id}")
+        if request_id not in self._asked:
+            protocol_error(f"a response to request {request_id}, which was never sent")
+        if "body" not in message:
+            protocol_error(f"the response to request {request_id} has no 'body'")
+        api, version = self._asked.pop(request_id)
+        try:
+            body = decode_response(api, version, message["body"])
+        except MalformedBodyError as error:
+            where = f"the response to request {request_id} does not fit {api} version {version}"
+            protocol_error(f"{where}: {error}")
+        self._answered.add(request_id)
+        self._responses.append(Response(request_id, body))
+
+    def _take_state(self, message: Json) -> None:
+        groups = message.get("groups")
+        if not isinstance(groups, list | tuple):
+            protocol_error(f"a state without a list of 'groups': {shorten(message)}")
+        if self._groups is not None:
+            protocol_error("a second state before 'done'")
+        try:
+            self._groups = tuple(
+                decode(GroupView, group, f"state.groups[{i}]") for i, group in enumerate(groups)
+            )
+        except MalformedBodyError as error:
+            protocol_error(str(error))
+
+    def _take_unsupported(self, message: Json) -> None:
+        what = message.get("what")
+        if not isinstance(what, str):
+            protocol_error(f"an unsupported without 'what': {shorten(message)}")
+        if self._unsupported is not None:
+            protocol_error(f"a second unsupported before 'done': {shorten(message)}")
+        if self._request_id is not None:
+            if self._request_id in self._answered:
+                protocol_error(f"request {self._request_id} is both answered and unsupported")
+            # It stands in the place of the response, so none may follow.
+            del self._asked[self._request_id]
+            self._answered.add(self._request_id)
+        elif self._sent not in {"open", "fault"}:
+            protocol_error(f"{shorten(what)} unsupported in answer to {self._sent!r}")
+        self._unsupported = what
+
+    def observation(self) -> Observation:
+        """What was seen between the message sent last and its `done`."""
+        return Observation(tuple(self._responses), self._groups, self._unsupported)
+
+    def port_info(self) -> PortInfo:
+        """Who the port said it is when it answered `open`.
+
+        Raises:
+            PortUnavailableError: the port does not support this profile or protocol.
+            PortFailedError: it did not say, or in the wrong form.
+        """
+        if self._unsupported is not None:
+            msg = f"the port does not support {self._unsupported}"
+            raise PortUnavailableError(msg)
+        port = self._port
+        if not isinstance(port, dict) or not isinstance(port.get("name"), str):
+            protocol_error(f"the answer to 'open' does not name the port: {shorten(port)}")
+        version = port.get("version", "")
+        if not isinstance(version, str):
+            protocol_error(f"the port's version is not a string: {shorten(version)}")
+        return PortInfo(port["name"], version)

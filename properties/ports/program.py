@@ -1,0 +1,239 @@
+"""A child process that speaks in lines, watched with `poll`; what the lines mean is not here.
+
+For POSIX systems: pipes are waited on with `poll`, and the program is ended as a process group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import weakref
+from collections import deque
+from time import monotonic
+from typing import IO, Final, NoReturn
+
+from groupcheck.properties.ports.messages import protocol_error, shorten
+from groupcheck.properties.ports.port import PortFailedError
+
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+CHUNK_BYTES: Final = 64 * 1024
+STDERR_LINES: Final = 20
+STDERR_LINE_BYTES: Final = 4096
+EXIT_S: Final = 1.0
+LAST_CHUNKS: Final = 16
+
+
+class EndedError(PortFailedError):
+    """The program ended, or let go of its standard input or output."""
+
+    def __init__(self, status: str) -> None:
+        super().__init__("port crashed", f"the program {status}")
+        self.status = status
+
+
+class Program:
+    """A child process that speaks in lines.
+
+    One `poll` watches standard output and standard error together, so that a chatty program never
+    blocks while it is waited for, and no thread is needed.
+    """
+
+    def __init__(self, argv: list[str]) -> None:
+        # A session of its own: what the program starts dies with it, and Ctrl-C is ours alone.
+        self._process: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 (the user's own)
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        # Also at the interpreter's exit, when whoever opened the port never shut it down.
+        self._finalizer = weakref.finalize(self, _release, self._process)
+        self._stdin = _fileno(self._process.stdin)
+        self._stdout = _fileno(self._process.stdout)
+        self._stderr = _fileno(self._process.stderr)
+        os.set_blocking(self._stdin, False)
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+        self._poll.register(self._stderr, select.POLLIN)
+        self._lines: deque[bytes] = deque()
+        self._partial: list[bytes] = []
+        self._partial_bytes = 0
+        self._ended = False
+        self._complaints: deque[bytes] = deque(maxlen=STDERR_LINES)
+        self._complaint = b""
+
+    def send(self, line: bytes, deadline: float) -> None:
+        """Write a line, taking in what the program writes if it does not read yet.
+
+        Raises:
+            TimeoutError: the program did not read it all in time.
+            EndedError: the program reads no more.
+        """
+        try:
+            written = self._write(line)
+            if written < len(line):
+                self._poll.register(self._stdin, select.POLLOUT)
+                while written < len(line):
+                    self._pump(deadline)
+                    written += self._write(line[written : written + CHUNK_BYTES])
+                self._poll.unregister(self._stdin)
+        except BrokenPipeError:
+            self._raise_ended("closed its standard input")
+
+    def _write(self, data: bytes) -> int:
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+
+    def line(self, deadline: float) -> bytes:
+        """The next line, without its end.
+
+        Raises:
+            TimeoutError: there was none before `deadline`.
+            EndedError: there will be none.
+        """
+        while not self._lines:
+            if self._ended:
+                self._raise_ended("closed its standard output")
+            self._pump(deadline)
+        return self._lines.popleft()
+
+    def refuse_leftovers(self) -> None:
+        """Make sure that the program said nothing since the last `done`.
+
+        Raises:
+            PortFailedError: something was.
+        """
+        if not self._lines:
+            self._take_in(self._poll.poll(0))
+        if self._lines or self._partial:
+            said = self._lines[0] if self._lines else b"".join(self._partial)
+            protocol_error(f"a line that nothing was sent for: {shorten(said)}")
+        if self._ended:
+            self._raise_ended("closed its standard output")
+
+    def _pump(self, deadline: float) -> None:
+        """Wait until the program writes, or reads again, and take in what it wrote."""
+        left_s = deadline - monotonic()
+        # Asked first: a program that never stops writing must not outlive its time.
+        if left_s <= 0:
+            raise TimeoutError
+        self._take_in(self._poll.poll(left_s * 1000))
+
+    def _take_in(self, ready: list[tuple[int, int]]) -> None:
+        for fd, _ in ready:
+            if fd == self._stdin:
+                continue
+            chunk = os.read(fd, CHUNK_BYTES)
+            if not chunk:
+                self._poll.unregister(fd)
+            if fd == self._stderr:
+                self._take_complaint(chunk)
+            elif chunk:
+                self._take_output(chunk)
+            else:
+                self._ended = True
+
+    def _take_output(self, chunk: bytes) -> None:
+        head, *rest = chunk.split(b"\n")
+        self._partial_bytes += len(head)
+        if self._partial_bytes > MAX_LINE_BYTES:
+            start = shorten(b"".join(self._partial[:1]))
+            protocol_error(f"a line longer than {MAX_LINE_BYTES} bytes: {start}")
+        if rest:
+            self._lines.append(b"".join([*self._partial, head]))
+            self._lines.extend(rest[:-1])
+            self._partial.clear()
+            head = rest[-1]
+            self._partial_bytes = len(head)
+        if head:
+            self._partial.append(head)
+
+    def _take_complaint(self, chunk: bytes) -> None:
+        *lines, rest = (self._complaint + chunk).split(b"\n")
+        self._complaints.extend(line[:STDERR_LINE_BYTES] for line in lines)
+        self._complaint = rest[:STDERR_LINE_BYTES]
+
+    def _raise_ended(self, otherwise: str) -> NoReturn:
+        """Raise what became of the program; `otherwise` is said when it still runs."""
+        try:
+            status = self._process.wait(EXIT_S)
+        except subprocess.TimeoutExpired:
+            raise EndedError(otherwise) from None
+        if status >= 0:
+            how = f"exited with status {status}"
+        else:
+            how = f"was killed by signal {_signal_name(-status)}"
+        raise EndedError(how)
+
+    def end(self, grace_s: float) -> str:
+        """End the program; it has `grace_s` seconds for itself, and as many after SIGTERM.
+
+        Returns:
+            The last lines of its standard error.
+        """
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            if grace_s and not self._ends_within(grace_s):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGTERM)
+                self._ends_within(grace_s)
+            _kill_group(self._process)
+            self._take_last_complaints()
+        finally:
+            self._finalizer()
+        complaints = [*self._complaints, *([self._complaint] if self._complaint else [])]
+        return b"\n".join(complaints[-STDERR_LINES:]).decode(errors="replace")
+
+    def _take_last_complaints(self) -> None:
+        os.set_blocking(self._stderr, False)
+        with contextlib.suppress(BlockingIOError):
+            # Bounded, for what the program started may have left its group and still be writing.
+            for _ in range(LAST_CHUNKS):
+                self._take_complaint(os.read(self._stderr, CHUNK_BYTES))
+
+    def _ends_within(self, seconds: float) -> bool:
+        """Wait for the program to end, reading what it still has to say so that it can."""
+        deadline = monotonic() + seconds
+        with contextlib.suppress(TimeoutError, PortFailedError):
+            while not self._ended:
+                self._pump(deadline)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(0.0, deadline - monotonic()))
+        return self._process.returncode is not None
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill the program with all that it started, if they still run, and wait for it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _release(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:
+        _kill_group(process)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _fileno(pipe: IO[bytes] | None) -> int:
+    if pipe is None:
+        msg = "a pipe was asked for and not made"
+        raise OSError(msg)
+    return pipe.fileno()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,109 @@
+"""Finding and checking the factory of an in-process port; what its calls mean is not here."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NoReturn
+
+from groupcheck.properties.ports.port import PortUnavailableError
+
+Factory = Callable[[], object]
+
+METHODS: Final[Mapping[str, tuple[str, ...]]] = {
+    "open": ("profile", "config"),
+    "request": ("request_id", "api", "api_version", "client_id", "client_host", "body"),
+    "advance": ("ms",),
+    "fault": ("fault",),
+    "close": (),
+}
+
+
+def load_factory(spec: str) -> Factory:
+    """The factory that `package.module:factory` names, with or without `python:` before it.
+
+    It is looked for as `python -m` would, the current directory first, and is called once to see
+    that what it makes is a port.
+
+    Raises:
+        PortUnavailableError: there is no such factory, or what it makes is no port.
+    """
+    name = spec.removeprefix("python:")
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        _unavailable(name, "must have the form package.module:factory")
+    factory = _found(_imported(module_name, name), path, name)
+    if not callable(factory):
+        _unavailable(name, f"{path!r} is a {type(factory).__name__}, which cannot be called")
+    made(factory, name)
+    checked: Factory = factory
+    return checked
+
+
+def _imported(module_name: str, name: str) -> object:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(module_name)
+    # Whatever the module does while it is imported, an exit too, is why there is no port.
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (see above)
+        _unavailable(name, f"cannot import {module_name!r}: {said(error)}", error)
+
+
+def _found(module: object, path: str, name: str) -> object:
+    found = module
+    for attribute in path.split("."):
+        if not hasattr(found, attribute):
+            where = getattr(module, "__name__", name)
+            _unavailable(name, f"the module {where!r} has no {path!r}")
+        found = getattr(found, attribute)
+    return found
+
+
+def made(factory: Factory, name: str | None = None) -> object:
+    """A new object of the factory's; `name` is what the factory is called in errors.
+
+    Raises:
+        PortUnavailableError: it made none, or one that is no port.
+    """
+    name = name or _name_of(factory)
+    try:
+        port = factory()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the author's code, see load_factory)
+        _unavailable(name, f"the factory raised {said(error)}", error)
+    missing = [method for method in METHODS if not callable(getattr(port, method, None))]
+    if missing:
+        methods = ", ".join(f"{method}()" for method in missing)
+        _unavailable(name, f"the factory's {type(port).__name__} lacks {methods}")
+    for method, parameters in METHODS.items():
+        # Of a method in native code Python may not know the parameters.
+        with contextlib.suppress(ValueError):
+            signature = inspect.signature(getattr(port, method))
+            try:
+                signature.bind(*parameters)
+            except TypeError:
+                wanted = f"({', '.join(parameters)})"
+                _unavailable(name, f"{method}{signature} cannot be called with {wanted}")
+    return port
+
+
+def said(error: BaseException) -> str:
+    """An exception in one line."""
+    first = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _name_of(factory: Factory) -> str:
+    names = (getattr(factory, "__module__", "?"), getattr(factory, "__qualname__", repr(factory)))
+    return ":".join(names)
+
+
+def _unavailable(name: str, reason: str, cause: BaseException | None = None) -> NoReturn:
+    msg = f"python:{name}: {reason}"
+    raise PortUnavailableError(msg) from cause

@@ -1,0 +1,237 @@
+"""A coordinator behind Kafka's wire protocol, in real time; how messages are encoded is not here.
+
+A broker answers the requests of one connection in order, and one whose JoinGroup waits for the
+rebalance is deaf until then: each request goes out on a connection that owes no answer.
+"""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Collection, Mapping
+from time import monotonic
+from typing import Final
+from uuid import uuid4
+
+from groupcheck.model.instance import TOPIC
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    Request,
+    RequestBody,
+    Response,
+    ResponseBody,
+)
+from groupcheck.properties.ports import codec
+from groupcheck.properties.ports.connection import Connection, Enquiry
+from groupcheck.properties.ports.messages import protocol_error
+from groupcheck.properties.ports.port import (
+    Fault,
+    Observation,
+    PortFailedError,
+    PortInfo,
+    PortUnavailableError,
+)
+
+CLIENT_HOST: Final = "/127.0.0.1"  # what a test says it asks from, unless it says otherwise
+
+
+class WirePort:
+    """The coordinator of a broker that speaks Kafka's wire protocol; implements `Port`.
+
+    Each test has a group of its own, so that hundreds may run on one broker side by side; only
+    the group without a name is everyone's. The broker's settings are its own: those of `open` are
+    not applied.
+
+    Args:
+        host: of any broker of the cluster.
+        port: its port.
+        connect_timeout_ms: how long a connection may take.
+        answer_timeout_ms: how long an answer that must come is waited for.
+        settle_ms: how long, after that, to see whether parked requests are answered too.
+        newest_versions: API versions not to go beyond, for a broker that does not speak all that
+            it says it does.
+        null_as_empty: see `codec.to_record`.
+    """
+
+    real_time = True
+
+    def __init__(  # noqa: PLR0913 (each has its unit in its name, and a default)
+        self,
+        host: str,
+        port: int,
+        *,
+        connect_timeout_ms: int = 5_000,
+        answer_timeout_ms: int = 10_000,
+        settle_ms: int = 30,
+        newest_versions: Mapping[str, int] | None = None,
+        null_as_empty: bool = False,
+    ) -> None:
+        self.max_versions: Mapping[str, int] | None = None
+        self._bootstrap = self._coordinator = (host, port)
+        self._connect_s = connect_timeout_ms / 1000
+        self._answer_s = answer_timeout_ms / 1000
+        self._settle_s = settle_ms / 1000
+        self._newest_versions = codec.NEWEST_VERSIONS | dict(newest_versions or {})
+        self._null_as_empty = null_as_empty
+        self._connections: list[Connection[Request]] = []
+        self._selector: selectors.BaseSelector | None = None
+        self._prefix = ""
+        self._opened_s = 0.0
+        self._told_ms = 0
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        """Start a test: find the coordinator of a group that nobody has used.
+
+        Raises:
+            PortUnavailableError: it cannot be reached, or does not speak Kafka's protocol.
+        """
+        del profile, config
+        self.close()
+        self._prefix = f"groupcheck-{uuid4().hex}-"
+        url = "kafka://{}:{}".format(*self._bootstrap)
+        try:
+            with Enquiry(
+                *self._bootstrap, connect_s=self._connect_s, answer_s=self._answer_s
+            ) as broker:
+                self.max_versions = broker.versions(self._newest_versions)
+                self._coordinator = broker.coordinator(self._prefix)
+                broker.create_topic(TOPIC)
+            self._selector = selectors.DefaultSelector()
+            self._connect(self._selector)
+        except (
+            OSError,
+            PortFailedError,
+            PortUnavailableError,
+            codec.MalformedAnswerError,
+        ) as error:
+            self.close()
+            msg = f"{url} cannot be tested: {_reason(error)}"
+            raise PortUnavailableError(msg) from error
+        self._opened_s, self._told_ms = monotonic(), 0
+        return PortInfo(url, f"JoinGroup up to version {self.max_versions.get('JoinGroup')}")
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        """Send one request, then wait for the answers that must come, and a moment longer.
+
+        Raises:
+            PortFailedError: the broker closed or refused a connection, or sent what is no answer.
+        """
+        try:
+            message = codec.to_message(self._out(request.body), request.api_version)
+        except codec.InexpressibleError as error:
+            return Observation(unsupported=str(error))
+        self._free_connection().send(request, message, request.client_id)
+        return self._observe([], expected)
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        """Let time pass, taking what is answered meanwhile.
+
+        Raises:
+            PortFailedError: as for `request`.
+        """
+        responses: list[Response] = []
+        self._take_until(monotonic() + ms / 1000, responses)
+        return self._observe(responses, expected)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        """Say that nothing can be made to happen to a broker from here."""
+        del expected
+        return Observation(unsupported=fault.name)
+
+    def close(self) -> None:
+        """End the test: let go of its connections."""
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
+
+    def shutdown(self) -> None:
+        """End the test; nothing is kept between tests."""
+        self.close()
+
+    def _connect(self, selector: selectors.BaseSelector) -> Connection[Request]:
+        connection = Connection[Request](*self._coordinator, self._connect_s)
+        self._connections.append(connection)
+        selector.register(connection.socket, selectors.EVENT_READ, connection)
+        return connection
+
+    def _free_connection(self) -> Connection[Request]:
+        for connection in self._connections:
+            if not connection.owed:
+                return connection
+        try:
+            return self._connect(self._open_selector())
+        except OSError as error:
+            kind = "port crashed"
+            raise PortFailedError(kind, f"no further connection: {_reason(error)}") from error
+
+    def _open_selector(self) -> selectors.BaseSelector:
+        if self._selector is None:
+            msg = "the port is not open"
+            raise ValueError(msg)
+        return self._selector
+
+    def _observe(self, responses: list[Response], expected: Collection[int]) -> Observation:
+        missing = set(expected) & {a.request_id for c in self._connections for a in c.owed.values()}
+        self._take_until(monotonic() + self._answer_s, responses, missing)
+        # Where no answer is owed there is none to wait for.
+        settle_s = self._settle_s if any(c.owed for c in self._connections) else 0
+        self._take_until(monotonic() + settle_s, responses)
+        # The difference of two sums in whole milliseconds, so that no remainder is ever lost.
+        passed_ms = int((monotonic() - self._opened_s) * 1000)
+        elapsed_ms, self._told_ms = passed_ms - self._told_ms, passed_ms
+        return Observation(tuple(responses), elapsed_ms=elapsed_ms)
+
+    def _take_until(
+        self, deadline: float, responses: list[Response], missing: set[int] | None = None
+    ) -> None:
+        """Take answers until `deadline`, or until none is missing of those that are named."""
+        selector = self._open_selector()
+        while missing is None or missing:
+            left_s = deadline - monotonic()
+            for key, _ in selector.select(max(left_s, 0)):
+                for request, answer in key.data.receive():
+                    responses.append(self._response(request, answer))
+                    if missing is not None:
+                        missing.discard(request.request_id)
+            if left_s <= 0:
+                return
+
+    def _response(self, request: Request, answer: bytes) -> Response:
+        try:
+            body = codec.answer_body(
+                request.api, request.api_version, answer, null_as_empty=self._null_as_empty
+            )
+        except codec.MalformedAnswerError as error:
+            protocol_error(str(error))
+        return Response(request.request_id, self._in(body))
+
+    def _out(self, body: RequestBody) -> RequestBody:
+        if isinstance(body, DescribeGroupsRequest):
+            return DescribeGroupsRequest(tuple(map(self._real_group_id, body.groups)))
+        return body._replace(group_id=self._real_group_id(body.group_id))
+
+    def _real_group_id(self, group_id: str) -> str:
+        # What Kafka does about a group without a name is to be seen, so it stays without one.
+        return self._prefix + group_id if group_id else ""
+
+    def _in(self, body: ResponseBody) -> ResponseBody:
+        """The answer as if group id and client host had been the test's choice."""
+        if not isinstance(body, DescribeGroupsResponse):
+            return body
+        groups = []
+        for group in body.groups:
+            members = (m._replace(client_host=m.client_host and CLIENT_HOST) for m in group.members)
+            group_id = group.group_id.removeprefix(self._prefix)
+            groups.append(group._replace(group_id=group_id, members=tuple(members)))
+        return DescribeGroupsResponse(tuple(groups))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, PortFailedError):
+        return error.reason
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return getattr(error, "strerror", None) or str(error)

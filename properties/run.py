@@ -1,0 +1,149 @@
+"""One test on one port: send each step, observe, let the oracle judge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from groupcheck.model.canonical import rename
+from groupcheck.model.profiles import PROFILES, Profile
+from groupcheck.model.state import Advance, HoldAppends
+from groupcheck.model.step import Outcome
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request, trim
+from groupcheck.properties.finding import Exchange, Finding
+from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.sequence import Sequence
+
+# How late a timer of a coordinator on a real clock may fire, and still be lawful. Kafka's
+# purgatory ticks every millisecond and its reaper runs every 200 ms; the rest is for loaded
+# machines.
+LATE_MS = 1_000
+
+
+class FoundError(Exception):
+    """The test ended in a finding."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.key)
+        self.finding = finding
+
+
+class Run:
+    """A test under way on an open port."""
+
+    def __init__(self, port: Port, profile: Profile, broker: Mapping[str, int]) -> None:
+        self.port = port
+        self.broker = dict(broker)
+        self.oracle = Oracle(profile, broker, LATE_MS if port.real_time else 0)
+        self.exchanges: list[Exchange] = []
+        try:
+            port.open(profile.name, self.broker)
+        except PortFailedError as failure:
+            raise FoundError(self._finding(failure=failure)) from failure
+
+    def step(self, given: Input) -> str | None:
+        """Do one step; the name of what the port does not support, if that is why it was not done.
+
+        Raises:
+            FoundError: the port has left the model, or failed.
+        """
+        if isinstance(given, Request):
+            given = self._capped(given)
+        lawful = self.oracle.predict(given)
+        try:
+            seen = self._send(given, expected(lawful))
+        except PortFailedError as failure:
+            self.exchanges.append(Exchange(given, Observation()))
+            raise FoundError(self._finding(failure=failure)) from failure
+        if seen.unsupported is not None:
+            return seen.unsupported
+        self.exchanges.append(Exchange(given, seen))
+        try:
+            self.oracle.accept(given, lawful, seen)
+        except DivergedError as diverged:
+            raise FoundError(self._finding(diverged)) from diverged
+        return None
+
+    def close(self) -> None:
+        """End the test.
+
+        Raises:
+            FoundError: the port failed while it did so.
+        """
+        try:
+            self.port.close()
+        except PortFailedError as failure:
+            raise FoundError(self._finding(failure=failure)) from failure
+
+    def _capped(self, request: Request) -> Request:
+        if self.port.max_versions is None:
+            return request
+        newest = self.port.max_versions.get(request.api, request.api_version)
+        version = min(request.api_version, newest)
+        return request._replace(api_version=version, body=trim(request.body, version))
+
+    def _send(self, given: Input, ids: Collection[int]) -> Observation:
+        if isinstance(given, Request):
+            if self.port.max_versions is not None and given.api not in self.port.max_versions:
+                return Observation(unsupported=given.api)
+            real = {symbol: member_id for member_id, symbol in self.oracle.names.items()}
+            return self.port.request(given._replace(body=rename(given.body, real, 0)), ids)
+        if isinstance(given, Advance):
+            return self.port.advance(given.ms, ids)
+        name = "holdAppends" if isinstance(given, HoldAppends) else "releaseAppends"
+        return self.port.fault(Fault(name), ids)
+
+    def _finding(
+        self, diverged: DivergedError | None = None, failure: PortFailedError | None = None
+    ) -> Finding:
+        steps = tuple(exchange.given for exchange in self.exchanges)
+        return Finding(
+            Sequence(self.oracle.profile.name, self.broker, steps),
+            tuple(self.exchanges),
+            dict(self.oracle.names),
+            diverged.rejection if diverged else None,
+            failure,
+            self.oracle.states[0] if len(self.oracle.states) == 1 else None,
+        )
+
+
+def expected(lawful: list[Outcome]) -> set[int]:
+    """The requests that every lawful outcome answers."""
+    answered = [{r.request_id for r in outcome.responses} for outcome in lawful]
+    return set.intersection(*answered) if answered else set()
+
+
+def replay(sequence: Sequence, port: Port) -> Finding | None:
+    """Do a sequence on a port; the finding it ends in, if it does.
+
+    Steps that the port does not support are left out.
+
+    Raises:
+        PortUnavailableError: the port cannot be reached.
+    """
+    try:
+        run = Run(port, PROFILES[sequence.profile], sequence.broker)
+        for step in sequence.steps:
+            run.step(step)
+        run.close()
+    except FoundError as found:
+        return found.finding
+    return None
+
+
+def replay_on(sequence: Sequence, source: PortSource) -> Finding | None:
+    """Do a sequence on a port that is made for it and let go afterwards.
+
+    Raises:
+        PortUnavailableError: the port cannot be reached.
+    """
+    try:
+        port = source.connect()
+        try:
+            return replay(sequence, port)
+        finally:
+            port.shutdown()
+    finally:
+        source.stop()

@@ -1,0 +1,109 @@
+"""Tours: tests that walk the state graph until every labelled edge has been tried.
+
+A walk is planned on the graph and goes on from where the port went: at a fork the port decides,
+and the way is planned anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.graph import Hop
+from groupcheck.model.state import Advance
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.coverage import Coverage, Fork
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.ports.port import Port
+from groupcheck.properties.run import LATE_MS, FoundError, Run
+
+# Where a walk ends whose model has left the space: a real clock went on past what it knows.
+OUTSIDE = -1
+
+
+class Walk:
+    """One test of a tour, in at most `limit` steps.
+
+    `node` is where the model stands in the graph; where the observations leave several states
+    open it is one of them, and nothing is counted as shown until they agree.
+    """
+
+    def __init__(self, coverage: Coverage, port: Port, limit: int) -> None:
+        self.coverage = coverage
+        self.limit = limit
+        instance = coverage.space.instance
+        self.run = Run(port, instance.profile, {} if port.real_time else instance.broker)
+        self.steps = 0
+        self.node = 0
+        self._look()
+
+    def go(self) -> Finding | None:
+        """Walk until the limit, or until there is nothing left to be tried within it."""
+        try:
+            while self.steps < self.limit and self.node != OUTSIDE:
+                way = self.coverage.way(self.node, self.limit - self.steps - 1)
+                if way is None or not self._follow(way):
+                    break
+            self.run.close()
+        except FoundError as found:
+            return found.finding
+        return None
+
+    def _follow(self, way: list[Hop]) -> bool:
+        """Go a planned way as far as the port goes along, then try what is there."""
+        for hop in way:
+            if self.node != hop.node:
+                return True  # at a fork the port went elsewhere: plan anew
+            if not self._try(self.coverage.fork(hop)):
+                return False
+        fork = self.coverage.take(self.node) if self.node != OUTSIDE else None
+        return fork is None or self._try(fork)
+
+    def _try(self, fork: Fork) -> bool:
+        """Do one input; False if the port does not support it."""
+        node, self.steps = self.node, self.steps + 1
+        try:
+            unsupported = self.run.step(self._restored(fork.given))
+        except FoundError:
+            self.coverage.diverge(node, fork)
+            raise
+        if unsupported is not None:
+            self.coverage.leave_out(fork.given, unsupported)
+            return False
+        self._look()
+        if len(self.run.oracle.states) == 1:
+            self.coverage.show(node, fork, self.node, self.run.oracle.fired)
+        return True
+
+    def _look(self) -> None:
+        self._frame = self.coverage.space.frame(self.run.oracle.states[0])
+        self.node = self.coverage.space.numbers.get(self._frame.node, OUTSIDE)
+
+    def _restored(self, given: Input) -> Input:
+        if isinstance(given, Request):
+            return self._frame.restore(given, self.steps)
+        if isinstance(given, Advance) and not self.coverage.space.instance.timed:
+            return Advance(self._delay_left_ms())
+        return given
+
+    def _delay_left_ms(self) -> int:
+        """What is left of the initial delay; on a real clock, until it is surely over."""
+        group = self.run.oracle.states[0].group
+        left_ms = group.join_timer.left_ms if group and group.join_timer else 0
+        return max(left_ms, 0) + (LATE_MS if self.run.port.real_time else 0)
+
+
+def tour(coverage: Coverage, port: Port, limit: int) -> Iterator[tuple[int, Finding | None]]:
+    """Walks until nothing is left to be tried: for each, its steps and its finding if it has one.
+
+    Raises:
+        PortUnavailableError: the port cannot be reached.
+    """
+    while coverage.way(0, limit - 1) is not None:
+        try:
+            walk = Walk(coverage, port, limit)
+        except FoundError as found:
+            yield 0, found.finding
+            return
+        finding = walk.go()
+        yield walk.steps, finding

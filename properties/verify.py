@@ -1,0 +1,249 @@
+"""Verification end to end: explore the model, run the port against it, shrink what is found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import NamedTuple, Protocol
+
+from groupcheck.model.explorer import explore
+from groupcheck.model.graph import StateGraph, check_every_rule_is_reached
+from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.coverage import Coverage, Shares
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.machine import lockstep
+from groupcheck.properties.ports.port import Port
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.shrink import shrink
+from groupcheck.properties.tour import tour
+
+# Tests on a real clock wait most of the time, so many run side by side.
+SIDE_BY_SIDE = 48
+
+
+class Settings(NamedTuple):
+    """How much is done: `members` bounds the spaces, the others bound the tests."""
+
+    profile: str = "2.7"
+    members: int = 2
+    examples: int = 100
+    steps: int = 60
+    seed: int = 0
+    max_findings: int = 12
+
+
+@dataclass
+class SpaceResult:
+    """One space: what was explored of the model, and what of it the port has shown."""
+
+    name: str
+    states: int
+    edges: int
+    depth: int
+    shares: Shares
+
+
+@dataclass
+class Result:
+    """All that a verification came to; the one thing that reports are made from."""
+
+    port: str
+    settings: Settings
+    kafka: str
+    spaces: list[SpaceResult] = field(default_factory=list)
+    sequences: int = 0
+    steps: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def conforms(self) -> bool:
+        """Whether the port was run to the end and nothing was found."""
+        return not self.findings and not self.interrupted
+
+
+class Progress(Protocol):
+    """Is told what is being done; `total` is None where it cannot be known."""
+
+    def __call__(self, what: str, total: int | None, /) -> Callable[[int], None]:
+        """Begin a phase; the function returned is told how much of it was done since."""
+        ...
+
+
+def silent(_what: str, _total: int | None) -> Callable[[int], None]:
+    """A progress that says nothing."""
+    return lambda _done: None
+
+
+class Verification:
+    """One verification of one port."""
+
+    def __init__(self, source: PortSource, settings: Settings, progress: Progress = silent) -> None:
+        self.source = source
+        self.settings = settings
+        self.progress = progress
+        self.profile = PROFILES[settings.profile]
+        self.result = Result(source.spec, settings, self.profile.kafka)
+        self._coverages: dict[str, Coverage] = {}
+        self._graphs: dict[str, StateGraph] = {}
+        self._raw: dict[tuple[str, ...], tuple[Finding, StateGraph | None]] = {}
+
+    def run(self) -> Result:
+        """Do all of it; an interruption ends it early, with what was found until then.
+
+        Raises:
+            PortUnavailableError: the port cannot be reached.
+            UnreachableRuleError: the model declares a rule that cannot be reached.
+        """
+        started = time.monotonic()
+        try:
+            self._explore()
+            if self.source.real_time:
+                self._walk_side_by_side()
+            else:
+                self._tour()
+                self._lockstep()
+            self._shrink()
+        except KeyboardInterrupt:
+            self.result.interrupted = True
+            self.result.findings = [finding for finding, _ in self._raw.values()]
+        finally:
+            self._count_edges()
+            self.result.seconds = time.monotonic() - started
+        return self.result
+
+    def _spaces(self) -> dict[str, Instance]:
+        build = real_spaces if self.source.real_time else virtual_spaces
+        return build(self.profile, self.settings.members)
+
+    def _explore(self) -> None:
+        tell = self.progress("exploring the model", None)
+        random = Random(self.settings.seed)
+        for name, instance in self._spaces().items():
+            space = explore(instance, tell)
+            self._graphs[name] = StateGraph(space)
+            self._coverages[name] = Coverage(space, random)
+        if not self.source.real_time and self.settings.members > 1:
+            check_every_rule_is_reached(
+                self.profile, [coverage.space for coverage in self._coverages.values()]
+            )
+
+    def _tour(self) -> None:
+        for name, coverage in self._coverages.items():
+            tell = self.progress(f"labelled edges, {name}", coverage.space.edge_count)
+            with self._port() as port:
+                for steps, finding in tour(coverage, port, self.settings.steps):
+                    self._count(steps, finding, name)
+                    tell(coverage.news())
+                    if len(self._raw) >= self.settings.max_findings:
+                        break
+
+    def _lockstep(self) -> None:
+        done = 0
+        tell = self.progress("random sequences", self.settings.examples)
+
+        def tally(steps: int) -> None:
+            nonlocal done
+            done += 1
+            self._count(steps, None, None)
+            tell(1)
+
+        with self._port() as port:
+            while done < self.settings.examples and len(self._raw) < self.settings.max_findings:
+                finding = lockstep(
+                    port,
+                    self.profile,
+                    examples=self.settings.examples - done,
+                    steps=self.settings.steps,
+                    seed_number=self.settings.seed + done,
+                    known=set(self._raw),
+                    tally=tally,
+                )
+                if finding is None:
+                    break
+                self._raw[finding.key] = (finding, None)
+
+    def _walk_side_by_side(self) -> None:
+        (name,) = self._coverages
+        coverage = self._coverages[name]
+        tell = self.progress("sequences on a real clock", self.settings.examples)
+
+        def walk(_number: int) -> None:
+            with self._port() as port:
+                for steps, finding in tour(coverage, port, self.settings.steps):
+                    self._count(steps, finding, name)
+                    tell(1)
+                    return
+
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            list(pool.map(walk, range(self.settings.examples)))
+
+    def _count(self, steps: int, finding: Finding | None, space: str | None) -> None:
+        self.result.sequences += 1
+        self.result.steps += steps
+        if finding is not None:
+            graph = self._graphs[space] if space else None
+            known = self._raw.get(finding.key)
+            if known is None or len(finding.sequence.steps) < len(known[0].sequence.steps):
+                self._raw[finding.key] = (finding, graph)
+
+    def _shrink(self) -> None:
+        raw = sorted(self._raw.values(), key=lambda item: len(item[0].sequence.steps))
+        raw = raw[: self.settings.max_findings]
+        tell = self.progress("making findings minimal", len(raw)) if raw else None
+        smallest: dict[str, Finding] = {}
+        with self._trial() as trial:
+            for finding, graph in raw:
+                small = shrink(finding, trial, graph)
+                smallest.setdefault(small.finding_id, small)
+                self._raw[finding.key] = (small, graph)
+                if tell is not None:
+                    tell(1)
+        self.result.findings = sorted(smallest.values(), key=lambda f: len(f.sequence.steps))
+
+    @contextmanager
+    def _trial(self) -> Iterator[Callable[[list[Sequence], tuple[str, ...]], Finding | None]]:
+        """How sequences are tried again: one by one, or side by side on a real clock."""
+        if self.source.real_time:
+            with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+                yield lambda sequences, key: _first(pool.map(self._once, sequences), key)
+        else:
+            with self._port() as port:
+                yield lambda sequences, key: _first((replay(s, port) for s in sequences), key)
+
+    def _once(self, sequence: Sequence) -> Finding | None:
+        with self._port() as port:
+            return replay(sequence, port)
+
+    @contextmanager
+    def _port(self) -> Iterator[Port]:
+        port = self.source.connect()
+        try:
+            yield port
+        finally:
+            port.shutdown()
+
+    def _count_edges(self) -> None:
+        for name, coverage in self._coverages.items():
+            space = coverage.space
+            self.result.spaces.append(
+                SpaceResult(
+                    name, len(space.nodes), space.edge_count, space.depth, coverage.shares()
+                )
+            )
+            self.result.unsupported += [
+                what for what in coverage.unsupported if what not in self.result.unsupported
+            ]
+
+
+def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:
+    return next((finding for finding in found if finding is not None and finding.key == key), None)

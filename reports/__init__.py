@@ -1,0 +1,1 @@
+"""Results as something a person or a CI reads."""

@@ -1,0 +1,156 @@
+"""The command line: what it prints, its exit status, and one clear line for what cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+
+QUICK = ["--examples", "5", "--members", "1"]
+
+
+def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("groupcheck: ")
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_a_lawful_port_has_exit_status_0_and_its_figures_are_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["verify", "builtin", *QUICK]) == 0
+    printed = capsys.readouterr().out
+    assert "space      membership: 81 states, 1,045 labelled edges explored; 100 %" in printed
+    assert "verdict    conforms to Apache Kafka 2.7.2 in everything that was tried" in printed
+
+
+def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "builtin", "--json", *QUICK]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["format"] == 1
+    assert result["conforms"] is True
+    assert [space["states"] for space in result["spaces"]] == [81, 126]
+
+
+def test_the_same_seed_does_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = []
+    for _ in range(2):
+        assert main(["verify", "builtin", "--json", "--seed", "7", *QUICK]) == 0
+        result = json.loads(capsys.readouterr().out)
+        counts.append((result["sequences"], result["steps"], result["spaces"]))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("port", ["nonsense", "python:", "exec", "kafka://", "kafka:9092", ""])
+def test_an_unknown_form_of_port_is_refused_with_the_known_ones(
+    port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = _fails_with(capsys, "verify", port)
+    assert "builtin" in line or "kafka://HOST:PORT" in line
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = _fails_with(capsys, "verify", "builtin", "--profile", "9.9")
+    assert line == "groupcheck: unknown profile '9.9'; known: 2.7\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["conquer"],
+        ["verify"],
+        ["verify", "builtin", "--members", "four"],
+        ["verify", "builtin", "--members", "4"],
+        ["verify", "builtin", "--steps", "0"],
+        ["verify", "builtin", "--colour"],
+        ["replay"],
+    ],
+)
+def test_a_bad_option_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    _fails_with(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("port", "complaint"),
+    [
+        ("python:no_such_package.module:factory", "no_such_package"),
+        ("python:json:no_such_factory", "no_such_factory"),
+        ("python:json:dumps", "json:dumps"),
+        ("exec:./no-such-program", "no-such-program"),
+    ],
+)
+def test_a_port_that_is_not_there_is_one_line_that_names_it(
+    port: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complaint in _fails_with(capsys, "verify", port, *QUICK)
+
+
+def test_a_broker_that_is_not_there_is_one_line_that_names_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    assert address in _fails_with(capsys, "verify", f"kafka://{address}", *QUICK)
+
+
+def test_a_report_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    line = _fails_with(capsys, "verify", "builtin", *QUICK, "--report", str(tmp_path / "file"))
+    assert "cannot write the report" in line
+
+
+def test_a_trace_that_is_not_there_or_not_a_trace_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "cannot read" in _fails_with(capsys, "replay", str(tmp_path / "none"), "builtin")
+    (tmp_path / "text").write_text("hello\n")
+    assert "not a JSON object" in _fails_with(capsys, "replay", str(tmp_path / "text"), "builtin")
+
+
+def test_help_imports_none_of_the_libraries_that_commands_need() -> None:
+    code = (
+        "import sys; from groupcheck.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(bool({'networkx', 'hypothesis', 'tqdm', 'kafka'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def test_an_interrupted_run_says_what_it_had_found(tmp_path: Path) -> None:
+    port = Path(__file__).parent.parent / "support" / "slow_port.py"
+    command = [sys.executable, "-m", "groupcheck", "verify", f"exec:{sys.executable} {port}"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as run:
+        time.sleep(3)
+        os.kill(run.pid, signal.SIGINT)
+        out, err = run.communicate(timeout=20)
+    assert "Traceback" not in err
+    assert "interrupted" in out
+    assert run.returncode in (1, 2)
+
+
+def test_output_into_a_closed_pipe_is_no_traceback() -> None:
+    command = f"{sys.executable} -m groupcheck verify builtin --examples 5 --members 1 | true"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)  # noqa: S607
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,187 @@
+"""The codec against itself, and against kio, which knows Kafka's messages from another source."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from datetime import timedelta
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import kio.index
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode as KioErrorCode
+from kio.serial import entity_writer
+
+from groupcheck.model.vocabulary import (
+    API_OF,
+    REQUESTS,
+    RESPONSES,
+    ErrorCode,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+    OffsetFetchRequest,
+    SyncGroupResponse,
+    trim,
+)
+from groupcheck.properties.ports import codec
+
+Hint = Any  # the type of a field
+Entity = Any  # a record, kio's of the same, a field of either, or its value
+Message = Any  # kafka-python's
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
+KIO_OLDEST = {"OffsetCommit": 2, "OffsetFetch": 1}  # older ones left Kafka 4, and kio with it
+KIO_FIELDS = {"include_authorized_operations": False, "throttle_time": timedelta(0)}
+KIO_NAMES = {
+    "generation_id_or_member_epoch": "generation_id",
+    "session_timeout": "session_timeout_ms",
+    "rebalance_timeout": "rebalance_timeout_ms",
+}
+
+
+def values(hint: Hint) -> st.SearchStrategy[Any]:
+    if isinstance(hint, UnionType):
+        return st.none() | values(next(a for a in get_args(hint) if a is not NoneType))
+    origin: Hint = get_origin(hint)
+    if origin is tuple:
+        return st.lists(values(get_args(hint)[0]), max_size=3).map(tuple)
+    if hasattr(hint, "_fields"):
+        return st.builds(hint, **{n: values(h) for n, h in get_type_hints(hint).items()})
+    scalars: dict[Any, st.SearchStrategy[Any]] = {
+        str: TEXT,
+        bytes: st.binary(max_size=6),
+        bool: st.booleans(),
+        int: st.integers(-1, 2**31 - 1),
+        ErrorCode: st.sampled_from(ErrorCode),
+    }
+    return scalars[hint]
+
+
+@st.composite
+def versioned(draw: st.DrawFn, records: dict[str, Any]) -> tuple[Any, int]:
+    api = draw(st.sampled_from(sorted(codec.NEWEST_VERSIONS)))
+    version = draw(st.integers(0, codec.NEWEST_VERSIONS[api]))
+    record = draw(values(records[api]))
+    if isinstance(record, LeaveGroupRequest) and version < 3:
+        record = record._replace(members=(MemberIdentity(draw(TEXT)),))
+    if isinstance(record, OffsetFetchRequest) and version < 2:
+        record = record._replace(topics=record.topics or ())
+    return record, version
+
+
+@example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
+@given(versioned(REQUESTS) | versioned(RESPONSES))
+def test_a_record_comes_back_as_its_version_carries_it(case: tuple[Any, int]) -> None:
+    record, version = case
+    message = codec.to_message(record, version)
+    again = type(message).decode(message.encode(), version=version)
+    assert codec.to_record(type(record), again, version) == trim(record, version)
+
+
+@example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
+@given(versioned(REQUESTS) | versioned(RESPONSES))
+def test_the_bytes_are_those_of_kio(case: tuple[Any, int]) -> None:
+    record, version = case
+    api = API_OF[type(record)]
+    if version < KIO_OLDEST.get(api, 0):
+        return
+    message = codec.to_message(record, version)
+    is_request = type(record) in REQUESTS.values()
+    load = kio.index.load_request_schema if is_request else kio.index.load_response_schema
+    cls = load(message.API_KEY, version)
+    buffer = io.BytesIO()
+    entity_writer(cls)(buffer, kio_entity(cls, trim(record, version)))
+    assert message.encode() == buffer.getvalue()
+
+
+def kio_entity(cls: Entity, record: Entity) -> Entity:
+    """The same record as kio's class has it."""
+    found = {}
+    for field in dataclasses.fields(cls):
+        name = KIO_NAMES.get(field.name, field.name)
+        if field.name in KIO_FIELDS:
+            found[field.name] = KIO_FIELDS[field.name]
+        elif isinstance(record, LeaveGroupRequest) and name == "member_id":
+            found[name] = record.members[0].member_id
+        elif hasattr(record, name):
+            found[field.name] = kio_value(field, getattr(record, name))
+    return cls(**found)
+
+
+def kio_value(field: Entity, value: Entity) -> Entity:
+    if isinstance(value, tuple):
+        nested = dataclass_in(field.type)
+        return tuple(kio_entity(nested, item) for item in value) if nested else value
+    if isinstance(value, ErrorCode):
+        return KioErrorCode(int(value))
+    return timedelta(milliseconds=value) if "timeout" in field.name else value
+
+
+def dataclass_in(hint: Hint) -> Entity:
+    if dataclasses.is_dataclass(hint):
+        return hint
+    return next(filter(None, map(dataclass_in, get_args(hint))), None)
+
+
+def answered(message: Message) -> bytes:
+    message.with_header(correlation_id=1)
+    data: bytes = message.encode(header=True)
+    return data
+
+
+def test_an_answer_without_its_last_bytes_is_refused() -> None:
+    whole = answered(codec.to_message(SyncGroupResponse(ErrorCode.NONE, assignment=b"part"), 3))
+    for missing in range(1, len(whole) - 4):
+        with pytest.raises(codec.MalformedAnswerError, match="SyncGroup version 3"):
+            codec.answer_body("SyncGroup", 3, whole[:-missing], null_as_empty=False)
+
+
+def test_an_answer_with_more_bytes_than_its_version_has_is_refused() -> None:
+    answer = answered(codec.to_message(HeartbeatResponse(ErrorCode.NONE), 3)) + b"\0"
+    with pytest.raises(codec.MalformedAnswerError, match="11 bytes that is no Heartbeat version 3"):
+        codec.answer_body("Heartbeat", 3, answer, null_as_empty=False)
+
+
+def test_tagged_fields_of_newer_definitions_are_skipped() -> None:
+    answer = answered(codec.to_message(HeartbeatResponse(ErrorCode.NONE), 4))
+    tagged = answer[:-1] + b"\x01\x07\x02ab"
+    body = codec.answer_body("Heartbeat", 4, tagged, null_as_empty=False)
+    assert body == HeartbeatResponse(ErrorCode.NONE)
+
+
+def test_a_null_that_must_not_be_is_refused_or_read_as_empty() -> None:
+    cls = codec.message_class("JoinGroupResponse")
+    answer = answered(cls(version=5, error_code=16, leader=None, member_id=None, members=None))
+    with pytest.raises(codec.MalformedAnswerError, match=r"leader .JoinGroup version 5. is null"):
+        codec.answer_body("JoinGroup", 5, answer, null_as_empty=False)
+    body = codec.answer_body("JoinGroup", 5, answer, null_as_empty=True)
+    assert body == JoinGroupResponse(ErrorCode.NOT_COORDINATOR, protocol_name="")
+
+
+def test_a_null_protocol_name_is_lawful_from_version_7_on() -> None:
+    record = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    answer = answered(codec.to_message(record, 7))
+    assert codec.answer_body("JoinGroup", 7, answer, null_as_empty=False) == record
+
+
+def test_an_error_code_that_nobody_knows_is_still_an_answer() -> None:
+    answer = answered(codec.to_message(HeartbeatResponse(ErrorCode(999)), 0))
+    body = codec.answer_body("Heartbeat", 0, answer, null_as_empty=False)
+    assert body == HeartbeatResponse(ErrorCode(999))
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_only_one_member_can_leave_at_old_versions(count: int) -> None:
+    request = LeaveGroupRequest("group", (MemberIdentity("member"),) * count)
+    with pytest.raises(codec.InexpressibleError, match=f"LeaveGroup of {count} members"):
+        codec.to_message(request, 2)
+
+
+def test_every_partition_cannot_be_asked_for_at_old_versions() -> None:
+    with pytest.raises(codec.InexpressibleError, match="OffsetFetch of every partition"):
+        codec.to_message(OffsetFetchRequest("group"), 1)

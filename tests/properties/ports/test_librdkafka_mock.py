@@ -1,0 +1,230 @@
+"""The wire port on librdkafka's mock broker: a coordinator that nobody here wrote."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from groupcheck.model.vocabulary import (
+    Assignment,
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    Protocol,
+    Request,
+    RequestBody,
+    ResponseBody,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from groupcheck.properties.ports import codec, librdkafka
+from groupcheck.properties.ports.librdkafka import LibrdkafkaPort, MockBroker
+from groupcheck.properties.ports.port import (
+    Fault,
+    Observation,
+    PortFailedError,
+    PortUnavailableError,
+)
+
+JOIN = JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[MockBroker]:
+    with MockBroker() as started:
+        yield started
+
+
+@pytest.fixture
+def port(broker: MockBroker) -> Iterator[LibrdkafkaPort]:
+    opened = LibrdkafkaPort(broker)
+    opened.open("2.7", {})
+    yield opened
+    opened.shutdown()
+
+
+def ask(port: LibrdkafkaPort, request_id: int, version: int, body: RequestBody) -> ResponseBody:
+    """The answer to a request that is answered at once."""
+    (response,) = port.request(Request(request_id, version, body), {request_id}).responses
+    assert response.request_id == request_id
+    return response.body
+
+
+def test_a_member_joins_syncs_heartbeats_commits_and_leaves(port: LibrdkafkaPort) -> None:
+    seen = port.request(Request(1, 5, JOIN), {1})
+    assert 2_900 <= seen.elapsed_ms < 4_000  # the initial rebalance delay
+    joined = seen.responses[0].body
+    assert isinstance(joined, JoinGroupResponse)
+    member, generation = joined.member_id, joined.generation_id
+    assert joined == JoinGroupResponse(
+        ErrorCode.NONE,
+        generation_id=generation,
+        protocol_name="range",
+        leader=member,
+        member_id=member,
+        members=(JoinGroupResponseMember(member, None, b"topics"),),
+    )
+
+    sync = SyncGroupRequest("group", generation, member, assignments=(Assignment(member, b"all"),))
+    assert ask(port, 2, 3, sync) == SyncGroupResponse(ErrorCode.NONE, assignment=b"all")
+    heartbeat = HeartbeatRequest("group", generation, member)
+    assert ask(port, 3, 4, heartbeat) == HeartbeatResponse(ErrorCode.NONE)
+
+    offset = OffsetCommitRequestPartition(0, 5, 0, "here")
+    topics = (OffsetCommitRequestTopic("topic", (offset,)),)
+    stored = (OffsetCommitResponsePartition(0, ErrorCode.NONE),)
+    commit = OffsetCommitRequest("group", generation, member, topics=topics)
+    assert ask(port, 4, 8, commit) == OffsetCommitResponse(
+        (OffsetCommitResponseTopic("topic", stored),)
+    )
+    fetch = OffsetFetchRequest("group", (OffsetFetchRequestTopic("topic", (0,)),))
+    fetched = ask(port, 5, 6, fetch)
+    assert isinstance(fetched, OffsetFetchResponse)
+    assert fetched.topics[0].partitions[0][:4] == (0, 5, 0, "here")
+
+    leave = LeaveGroupRequest("group", (MemberIdentity(member),))
+    assert ask(port, 6, 2, leave) == LeaveGroupResponse(ErrorCode.NONE)
+    assert ask(port, 7, 4, heartbeat) == HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def test_two_members_without_ids_are_answered_together(port: LibrdkafkaPort) -> None:
+    # Where Kafka says MEMBER_ID_REQUIRED at once, the mock does not.
+    assert port.request(Request(1, 4, JOIN), ()).responses == ()
+    assert port.request(Request(2, 4, JOIN), ()).responses == ()
+    seen = port.advance(0, {1, 2})
+    joined = {r.request_id: r.body for r in seen.responses if isinstance(r.body, JoinGroupResponse)}
+    assert [len(joined[n].members) for n in (1, 2)] == [2, 0]
+
+
+def test_versions_that_the_mock_only_says_it_speaks_are_left_out(port: LibrdkafkaPort) -> None:
+    assert port.max_versions == {
+        "JoinGroup": 5,
+        "SyncGroup": 3,
+        "Heartbeat": 4,
+        "LeaveGroup": 2,
+        "OffsetCommit": 9,
+        "OffsetFetch": 6,
+    }
+    assert port.fault(Fault("crash"), ()) == Observation(unsupported="crash")
+
+
+def test_a_null_assignment_is_a_protocol_error_of_a_broker_that_lives_on(
+    broker: MockBroker, port: LibrdkafkaPort
+) -> None:
+    with pytest.raises(PortFailedError, match=r"assignment .SyncGroup version 3. is null"):
+        port.request(Request(1, 3, SyncGroupRequest("group", 1, "nobody")), {1})
+    assert broker.ended() is None
+    lenient = LibrdkafkaPort(broker, null_as_empty=True)
+    lenient.open("2.7", {})
+    answer = ask(lenient, 1, 3, SyncGroupRequest("group", 1, "nobody"))
+    assert answer == SyncGroupResponse(ErrorCode.GROUP_ID_NOT_FOUND)
+    lenient.shutdown()
+
+
+def test_a_crash_of_the_library_is_told_and_the_next_test_has_a_new_broker() -> None:
+    port = LibrdkafkaPort()
+    assert port.max_versions is None
+    assert port.open("2.7", {}).name == "librdkafka's mock broker"
+    with pytest.raises(PortFailedError) as failed:
+        port.request(Request(1, 5, JOIN._replace(protocols=())), {1})
+    assert failed.value.kind == "port crashed"
+    assert "its process was killed by signal SIG" in failed.value.reason
+    port.open("2.7", {})
+    heartbeat = HeartbeatRequest("group", 1, "nobody")
+    assert isinstance(ask(port, 1, 3, heartbeat), HeartbeatResponse)
+    port.shutdown()
+    port.shutdown()
+
+
+def test_a_crash_of_a_shared_broker_leaves_it_to_its_owner() -> None:
+    with MockBroker() as shared:
+        port = LibrdkafkaPort(shared)
+        port.open("2.7", {})
+        assert shared._program is not None
+        os.kill(shared._program._process.pid, signal.SIGKILL)
+        with pytest.raises(PortFailedError, match="its process was killed by signal SIGKILL"):
+            port.advance(1_000, ())
+        port.open("2.7", {})
+        port.shutdown()
+        assert shared.ended() is None
+    assert shared.ended() is None
+
+
+def test_a_port_that_is_not_open_takes_no_request() -> None:
+    with pytest.raises(ValueError, match="the port is not open"):
+        LibrdkafkaPort().advance(0, ())
+
+
+def test_the_broker_ends_with_its_parent() -> None:
+    parent = """
+import time
+from groupcheck.properties.ports.librdkafka import MockBroker
+broker = MockBroker()
+print(*broker.start(), flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        host, port = process.stdout.readline().split()
+        process.kill()
+    deadline = time.monotonic() + 5
+    while listens(host.decode(), int(port)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not listens(host.decode(), int(port))
+
+
+def listens(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0
+
+
+def test_without_confluent_kafka_one_is_told_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(PortUnavailableError) as error:
+        LibrdkafkaPort().open("2.7", {})
+    assert str(error.value) == (
+        "librdkafka-mock needs the package confluent-kafka: pip install 'groupcheck[wire]'"
+    )
+
+
+def test_without_kafka_python_one_is_told_what_to_install(
+    broker: MockBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codec.message_class.cache_clear()
+    codec._modules.cache_clear()
+    monkeypatch.setitem(sys.modules, "kafka.protocol", None)
+    with pytest.raises(PortUnavailableError) as error:
+        LibrdkafkaPort(broker).open("2.7", {})
+    assert str(error.value).endswith("kafka-python: pip install 'groupcheck[wire]'")
+
+
+def test_a_broker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(librdkafka, "_CHILD", "raise SystemExit('no room')")
+    with pytest.raises(PortUnavailableError) as error:
+        LibrdkafkaPort().open("2.7", {})
+    assert str(error.value) == "librdkafka's mock broker does not start: no room"

@@ -1,0 +1,182 @@
+"""The oracle: what Kafka leaves open is never blamed, what it does not is never excused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    LeaveGroupRequest,
+    MemberIdentity,
+    Protocol,
+    Request,
+    Response,
+    ResponseBody,
+)
+from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.ports.port import Observation
+
+PROTOCOLS = (Protocol("range", b"r"),)
+DELAY_MS = 3_000
+
+
+def _join(request_id: int, member_id: str = "") -> Request:
+    body = JoinGroupRequest(GROUP_ID, 30_000, 60_000, member_id, protocols=PROTOCOLS)
+    return Request(request_id, 7, body)
+
+
+def _heartbeat(request_id: int, generation_id: int, member_id: str) -> Request:
+    return Request(request_id, 4, HeartbeatRequest(GROUP_ID, generation_id, member_id))
+
+
+def _leave(request_id: int, member_id: str) -> Request:
+    return Request(request_id, 4, LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),)))
+
+
+class Script:
+    """Feeds an oracle; answers not given are those of the model's first outcome."""
+
+    def __init__(self, late_ms: int = 0) -> None:
+        self.oracle = Oracle(PROFILES["2.7"], {}, late_ms)
+
+    def do(self, given: Input, *answers: Response, elapsed_ms: int = 0) -> None:
+        lawful = self.oracle.predict(given)
+        self.oracle.accept(given, lawful, Observation(answers, elapsed_ms=elapsed_ms))
+
+    def follow(self, given: Input) -> None:
+        lawful = self.oracle.predict(given)
+        real = tuple(Response(r.request_id, _real(r.body)) for r in lawful[0].responses)
+        self.oracle.accept(given, lawful, Observation(real))
+
+    def three_members(self) -> None:
+        for first in (1, 3, 5):
+            self.follow(_join(first))
+            self.follow(_join(first + 1, f"#{first}"))
+        self.follow(Advance(DELAY_MS))
+        self.follow(Advance(DELAY_MS))
+
+
+def _real(body: ResponseBody) -> ResponseBody:
+    if not isinstance(body, JoinGroupResponse):
+        return body
+    members = tuple(m._replace(member_id=m.member_id.replace("#", "real-")) for m in body.members)
+    return body._replace(
+        leader=body.leader.replace("#", "real-"),
+        member_id=body.member_id.replace("#", "real-"),
+        members=members[::-1],
+    )
+
+
+def _ok(request_id: int) -> Response:
+    return Response(request_id, HeartbeatResponse(ErrorCode.NONE))
+
+
+def test_the_order_of_the_member_list_and_the_names_of_members_are_free() -> None:
+    script = Script()
+    script.three_members()
+    (state,) = script.oracle.states
+    assert state.group is not None
+    assert state.group.generation_id == 1
+    assert set(script.oracle.names.values()) == {"#1", "#3", "#5"}
+
+
+def test_after_the_leader_left_any_member_may_lead_until_one_shows_that_it_does() -> None:
+    script = Script()
+    script.three_members()
+    script.follow(_leave(7, "#1"))
+    assert {s.group and s.group.leader for s in script.oracle.states} == {"#3", "#5"}
+
+
+def test_an_answer_that_differs_in_one_field_is_rejected_with_the_lawful_one() -> None:
+    script = Script()
+    script.three_members()
+    with pytest.raises(DivergedError) as diverged:
+        script.do(_heartbeat(7, 0, "#1"), _ok(7))
+    (difference,) = diverged.value.rejection.differences
+    assert difference.kind == "another answer"
+    assert difference.lawful == HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
+    assert difference.seen == HeartbeatResponse(ErrorCode.NONE)
+    assert diverged.value.rejection.outcomes[0].fired == ("heartbeat/other-generation",)
+
+
+def test_a_missing_answer_is_rejected() -> None:
+    script = Script()
+    with pytest.raises(DivergedError) as diverged:
+        script.do(_heartbeat(1, 0, "m"))
+    assert diverged.value.rejection.differences[0].kind == "no answer"
+
+
+def test_an_answer_to_a_request_that_has_to_wait_is_rejected() -> None:
+    script = Script()
+    script.follow(_join(1))
+    answer = Response(2, JoinGroupResponse(ErrorCode.NONE, 1))
+    with pytest.raises(DivergedError) as diverged:
+        script.do(_join(2, "#1"), answer)
+    assert diverged.value.rejection.differences[0].kind == "answered too early"
+
+
+def test_two_answers_to_one_request_are_rejected() -> None:
+    script = Script()
+    refused = Response(1, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+    with pytest.raises(DivergedError) as diverged:
+        script.do(_heartbeat(1, 0, "m"), refused, refused)
+    assert diverged.value.rejection.differences[0].kind == "answered twice"
+
+
+def test_an_id_that_was_given_before_is_not_a_new_member() -> None:
+    script = Script()
+    same = JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="twin")
+    script.do(_join(1), Response(1, same))
+    with pytest.raises(DivergedError):
+        script.do(_join(2), Response(2, same))
+
+
+def test_a_member_id_required_without_an_id_is_rejected() -> None:
+    with pytest.raises(DivergedError):
+        Script().do(_join(1), Response(1, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED)))
+
+
+def _admitted(request_id: int) -> Response:
+    listed = (JoinGroupResponseMember("real-1", None, b"r"),)
+    body = JoinGroupResponse(ErrorCode.NONE, 1, "consumer", "range", "real-1", "real-1", listed)
+    return Response(request_id, body)
+
+
+def _waiting_for_the_delay(script: Script) -> None:
+    script.follow(_join(1))
+    script.do(_join(2, "#1"), elapsed_ms=10)
+
+
+@pytest.mark.parametrize("elapsed_ms", [DELAY_MS, DELAY_MS + 400])
+def test_on_a_real_clock_a_timer_may_have_fired_when_it_is_due_or_be_a_little_late(
+    elapsed_ms: int,
+) -> None:
+    for answers in ((), (_admitted(2),)):
+        script = Script(late_ms=500)
+        _waiting_for_the_delay(script)
+        script.do(Advance(elapsed_ms), *answers, elapsed_ms=elapsed_ms)
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ms", "answers"),
+    [(DELAY_MS - 500, lambda: (_admitted(2),)), (DELAY_MS + 600, tuple)],
+    ids=["early", "too late"],
+)
+def test_on_a_real_clock_a_timer_that_is_early_or_too_late_is_rejected(
+    elapsed_ms: int, answers: Callable[[], tuple[Response, ...]]
+) -> None:
+    script = Script(late_ms=500)
+    _waiting_for_the_delay(script)
+    with pytest.raises(DivergedError):
+        script.do(Advance(elapsed_ms), *answers(), elapsed_ms=elapsed_ms)

@@ -1,0 +1,94 @@
+"""The shrinker: as short as can be, and still the same finding."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from groupcheck.model.explorer import explore
+from groupcheck.model.graph import StateGraph
+from groupcheck.model.instance import GROUP_ID, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    Protocol,
+    Request,
+)
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.ports.port import Observation
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.shrink import shrink, without
+from support.model_port import ModelPort
+
+
+class TakesOldGenerations(ModelPort):
+    """Takes a heartbeat of any generation for one of the current."""
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        seen = super().request(request, expected)
+        wrong = HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
+        return seen._replace(
+            responses=tuple(
+                r._replace(body=HeartbeatResponse(ErrorCode.NONE)) if r.body == wrong else r
+                for r in seen.responses
+            )
+        )
+
+
+def _join(request_id: int, version: int = 3) -> Request:
+    body = JoinGroupRequest(GROUP_ID, 300_000, 450_000, protocols=(Protocol("range", b"one"),))
+    return Request(request_id, version, body)
+
+
+NOISY = Sequence(
+    "2.7",
+    {"group.initial.rebalance.delay.ms": 150_000},
+    (
+        Request(1, 5, DescribeGroupsRequest((GROUP_ID,))),
+        _join(2, 7),
+        _join(3),
+        Request(4, 4, HeartbeatRequest(GROUP_ID, 0, "nobody")),
+        Advance(150_000),
+        Advance(150_000),
+        Request(5, 5, DescribeGroupsRequest((GROUP_ID,))),
+        Request(6, 4, HeartbeatRequest(GROUP_ID, 0, "#3")),
+    ),
+)
+
+
+def _trial(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
+    found = (replay(sequence, TakesOldGenerations()) for sequence in sequences)
+    return next((f for f in found if f is not None and f.key == key), None)
+
+
+def _found() -> Finding:
+    finding = replay(NOISY, TakesOldGenerations())
+    assert finding is not None
+    assert len(finding.sequence.steps) == len(NOISY.steps)
+    return finding
+
+
+def test_leaving_out_steps_leads_to_a_sequence_of_which_none_can_be_spared() -> None:
+    small = shrink(_found(), _trial)
+    assert len(small.sequence.steps) == 3  # JoinGroup, the initial delay, the old heartbeat
+    assert all(_trial([s], small.key) is None for s in without(small.sequence, 1))
+
+
+def test_the_state_graph_gives_the_way_that_leaving_out_steps_does_not_find() -> None:
+    space = explore(virtual_spaces(PROFILES["2.7"], 2)["membership"])
+    # In the first generation "old" is -1, and no time has to pass: two requests are enough.
+    small = shrink(_found(), _trial, StateGraph(space))
+    assert len(small.sequence.steps) <= 3
+    assert small.key == _found().key
+
+
+def test_a_step_is_never_left_out_without_those_that_use_its_member_id() -> None:
+    for size in range(1, 8):
+        for smaller in without(NOISY, size):
+            assert smaller.steps[-1] == NOISY.steps[-1]
+            assert _join(3) in smaller.steps

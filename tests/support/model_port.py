@@ -1,0 +1,95 @@
+"""The model itself as a port: the most lawful coordinator there is, free in its choices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from random import Random
+
+from groupcheck.model.canonical import rename
+from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.profiles import PROFILES, Config
+from groupcheck.model.state import Advance, Coordinator, HoldAppends, ReleaseAppends
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import (
+    DescribeGroupsResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    Request,
+    Response,
+    ResponseBody,
+)
+from groupcheck.properties.ports.port import Fault, Observation, PortInfo
+
+
+class ModelPort:
+    """Answers as the model does; among lawful outcomes it takes one at random."""
+
+    real_time = False
+    max_versions: Mapping[str, int] | None = None
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = Random(seed)
+        self._state = Coordinator()
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        self._profile = PROFILES[profile]
+        self._config = Config.of(config)
+        self._state = Coordinator()
+        self._ids: dict[str, str] = {}
+        return PortInfo("the model", profile)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        del expected
+        symbols = {real: symbol for symbol, real in self._ids.items()}
+        return self._do(request._replace(body=rename(request.body, symbols, 0)))
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        del expected
+        return self._do(Advance(ms))
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        del expected
+        return self._do(HoldAppends() if fault.name == "holdAppends" else ReleaseAppends())
+
+    def close(self) -> None:
+        pass
+
+    def shutdown(self) -> None:
+        pass
+
+    def _do(self, given: Input) -> Observation:
+        outcome = self._random.choice(successors(self._state, given, self._profile, self._config))
+        self._state = outcome.coordinator
+        return Observation(
+            tuple(Response(r.request_id, self._real(r.body)) for r in outcome.responses)
+        )
+
+    def _name(self, symbol: str) -> str:
+        if not symbol.startswith("#"):
+            return symbol
+        return self._ids.setdefault(symbol, f"{GROUP_ID}-{self._random.random()}")
+
+    def _real(self, body: ResponseBody) -> ResponseBody:
+        if isinstance(body, JoinGroupResponse):
+            members = [m._replace(member_id=self._name(m.member_id)) for m in body.members]
+            self._random.shuffle(members)
+            return body._replace(
+                leader=self._name(body.leader),
+                member_id=self._name(body.member_id),
+                members=tuple(members),
+            )
+        if isinstance(body, LeaveGroupResponse):
+            left = (m._replace(member_id=self._name(m.member_id)) for m in body.members)
+            return body._replace(members=tuple(left))
+        if isinstance(body, DescribeGroupsResponse):
+            return DescribeGroupsResponse(
+                tuple(
+                    g._replace(
+                        members=tuple(
+                            m._replace(member_id=self._name(m.member_id)) for m in g.members
+                        )
+                    )
+                    for g in body.groups
+                )
+            )
+        return body

@@ -1,0 +1,13 @@
+"""A port that answers every request wrongly, and slowly: something to be interrupted."""
+
+import json
+import sys
+import time
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "request":
+        time.sleep(0.3)
+        answer = {"type": "response", "id": message["id"], "body": {"errorCode": -1}}
+        print(json.dumps(answer))  # noqa: T201 - it speaks on standard output
+    print(json.dumps({"type": "done", "port": {"name": "slow"}}), flush=True)  # noqa: T201
