@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -138,6 +139,7 @@ def _verify(options: argparse.Namespace) -> int:
         source = port_source(options.port, seed=options.seed)
     except (UnknownPortError, PortUnavailableError) as error:
         raise _Impossible(str(error)) from error
+    gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     try:
         with Bars() as bars:
             result = Verification(source, settings, bars).run()

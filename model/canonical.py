@@ -116,7 +116,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
     return Frame(node, names, cut)
 
 
-def _rename_group(
+def _rename_group(  # noqa: PLR0913, PLR0917 - all that canonical has found out
     group: Group,
     members: list[Member],
     pending: list[Pending],

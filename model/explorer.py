@@ -60,7 +60,7 @@ def explore(instance: Instance, progress: Callable[[int], None] = lambda _count:
         node = nodes[len(edges)]
         found: dict[tuple[object, ...], Edge] = {}
         for given in instance.inputs(node):
-            for after, responses, fired in successors(node, given, profile, config):
+            for after, responses, fired, _ in successors(node, given, profile, config):
                 if not instance.admits(after):
                     continue
                 number = numbers.get(after)  # most successors are canonical as they are

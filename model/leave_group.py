@@ -20,6 +20,7 @@ PENDING = Rule(
     "leave/pending-member", "the id was given out and not used yet: it is taken back", gc(480)
 )
 UNKNOWN = Rule("leave/unknown-member", "the member id is not in the group", gc(492))
+BATCH = "leave/batch"
 REMOVED = Rule("leave/member", "the member leaves", gc(494))
 
 
@@ -57,7 +58,8 @@ def _leave_one(step: Step, identity: MemberIdentity) -> MemberResponse:
 
 def _leave(step: Step, request: Request) -> None:
     members = tuple(_leave_one(step, identity) for identity in _body(request).members)
-    step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
+    answer = LeaveGroupResponse(ErrorCode.NONE, members)
+    step.answer(request.request_id, answer, BATCH)
 
 
 DECISIONS = (
@@ -77,6 +79,6 @@ DECISIONS = (
         when=no_group,
         then=_refuse_all,
     ),
-    Rule("leave/batch", "the members named leave one by one", gc(472), then=_leave),
+    Rule(BATCH, "the members named leave one by one", gc(472), then=_leave),
 )
 RULES = (*DECISIONS, PENDING, UNKNOWN, REMOVED)

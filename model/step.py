@@ -52,11 +52,15 @@ class Rule(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One lawful result of an input: the state after, the answers, the rules that fired."""
+    """One lawful result of an input: the state after, the answers, the rules that fired.
+
+    `reasons` has, for each answer, the rule that gave it.
+    """
 
     coordinator: Coordinator
     responses: tuple[Response, ...]
     fired: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 class Step:
@@ -71,6 +75,7 @@ class Step:
         "group",
         "holding",
         "profile",
+        "reasons",
         "responses",
     )
 
@@ -82,6 +87,7 @@ class Step:
         self.config = config
         self.responses: list[Response] = []
         self.fired: list[str] = []
+        self.reasons: list[str] = []
         self._script = script
         self._taken: list[tuple[int, int]] = []
 
@@ -93,9 +99,10 @@ class Step:
             raise LookupError(msg)
         return self.group
 
-    def answer(self, request_id: int, body: ResponseBody) -> None:
-        """Release the answer to a request."""
+    def answer(self, request_id: int, body: ResponseBody, reason: str | None = None) -> None:
+        """Release the answer to a request; the reason is the rule applied last, or another one."""
         self.responses.append(Response(request_id, body))
+        self.reasons.append(reason or self.fired[-1])
 
     def fire(self, rule: Rule) -> None:
         """Note that a rule was applied."""
@@ -125,6 +132,7 @@ class Step:
             Coordinator(self.group, self.holding, self.appends),
             tuple(self.responses),
             tuple(self.fired),
+            tuple(self.reasons),
         )
 
 

@@ -117,7 +117,9 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
         else:
             told += 1
     untold = [member for member in group.members if not member.told]
-    return told + len(untold) != len(group.members) or _untold_differ(untold, unmatched)
+    if told + len(untold) != len(group.members):
+        return True
+    return bool(untold) and _untold_differ(untold, unmatched)
 
 
 def _untold_differ(members: list[Member], views: list[MemberView]) -> bool:

@@ -52,7 +52,6 @@ class Finding(NamedTuple):
         """The difference from the lawful outcome that comes nearest, if the port answered."""
         if self.rejection is None:
             return None
-        # An outcome with the same error tells more than one that answers something else.
         return min(self.rejection.differences, key=_distance)
 
     @property
@@ -63,25 +62,40 @@ class Finding(NamedTuple):
         return self.rejection.outcomes[self.rejection.differences.index(self.difference)]
 
     @property
+    def reason(self) -> str:
+        """The name of the rule that the last step is answered against."""
+        difference, outcome = self.difference, self.outcome
+        if difference is None or outcome is None:
+            return ""
+        for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
+            if response.request_id == difference.request_id:
+                return reason
+        return outcome.fired[-1]
+
+    @property
     def key(self) -> tuple[str, ...]:
-        """What makes two findings the same: the sort of difference, and the rules it is against."""
+        """What makes two findings the same: the sort of difference, and the rule it is against."""
         if self.failure is not None:
             step = self.sequence.steps[-1] if self.sequence.steps else None
             return ("port", self.failure.kind, _what(step))
-        difference, outcome = self.difference, self.outcome
-        if difference is None or outcome is None:
+        difference = self.difference
+        if difference is None:
             return ("unexplained",)
-        rules = ",".join(outcome.fired)
+        if difference.field is not None:
+            return (difference.kind, difference.field, self.reason)
+        answered = type(difference.lawful or difference.seen).__name__
         return (
             difference.kind,
-            _what(self.sequence.steps[-1]),
-            rules,
+            answered,
+            self.reason,
             *_fields(difference.lawful, difference.seen),
-            difference.field or "",
         )
 
 
 def _distance(difference: Difference) -> int:
+    """How far an outcome is from what was seen."""
+    if difference.field is not None:
+        return 0  # every answer was right
     if difference.lawful is None or difference.seen is None:
         return 1_000
     return len(differing(difference.lawful, difference.seen))

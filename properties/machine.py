@@ -79,8 +79,8 @@ class Sketch:
         return Request(self.request_id, api_version, trim(body, api_version), f"client-{client}")
 
     def member(self, pick: int) -> str:
-        """An id that was told once, or one that never was."""
-        return self.given[pick] if pick < len(self.given) else NOBODY
+        """One of the ids that were ever told, the newest for pick 0, or one that never was."""
+        return [*reversed(self.given), NOBODY][pick % (len(self.given) + 1)]
 
     def generation(self, group: Group, pick: int) -> int:
         """Mostly the current generation, else an old, a coming or no generation."""
@@ -101,16 +101,17 @@ class CoordinatorMachine(RuleBasedStateMachine):
         super().__init__()
         self.sketch = Sketch(self.profile)
         self.over = False
+        self.run: Run | None = None
         try:
-            self.run: Run | None = Run(self.port, self.profile, self.broker)
+            self.run = Run(self.port, self.profile, self.broker)
         except FoundError as found:
             self._found(found)
 
     @property
     def group(self) -> Group:
         """The group as the model has it, in one of the states that are left."""
-        assert self.run is not None  # noqa: S101 - for the type checker: rules run after __init__
-        return self.run.oracle.states[0].group or Group()
+        group = self.run.oracle.states[0].group if self.run else None
+        return group or Group()
 
     def do(self, given: Input) -> None:
         """One step of both; the end of the test, if it finds what is known already."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from groupcheck.model.instance import GROUP_ID
 from groupcheck.model.profiles import Config, Profile
-from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.state import Advance, Coordinator, Group
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
@@ -58,6 +58,7 @@ class Oracle:
         self.states: list[Coordinator] = [Coordinator()]
         self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for
         self._symbols: dict[str, str] = {}  # the symbols that stand for something, each to itself
+        self._agreed: tuple[Group | None, GroupView | None] = (None, None)  # compared last
         self.requests: dict[int, Request] = {}
         self.fired: frozenset[tuple[str, ...]] = frozenset()  # of the outcomes kept last
 
@@ -106,6 +107,7 @@ class Oracle:
                 after.coordinator,
                 before.responses + after.responses,
                 before.fired + after.fired[1:],
+                before.reasons + after.reasons,
             )
             for after in self._successors(before.coordinator, Advance(ms))
         ]
@@ -142,9 +144,12 @@ class Oracle:
             kind = "answered too early" if expected is None else "another answer"
             return Difference(kind, request_id, expected, got)
         if seen.groups is not None:
-            field = differing_field(outcome.coordinator.group, view, self.names)
-            if field is not None:
-                return Difference("another inner state", field=field)
+            compared = (outcome.coordinator.group, view)
+            if compared != self._agreed:  # most steps change neither
+                field = differing_field(*compared, self.names)
+                if field is not None:
+                    return Difference("another inner state", field=field)
+                self._agreed = compared
         return None
 
 

@@ -91,7 +91,8 @@ class Run:
             real = {symbol: member_id for member_id, symbol in self.oracle.names.items()}
             return self.port.request(given._replace(body=rename(given.body, real, 0)), ids)
         if isinstance(given, Advance):
-            return self.port.advance(given.ms, ids)
+            # On a real clock what is due has surely happened a little later.
+            return self.port.advance(given.ms + (LATE_MS if self.port.real_time else 0), ids)
         name = "holdAppends" if isinstance(given, HoldAppends) else "releaseAppends"
         return self.port.fault(Fault(name), ids)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Several
+from typing import NamedTuple
 
 from groupcheck.model.canonical import rename
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
-from groupcheck.model.state import Coordinator
+from groupcheck.model.profiles import PROFILES, Config
+from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.timers import due_next
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.finding import Finding
@@ -17,15 +21,24 @@ from groupcheck.properties.sequence import Sequence, symbols_of, well_formed
 Trial = Callable[[list[Sequence], tuple[str, ...]], Finding | None]
 
 
-def shrink(finding: Finding, trial: Trial, graph: StateGraph | None = None) -> Finding:
+# How many other ways to a finding are tried, the shortest first.
+WAYS = 48
+
+
+def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> Finding:
     """The smallest finding of the same key that can be reached.
 
-    First the shortest path of the state graph to the state before the last step, if the finding
-    came from a space; then steps are left out, in halves, quarters and one by one, until none
-    can be spared.
+    First the state graphs are asked for shorter ways: to the state before the last step, and to
+    any labelled edge that applies the rule the finding is against. Then steps are left out, in
+    halves, quarters and one by one, until none can be spared; last, times that pass one after the
+    other become one, and no longer than needed.
     """
-    if graph is not None and (direct := shortest_way(finding, graph)) is not None:
-        finding = trial([direct], finding.key) or finding
+    ways = sorted(
+        (way for graph in graphs for way in other_ways(finding, graph)),
+        key=lambda way: (len(way.sequence.steps), way.forks),
+    )
+    shorter = [w.sequence for w in ways if len(w.sequence.steps) < len(finding.sequence.steps)]
+    finding = trial(shorter[:WAYS], finding.key) or finding
     size = len(finding.sequence.steps) // 2
     while size:
         smaller = trial(list(without(finding.sequence, size)), finding.key)
@@ -34,7 +47,75 @@ def shrink(finding: Finding, trial: Trial, graph: StateGraph | None = None) -> F
         else:
             finding = smaller
             size = min(size, len(finding.sequence.steps) // 2)
-    return finding
+    finding = trial([merged(finding.sequence)], finding.key) or finding
+    return trial(list(sooner(finding)), finding.key) or finding
+
+
+class Way(NamedTuple):
+    """A way to a finding; `forks` counts the steps at which a port is free to go elsewhere."""
+
+    sequence: Sequence
+    forks: int
+
+
+def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
+    """Ways of a space that may end in the finding, about the shortest first."""
+    space, last = graph.space, finding.sequence.steps[-1]
+    ways: list[Way] = []
+    if finding.before is not None:
+        frame = space.frame(finding.before)
+        if isinstance(last, Request):
+            # The same request, from whoever stands in the same place.
+            last = last._replace(body=rename(last.body, frame.names, -frame.generations_cut))
+        if frame.node in space.numbers:
+            ways.append(_way(graph, space.numbers[frame.node], last))
+    for node, edges in enumerate(space.edges):
+        if len(ways) >= WAYS:
+            break
+        alike = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.fired)
+        ways += [_way(graph, node, given) for given in alike]
+    return [way for way in ways if well_formed(way.sequence.steps)]
+
+
+def _way(graph: StateGraph, node: int, last: Input) -> Way:
+    space = graph.space
+    hops = graph.path(node)
+    state, steps = realise(space, hops)
+    branches = sum(edge.given == last for edge in space.edges[node])
+    forks = (branches > 1) + sum(
+        sum(edge.given == graph.edge(hop).given for edge in space.edges[hop.node]) > 1
+        for hop in hops
+    )
+    if isinstance(last, Request):
+        last = space.frame(state).restore(last, len(steps) + 1)
+    instance = space.instance
+    return Way(merged(Sequence(instance.profile.name, instance.broker, (*steps, last))), forks)
+
+
+def merged(sequence: Sequence) -> Sequence:
+    """The sequence with times that pass one after the other made one."""
+    steps: list[Input] = []
+    for step in sequence.steps:
+        if isinstance(step, Advance) and steps and isinstance(steps[-1], Advance):
+            steps[-1] = Advance(steps[-1].ms + step.ms)
+        else:
+            steps.append(step)
+    return sequence._replace(steps=tuple(steps))
+
+
+def sooner(finding: Finding) -> Iterator[Sequence]:
+    """If time passes last: the sequence with less of it, to each moment at which a timer fires."""
+    *steps, last = finding.sequence.steps
+    if finding.before is None or not isinstance(last, Advance):
+        return
+    profile, passed_ms = PROFILES[finding.sequence.profile], 0
+    config, state = Config.of(finding.sequence.broker), finding.before
+    while due := due_next(state.group, last.ms - passed_ms):
+        passed_ms += due[0].left_ms
+        if passed_ms >= last.ms:
+            return
+        yield finding.sequence._replace(steps=(*steps, Advance(passed_ms)))
+        state = successors(state, Advance(due[0].left_ms), profile, config)[0].coordinator
 
 
 def without(sequence: Sequence, size: int) -> Iterator[Sequence]:
@@ -55,24 +136,6 @@ def _without_orphans(steps: list[Input]) -> list[Input]:
         if isinstance(s, Request) and isinstance(s.body, JoinGroupRequest) and not s.body.member_id
     }
     return [s for s in steps if not isinstance(s, Request) or told.issuperset(symbols_of(s.body))]
-
-
-def shortest_way(finding: Finding, graph: StateGraph) -> Sequence | None:
-    """A shortest sequence that brings the model to the finding's last step, if the space has it."""
-    space = graph.space
-    if finding.before is None:
-        return None
-    frame = space.frame(finding.before)
-    if frame.node not in space.numbers:
-        return None
-    state, steps = realise(space, graph.path(space.numbers[frame.node]))
-    last = finding.sequence.steps[-1]
-    if isinstance(last, Request):
-        # The same request, from whoever stands in the same place.
-        canonical = last._replace(body=rename(last.body, frame.names, -frame.generations_cut))
-        last = space.frame(state).restore(canonical, len(steps) + 1)
-    found = finding.sequence._replace(steps=(*steps, last))
-    return found if well_formed(found.steps) else None
 
 
 def realise(space: Space, hops: list[Hop]) -> tuple[Coordinator, tuple[Input, ...]]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.graph import Hop
-from groupcheck.model.state import Advance
+from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage import Coverage, Fork
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import Port
-from groupcheck.properties.run import LATE_MS, FoundError, Run
+from groupcheck.properties.run import FoundError, Run
 
 # Where a walk ends whose model has left the space: a real clock went on past what it knows.
 OUTSIDE = -1
@@ -35,6 +35,7 @@ class Walk:
         self.run = Run(port, instance.profile, {} if port.real_time else instance.broker)
         self.steps = 0
         self.node = 0
+        self._state: Coordinator | None = None
         self._look()
 
     def go(self) -> Finding | None:
@@ -76,21 +77,22 @@ class Walk:
         return True
 
     def _look(self) -> None:
-        self._frame = self.coverage.space.frame(self.run.oracle.states[0])
+        state = self.run.oracle.states[0]
+        if state == self._state:
+            return  # most steps of a tour lead nowhere
+        self._state = state
+        self._frame = self.coverage.space.frame(state)
         self.node = self.coverage.space.numbers.get(self._frame.node, OUTSIDE)
 
     def _restored(self, given: Input) -> Input:
         if isinstance(given, Request):
             return self._frame.restore(given, self.steps)
         if isinstance(given, Advance) and not self.coverage.space.instance.timed:
-            return Advance(self._delay_left_ms())
+            # What is left of the initial delay, which the space has as its only time.
+            group = self.run.oracle.states[0].group
+            timer = group.join_timer if group else None
+            return Advance(max(timer.left_ms, 0) if timer else 0)
         return given
-
-    def _delay_left_ms(self) -> int:
-        """What is left of the initial delay; on a real clock, until it is surely over."""
-        group = self.run.oracle.states[0].group
-        left_ms = group.join_timer.left_ms if group and group.join_timer else 0
-        return max(left_ms, 0) + (LATE_MS if self.run.port.real_time else 0)
 
 
 def tour(coverage: Coverage, port: Port, limit: int) -> Iterator[tuple[int, Finding | None]]:

@@ -24,6 +24,9 @@ from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.shrink import shrink
 from groupcheck.properties.tour import tour
 
+# How often a sequence is tried again while a finding is made smaller.
+CHANCES = 3
+
 # Tests on a real clock wait most of the time, so many run side by side.
 SIDE_BY_SIDE = 48
 
@@ -36,7 +39,7 @@ class Settings(NamedTuple):
     examples: int = 100
     steps: int = 60
     seed: int = 0
-    max_findings: int = 12
+    max_findings: int = 25
 
 
 @dataclass
@@ -95,7 +98,7 @@ class Verification:
         self.result = Result(source.spec, settings, self.profile.kafka)
         self._coverages: dict[str, Coverage] = {}
         self._graphs: dict[str, StateGraph] = {}
-        self._raw: dict[tuple[str, ...], tuple[Finding, StateGraph | None]] = {}
+        self._raw: dict[tuple[str, ...], Finding] = {}
 
     def run(self) -> Result:
         """Do all of it; an interruption ends it early, with what was found until then.
@@ -115,7 +118,7 @@ class Verification:
             self._shrink()
         except KeyboardInterrupt:
             self.result.interrupted = True
-            self.result.findings = [finding for finding, _ in self._raw.values()]
+            self.result.findings = list(self._raw.values())
         finally:
             self._count_edges()
             self.result.seconds = time.monotonic() - started
@@ -142,7 +145,7 @@ class Verification:
             tell = self.progress(f"labelled edges, {name}", coverage.space.edge_count)
             with self._port() as port:
                 for steps, finding in tour(coverage, port, self.settings.steps):
-                    self._count(steps, finding, name)
+                    self._count(steps, finding)
                     tell(coverage.news())
                     if len(self._raw) >= self.settings.max_findings:
                         break
@@ -154,7 +157,7 @@ class Verification:
         def tally(steps: int) -> None:
             nonlocal done
             done += 1
-            self._count(steps, None, None)
+            self._count(steps)
             tell(1)
 
         with self._port() as port:
@@ -170,7 +173,7 @@ class Verification:
                 )
                 if finding is None:
                     break
-                self._raw[finding.key] = (finding, None)
+                self._raw[finding.key] = finding
 
     def _walk_side_by_side(self) -> None:
         (name,) = self._coverages
@@ -180,45 +183,52 @@ class Verification:
         def walk(_number: int) -> None:
             with self._port() as port:
                 for steps, finding in tour(coverage, port, self.settings.steps):
-                    self._count(steps, finding, name)
+                    self._count(steps, finding)
                     tell(1)
                     return
 
-        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        with _pool(SIDE_BY_SIDE) as pool:
             list(pool.map(walk, range(self.settings.examples)))
 
-    def _count(self, steps: int, finding: Finding | None, space: str | None) -> None:
+    def _count(self, steps: int, finding: Finding | None = None) -> None:
         self.result.sequences += 1
         self.result.steps += steps
         if finding is not None:
-            graph = self._graphs[space] if space else None
             known = self._raw.get(finding.key)
-            if known is None or len(finding.sequence.steps) < len(known[0].sequence.steps):
-                self._raw[finding.key] = (finding, graph)
+            if known is None or len(finding.sequence.steps) < len(known.sequence.steps):
+                self._raw[finding.key] = finding
 
     def _shrink(self) -> None:
-        raw = sorted(self._raw.values(), key=lambda item: len(item[0].sequence.steps))
+        raw = sorted(self._raw.values(), key=lambda finding: len(finding.sequence.steps))
         raw = raw[: self.settings.max_findings]
-        tell = self.progress("making findings minimal", len(raw)) if raw else None
-        smallest: dict[str, Finding] = {}
-        with self._trial() as trial:
-            for finding, graph in raw:
-                small = shrink(finding, trial, graph)
-                smallest.setdefault(small.finding_id, small)
-                self._raw[finding.key] = (small, graph)
-                if tell is not None:
-                    tell(1)
-        self.result.findings = sorted(smallest.values(), key=lambda f: len(f.sequence.steps))
+        if not raw:
+            return
+        graphs = list(self._graphs.values())
+        tell = self.progress("making findings minimal", len(raw))
+
+        def smallest(finding: Finding) -> Finding:
+            small = self._raw[finding.key] = shrink(finding, trial, graphs)
+            tell(1)
+            return small
+
+        # On a real clock one waits, and may as well wait for all of them at once.
+        at_once = len(raw) if self.source.real_time else 1
+        with self._trial() as trial, _pool(at_once) as pool:
+            found = {f.finding_id: f for f in pool.map(smallest, raw)}
+        self.result.findings = sorted(found.values(), key=lambda f: len(f.sequence.steps))
 
     @contextmanager
     def _trial(self) -> Iterator[Callable[[list[Sequence], tuple[str, ...]], Finding | None]]:
         """How sequences are tried again: one by one, or side by side on a real clock."""
         if self.source.real_time:
-            with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            with _pool(SIDE_BY_SIDE) as pool:
                 yield lambda sequences, key: _first(pool.map(self._once, sequences), key)
         else:
             with self._port() as port:
-                yield lambda sequences, key: _first((replay(s, port) for s in sequences), key)
+                # A port is free in some of what it does: it is given more than one chance.
+                yield lambda sequences, key: _first(
+                    (replay(s, port) for s in sequences for _ in range(CHANCES)), key
+                )
 
     def _once(self, sequence: Sequence) -> Finding | None:
         with self._port() as port:
@@ -243,6 +253,16 @@ class Verification:
             self.result.unsupported += [
                 what for what in coverage.unsupported if what not in self.result.unsupported
             ]
+
+
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that begin nothing more once the work is interrupted."""
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from groupcheck.model.profiles import PROFILES, Profile
 from groupcheck.model.state import Group
 from groupcheck.model.step import Outcome
-from groupcheck.model.vocabulary import GroupView, Request, Response
-from groupcheck.properties.compare import normal
+from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
 from groupcheck.properties.finding import Exchange, Finding, differing
-from groupcheck.reports.words import Names, answer_in_words, letters, step_in_words
+from groupcheck.properties.oracle import Difference
+from groupcheck.reports.words import Names, answer_in_words, error_name, letters, step_in_words
 
 
 def title(finding: Finding) -> str:
@@ -28,25 +28,17 @@ def story(finding: Finding) -> str:
         for n, e in enumerate(finding.exchanges, 1)
         if isinstance(e.given, Request)
     }
-    requests = {
-        e.given.request_id: e.given for e in finding.exchanges if isinstance(e.given, Request)
-    }
     shown = {real: names.get(symbol, symbol) for real, symbol in finding.names.items()} | names
     for number, exchange in enumerate(finding.exchanges, 1):
         lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
         last = number == len(finding.exchanges)
-        lines += _answers(exchange, requests, numbers, shown, silent_is_odd=last)
-    lines += ["", *_verdict(finding, requests, numbers, names, shown)]
+        lines += _answers(exchange, numbers, shown, silent_is_odd=last)
+    lines += ["", *_verdict(finding, numbers, names, shown)]
     return "\n".join(lines) + "\n"
 
 
 def _answers(
-    exchange: Exchange,
-    requests: dict[int, Request],
-    numbers: dict[int, int],
-    names: Names,
-    *,
-    silent_is_odd: bool,
+    exchange: Exchange, numbers: dict[int, int], names: Names, *, silent_is_odd: bool
 ) -> list[str]:
     own = exchange.given.request_id if isinstance(exchange.given, Request) else None
     lines = []
@@ -56,96 +48,108 @@ def _answers(
         lines.append(f"       <- {to}{answer_in_words(response.body, names)}")
     if own is not None and own not in {r.request_id for r in exchange.seen.responses}:
         lines.append("       .. no answer" + ("" if silent_is_odd else " yet"))
-    del requests
     return lines
 
 
 def _difference_in_a_line(finding: Finding) -> str:
-    difference = finding.difference
-    if difference is None:
-        return "unexplained"
+    difference, outcome = finding.difference, finding.outcome
     step = finding.sequence.steps[-1]
+    if difference is None or outcome is None:
+        return step_in_words(step, {})
     names = letters(finding.sequence.steps)
-    after = step_in_words(step, names) if isinstance(step, Request) else "time passes"
-    if difference.kind == "another answer" and difference.lawful and difference.seen:
-        fields = ", ".join(differing(difference.lawful, difference.seen))
-        return f"{fields} of the answer when {after}"
-    if difference.kind == "another inner state":
-        return f"{difference.field} of the inner state after {after}"
-    return f"{difference.kind} when {after}"
+    if difference.field is not None:
+        view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
+        shown = {real: names.get(symbol, symbol) for real, symbol in finding.names.items()}
+        return (
+            f"{difference.field} of the inner state is"
+            f" {_view_field(view, difference.field, shown)} instead of"
+            f" {_group_field(outcome.coordinator.group, difference.field, names)}"
+        )
+    answered = [
+        s
+        for s in finding.sequence.steps
+        if isinstance(s, Request) and s.request_id == difference.request_id
+    ]
+    what = " ".join(f"{request.api} v{request.api_version}:" for request in answered)
+    return f"{what} {_contrast(difference, names)}"
 
 
-def _verdict(
-    finding: Finding,
-    requests: dict[int, Request],
-    numbers: dict[int, int],
-    names: Names,
-    shown: Names,
-) -> list[str]:
+def _contrast(difference: Difference, names: Names) -> str:
+    lawful, seen = difference.lawful, difference.seen
+    if lawful is None or seen is None:
+        return difference.kind
+    fields = differing(lawful, seen)
+    if fields[0] == "error_code":
+        codes = [error_name(getattr(body, "error_code")) for body in (seen, lawful)]  # noqa: B009 - of any answer that has one
+        return " instead of ".join(codes)
+    if fields == ["topics"]:
+        return f"{answer_in_words(seen, names)} instead of {answer_in_words(lawful, names)}"
+    return ", ".join(
+        f"{field} {getattr(seen, field)!r} instead of {getattr(lawful, field)!r}"
+        for field in fields
+        if field != "members"
+    ) or "a member list" + (" for a follower" if seen.members else " is missing")  # type: ignore[union-attr]
+
+
+def _verdict(finding: Finding, numbers: dict[int, int], names: Names, shown: Names) -> list[str]:
     if finding.failure is not None:
         lines = [f"The port failed: {finding.failure.reason}."]
         if finding.failure.detail:
-            lines += [
-                "What it said last:",
-                *(f"  | {x}" for x in finding.failure.detail.splitlines()),
-            ]
+            said = finding.failure.detail.splitlines()
+            lines += ["What it said last:", *(f"  | {line}" for line in said)]
         return lines
     profile = PROFILES[finding.sequence.profile]
-    lines = ["What came back:", f"  {_seen(finding, requests, numbers, shown)}"]
-    lines.append(f"What {profile.kafka} does here:")
-    said: dict[str, None] = {}
-    for outcome, difference in zip(
-        finding.lawful, finding.rejection.differences if finding.rejection else (), strict=True
-    ):
-        if difference.kind == "another inner state":
-            lawful = _inner_state(outcome, difference.field or "", names)
-        else:
-            lawful = _lawful(outcome, requests, numbers, names)
-        because = "; ".join(_reason(profile, name) for name in outcome.fired)
-        said[f"  {lawful}\n    because {because}"] = None
-    return [*lines, *said]
+    differences = finding.rejection.differences if finding.rejection else ()
+    lawful = dict.fromkeys(
+        f"  {_lawful(difference, outcome, numbers, names)}\n"
+        f"    because {_because(profile, difference, outcome)}"
+        for outcome, difference in zip(finding.lawful, differences, strict=True)
+    )
+    return [
+        "What came back:",
+        f"  {_seen(finding, numbers, shown)}",
+        f"What {profile.kafka} does here:",
+        "\n  or\n".join(lawful),
+    ]
 
 
-def _seen(
-    finding: Finding, requests: dict[int, Request], numbers: dict[int, int], names: Names
-) -> str:
-    exchange = finding.exchanges[-1]
+def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:
     difference = finding.difference
-    if difference is not None and difference.kind == "another inner state":
-        view = next(iter(exchange.seen.groups or ()), None)
+    if difference is not None and difference.field is not None:
+        view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
         return f"inner state: {difference.field} is {_view_field(view, difference.field, names)}"
-    return _responses(exchange.seen.responses, requests, numbers, names)
+    if difference is None or difference.request_id is None:
+        return "more than one answer"
+    return _answer(difference.request_id, difference.seen, numbers, names)
 
 
-def _lawful(
-    outcome: Outcome, requests: dict[int, Request], numbers: dict[int, int], names: Names
+def _lawful(difference: Difference, outcome: Outcome, numbers: dict[int, int], names: Names) -> str:
+    if difference.field is not None:
+        value = _group_field(outcome.coordinator.group, difference.field, names)
+        return f"inner state: {difference.field} is {value}"
+    if difference.request_id is None:
+        return "one answer"
+    return _answer(difference.request_id, difference.lawful, numbers, names)
+
+
+def _answer(
+    request_id: int, body: ResponseBody | None, numbers: dict[int, int], names: Names
 ) -> str:
-    return _responses(outcome.responses, requests, numbers, names)
+    what = "no answer" if body is None else answer_in_words(body, names)
+    return f"to step {numbers[request_id]}: {what}"
 
 
-def _responses(
-    responses: tuple[Response, ...],
-    requests: dict[int, Request],
-    numbers: dict[int, int],
-    names: Names,
-) -> str:
-    identity = {name: name for name in names}
-    texts = []
-    for response in responses:
-        request = requests[response.request_id]
-        body = normal(response.body, {**identity}, request.api_version)
-        texts.append(f"to step {numbers[response.request_id]}: {answer_in_words(body, names)}")
-    return "; ".join(texts) or "no answer"
-
-
-def _reason(profile: Profile, name: str) -> str:
-    rule = profile.rules[name]
-    return f"{rule.says} [{rule.source}]"
-
-
-def _inner_state(outcome: Outcome, field: str, names: Names) -> str:
-    group = outcome.coordinator.group
-    return f"inner state: {field} is {_group_field(group, field, names)}"
+def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
+    """The rule that gave the lawful answer; if there is none to give, all that were applied."""
+    rules = [
+        reason
+        for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
+        if response.request_id == difference.request_id
+    ]
+    return "; ".join(
+        f"{profile.rules[name].says} [{profile.rules[name].source}]"
+        for name in rules or outcome.fired
+    )
 
 
 def _group_field(group: Group | None, field: str, names: Names) -> str:

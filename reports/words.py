@@ -212,6 +212,7 @@ def _fetch_answer(body: OffsetFetchResponse) -> str:
             if p.committed_offset == NO_OFFSET
             else f"{p.committed_offset}"
         )
+        + ("" if p.committed_leader_epoch < 0 else f", leader epoch {p.committed_leader_epoch}")
         + ("" if p.metadata == "" else f", metadata {p.metadata!r}")
         for t in body.topics
         for p in t.partitions

@@ -71,8 +71,15 @@ class Port(Protocol):
     Every call raises `PortFailedError` when the port fails in the middle of a test.
     """
 
-    real_time: bool
-    max_versions: Mapping[str, int] | None
+    @property
+    def real_time(self) -> bool:
+        """Whether its clock is the one on the wall."""
+        ...
+
+    @property
+    def max_versions(self) -> Mapping[str, int] | None:
+        """The highest version of each API it speaks."""
+        ...
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         """Start a test with an empty coordinator; `config` has Kafka's broker names and units.

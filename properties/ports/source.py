@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -91,4 +90,4 @@ def _librdkafka_mock(spec: str) -> PortSource:
     from groupcheck.properties.ports.librdkafka import LibrdkafkaPort
 
     # A broker for each test: some of what is tried kills it.
-    return PortSource(spec, partial(LibrdkafkaPort, null_as_empty=True), real_time=True)
+    return PortSource(spec, lambda: LibrdkafkaPort(null_as_empty=True), real_time=True)

@@ -61,7 +61,7 @@ class WirePort:
         port: int,
         *,
         connect_timeout_ms: int = 5_000,
-        answer_timeout_ms: int = 10_000,
+        answer_timeout_ms: int = 5_000,
         settle_ms: int = 30,
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,

@@ -71,7 +71,7 @@ class Bench:
         self.keep(self.coordinator.receive(Request(request_id, version, body)))
         return request_id
 
-    def ask(self, body: RequestBody, version: int = 0) -> Any:  # noqa: ANN401 - each API has its own
+    def ask(self, body: RequestBody, version: int = 0) -> Any:
         return self.answers.get(self.send(body, version))
 
     def advance(self, ms: int) -> None:
@@ -80,7 +80,7 @@ class Bench:
     def release(self) -> None:
         self.keep(self.coordinator.release_appends())
 
-    def join(self, member_id: str = "", version: int = 3, **fields: Any) -> int:  # noqa: ANN401
+    def join(self, member_id: str = "", version: int = 3, **fields: Any) -> int:
         values: dict[str, Any] = {
             "session_timeout_ms": SESSION_MS,
             "rebalance_timeout_ms": REBALANCE_MS,
@@ -956,7 +956,7 @@ def instructions(act: Callable[[], object]) -> int:
     """How many bytecode instructions it takes."""
     executed = 0
 
-    def trace(frame: FrameType, event: str, _arg: object) -> Any:  # noqa: ANN401 - itself
+    def trace(frame: FrameType, event: str, _arg: object) -> Any:
         nonlocal executed
         frame.f_trace_opcodes = True
         executed += event == "opcode"

@@ -24,14 +24,15 @@ def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinat
     if group is None:
         return state
     shift = later if group.generation_id else 0
-    appends: list[GroupAppend | OffsetsAppend] = []
-    for entry in state.appends:
-        if isinstance(entry, GroupAppend):
-            given = tuple((names[m], a) for m, a in entry.assignments)
-            entry = GroupAppend(entry.generation_id + shift, given)
-        appends.append(entry)
+
+    def renamed(entry: GroupAppend | OffsetsAppend) -> GroupAppend | OffsetsAppend:
+        if isinstance(entry, OffsetsAppend):
+            return entry
+        given = tuple((names[member_id], part) for member_id, part in entry.assignments)
+        return GroupAppend(entry.generation_id + shift, given)
+
     return state._replace(
-        appends=tuple(appends),
+        appends=tuple(map(renamed, state.appends)),
         group=group._replace(
             generation_id=group.generation_id + shift,
             leader=names.get(group.leader or ""),

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance, virtual_spaces, real_spaces
+from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.model.vocabulary import GroupState

@@ -50,6 +50,7 @@ SEQUENCE = Sequence(
         Request(12, 1, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))),
     ),
 )
+HEARTBEAT = '{"type":"request","id":1,"api":"Heartbeat","apiVersion":4,"body":%s}'
 HEADER = '{"type":"open","trace":1,"profile":"2.7","config":{}}'
 
 
@@ -103,27 +104,19 @@ def test_a_member_id_is_known_only_after_the_join_group_that_told_it() -> None:
             "t:2: Heartbeat: expected a field 'groupId'",
         ),
         (
-            [
-                HEADER,
-                '{"type":"request","id":1,"api":"Heartbeat","apiVersion":4,'
-                '"body":{"groupId":"other","generationId":1,"memberId":"m"}}',
-            ],
+            [HEADER, HEARTBEAT % '{"groupId":"other","generationId":1,"memberId":"m"}'],
             "t:2: a trace is about the one group 'group', not 'other'",
         ),
         (
             [
                 HEADER,
-                '{"type":"request","id":1,"api":"Heartbeat","apiVersion":4,'
-                '"body":{"groupId":"group","generationId":1,"memberId":"m","groupInstanceId":"i"}}',
+                HEARTBEAT
+                % '{"groupId":"group","generationId":1,"memberId":"m","groupInstanceId":"i"}',
             ],
             "t:2: static members",
         ),
         (
-            [
-                HEADER,
-                '{"type":"request","id":1,"api":"Heartbeat","apiVersion":4,'
-                '"body":{"groupId":"group","generationId":1,"memberId":"#7"}}',
-            ],
+            [HEADER, HEARTBEAT % '{"groupId":"group","generationId":1,"memberId":"#7"}'],
             "t: a step uses the member id of a JoinGroup that is not before it",
         ),
     ],

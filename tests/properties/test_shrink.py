@@ -15,6 +15,7 @@ from groupcheck.model.vocabulary import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
+    JoinGroupResponse,
     Protocol,
     Request,
 )
@@ -22,7 +23,7 @@ from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
-from groupcheck.properties.shrink import shrink, without
+from groupcheck.properties.shrink import merged, shrink, without
 from support.model_port import ModelPort
 
 
@@ -61,9 +62,32 @@ NOISY = Sequence(
 )
 
 
-def _trial(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
-    found = (replay(sequence, TakesOldGenerations()) for sequence in sequences)
+class TellsFollowers(ModelPort):
+    """Gives followers the leader's member list."""
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        seen = super().advance(ms, expected)
+        lists = [getattr(r.body, "members", ()) for r in seen.responses]
+        everybody = max(lists, key=len, default=())
+        return seen._replace(
+            responses=tuple(
+                r._replace(body=r.body._replace(members=everybody))
+                if isinstance(r.body, JoinGroupResponse) and r.body.error_code == 0
+                else r
+                for r in seen.responses
+            )
+        )
+
+
+def _first(
+    sequences: list[Sequence], key: tuple[str, ...], port: type[ModelPort]
+) -> Finding | None:
+    found = (replay(sequence, port()) for sequence in sequences)
     return next((f for f in found if f is not None and f.key == key), None)
+
+
+def _trial(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
+    return _first(sequences, key, TakesOldGenerations)
 
 
 def _found() -> Finding:
@@ -81,10 +105,23 @@ def test_leaving_out_steps_leads_to_a_sequence_of_which_none_can_be_spared() -> 
 
 def test_the_state_graph_gives_the_way_that_leaving_out_steps_does_not_find() -> None:
     space = explore(virtual_spaces(PROFILES["2.7"], 2)["membership"])
-    # In the first generation "old" is -1, and no time has to pass: two requests are enough.
-    small = shrink(_found(), _trial, StateGraph(space))
-    assert len(small.sequence.steps) <= 3
+    small = shrink(_found(), _trial, [StateGraph(space)])
+    assert len(small.sequence.steps) == 3
     assert small.key == _found().key
+
+
+def test_times_that_pass_one_after_the_other_are_made_one() -> None:
+    steps = merged(NOISY).steps
+    assert len(steps) == len(NOISY.steps) - 1
+    assert Advance(300_000) in steps
+
+
+def test_no_more_time_passes_than_the_finding_needs() -> None:
+    long = Sequence("2.7", {}, (_join(1), _join(2), Advance(600_000)))
+    finding = replay(long, TellsFollowers())
+    assert finding is not None
+    small = shrink(finding, lambda ss, key: _first(ss, key, TellsFollowers))
+    assert small.sequence.steps[-1] == Advance(6_000)  # the initial delay and its extension
 
 
 def test_a_step_is_never_left_out_without_those_that_use_its_member_id() -> None:

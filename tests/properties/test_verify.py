@@ -1,0 +1,110 @@
+"""Verification end to end, on ports good and bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Observation, Port, PortFailedError
+from groupcheck.properties.ports.source import PortSource, port_source
+from groupcheck.properties.verify import Result, Settings, Verification
+from support.faulty import faulty_port
+from support.model_port import ModelPort
+
+SMALL = Settings(members=1, examples=20)
+
+
+def _verify(connect: Callable[[], Port], settings: Settings = SMALL) -> Result:
+    return Verification(PortSource("port", connect), settings).run()
+
+
+def test_the_builtin_coordinator_conforms_and_shows_every_labelled_edge_for_two_members() -> None:
+    result = _verify(lambda: BuiltinPort(1), Settings(seed=1))
+    assert result.conforms
+    assert [space.name for space in result.spaces] == ["membership", "storing"]
+    for space in result.spaces:
+        assert space.shares.shown == space.shares.edges == space.edges
+    assert result.sequences > 100
+    assert result.steps > sum(space.edges for space in result.spaces)
+
+
+def test_a_lawful_port_that_takes_other_branches_and_hides_its_state_conforms() -> None:
+    seeds = iter(range(1_000))
+    result = _verify(lambda: ModelPort(next(seeds)))
+    assert result.conforms
+
+
+def test_findings_are_the_shortest_first_and_each_is_there_once() -> None:
+    result = _verify(lambda: faulty_port("a heartbeat from an old generation is accepted"))
+    lengths = [len(finding.sequence.steps) for finding in result.findings]
+    assert lengths == sorted(lengths)
+    assert len({finding.finding_id for finding in result.findings}) == len(result.findings) >= 1
+    assert not result.conforms
+
+
+def test_an_identical_run_has_findings_of_the_same_ids() -> None:
+    fault = "a heartbeat from an old generation is accepted"
+    results = [_verify(lambda: faulty_port(fault)) for _ in range(2)]
+    first, second = [[f.finding_id for f in result.findings] for result in results]
+    assert first == second != []
+
+
+CRASHED = PortFailedError("port crashed", "it fell over", "last words")
+HUNG = PortFailedError("port hung", "it never answered")
+
+
+class Crashing(ModelPort):
+    """Fails at every SyncGroup."""
+
+    def request(self, request, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        if request.api == "SyncGroup":
+            raise CRASHED
+        return super().request(request, expected)
+
+
+def test_a_port_that_fails_is_a_finding_of_its_own_kind_made_as_small_as_any() -> None:
+    result = _verify(Crashing)
+    (finding,) = result.findings
+    assert finding.failure is not None
+    assert finding.failure.kind == "port crashed"
+    assert len(finding.sequence.steps) == 1
+
+
+class FailsToOpen(ModelPort):
+    """Fails before anything is asked of it."""
+
+    def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        del profile, config
+        raise HUNG
+
+
+def test_a_port_that_fails_when_a_test_begins_is_a_finding_without_steps() -> None:
+    (finding,) = _verify(FailsToOpen).findings
+    assert finding.sequence.steps == ()
+    assert finding.failure is not None
+
+
+class Interrupting(ModelPort):
+    """The person at the keyboard loses patience after a while."""
+
+    patience = 100
+
+    def request(self, request, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        Interrupting.patience -= 1
+        if not Interrupting.patience:
+            raise KeyboardInterrupt
+        seen: Observation = super().request(request, expected)
+        return seen
+
+
+def test_an_interrupted_run_keeps_what_it_has() -> None:
+    result = _verify(Interrupting)
+    assert result.interrupted
+    assert not result.conforms
+    assert result.steps > 0
+    assert [space.states for space in result.spaces] == [81, 126]
+
+
+def test_the_port_source_of_builtin_makes_a_new_port_each_time() -> None:
+    source = port_source("builtin")
+    assert source.connect() is not source.connect()

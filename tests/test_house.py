@@ -1,0 +1,72 @@
+"""The house: who imports whom, that nothing is there twice, that the README's commands are real."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("implementation", "model", "properties", "reports")
+
+
+def _imported_by(code: str) -> set[str]:
+    command = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_table_of_the_house_holds() -> None:
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_module_is_ever_there_twice() -> None:
+    modules = _imported_by("import groupcheck.cli, groupcheck.properties.verify")
+    assert not {name for name in modules if name.split(".")[0] in ROOMS}
+
+
+def test_the_package_imports_none_of_its_rooms_by_itself() -> None:
+    modules = _imported_by("import groupcheck")
+    assert not {name for name in modules if name.startswith("groupcheck.")}
+
+
+@pytest.mark.parametrize("library", ["kafka", "confluent_kafka"])
+def test_what_only_some_need_is_not_imported_for_all(library: str) -> None:
+    modules = _imported_by(
+        "import groupcheck.properties.verify, groupcheck.properties.ports.source as s;"
+        "s.port_source('builtin').connect()"
+    )
+    assert library not in modules
+
+
+def test_every_room_is_linked_into_the_package() -> None:
+    for room in ROOMS:
+        assert (ROOT / "groupcheck" / room).resolve() == ROOT / room
+
+
+def test_every_file_that_the_documentation_links_to_is_there() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_table_of_spaces_in_the_readme_has_the_counts_of_the_model() -> None:
+    from groupcheck.model.explorer import explore  # noqa: PLC0415 - the others do without
+    from groupcheck.model.instance import real_spaces, virtual_spaces  # noqa: PLC0415
+    from groupcheck.model.profiles import PROFILES  # noqa: PLC0415
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    profile = PROFILES["2.7"]
+    for members in (2, 3):
+        for name, instance in {
+            **virtual_spaces(profile, members),
+            **real_spaces(profile, members),
+        }.items():
+            space = explore(instance)
+            row = f"| `{name}` | {members} | {len(space.nodes):,} | {space.edge_count:,} |"
+            assert row in readme
