@@ -157,7 +157,7 @@ def _verify(options: argparse.Namespace) -> int:
     )
     if result.findings:
         return DIVERGES
-    return IMPOSSIBLE if result.interrupted else CONFORMS
+    return IMPOSSIBLE if result.ended_early else CONFORMS
 
 
 def _replay(options: argparse.Namespace) -> int:

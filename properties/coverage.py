@@ -61,6 +61,7 @@ class Coverage:
         self.struck: set[Hop] = set()
         self.unsupported: list[str] = []
         self._alike: Counter[Label] = Counter()
+        self._missed: Counter[Hop] = Counter()
         self._told = 0
         self._forks = [_forks_of(edges) for edges in space.edges]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
@@ -110,6 +111,16 @@ class Coverage:
             self._alike[label] += 1
             if self._alike[label] == ALIKE:
                 self._strike(label)
+
+    def miss(self, hop: Hop) -> None:
+        """Note that the port was to take an edge and took another branch of the fork.
+
+        What it does not take again and again is no way to anything.
+        """
+        with self._lock:
+            self._missed[hop] += 1
+            if self._missed[hop] == TRIES_PER_BRANCH:
+                self._ways[hop.node] = self._ways_out(hop.node)
 
     def leave_out(self, given: Input, what: str) -> None:
         """Strike every input of the sort that the port does not support."""
@@ -176,7 +187,12 @@ class Coverage:
         return ways
 
     def _barred(self, hop: Hop) -> bool:
-        return hop in self.diverged or hop in self.struck or hop in self.left_out
+        return (
+            hop in self.diverged
+            or hop in self.struck
+            or hop in self.left_out
+            or self._missed[hop] >= TRIES_PER_BRANCH
+        )
 
     def news(self) -> int:
         """How many more labelled edges have been shown since this was last asked."""

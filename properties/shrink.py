@@ -33,6 +33,8 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
     halves, quarters and one by one, until none can be spared; last, times that pass one after the
     other become one, and no longer than needed.
     """
+    if not finding.sequence.steps:
+        return finding
     ways = sorted(
         (way for graph in graphs for way in other_ways(finding, graph)),
         key=lambda way: (len(way.sequence.steps), way.forks),

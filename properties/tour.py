@@ -53,10 +53,11 @@ class Walk:
     def _follow(self, way: list[Hop]) -> bool:
         """Go a planned way as far as the port goes along, then try what is there."""
         for hop in way:
-            if self.node != hop.node:
-                return True  # at a fork the port went elsewhere: plan anew
             if not self._try(self.coverage.fork(hop)):
                 return False
+            if self.node != self.coverage.space.edges[hop.node][hop.edge].target:
+                self.coverage.miss(hop)
+                return True  # at a fork the port went elsewhere: plan anew
         fork = self.coverage.take(self.node) if self.node != OUTSIDE else None
         return fork is None or self._try(fork)
 

@@ -17,7 +17,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage import Coverage, Shares
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.machine import lockstep
-from groupcheck.properties.ports.port import Port
+from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
@@ -66,12 +66,12 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    interrupted: bool = False
+    ended_early: str = ""  # why, if the run did not come to its end
 
     @property
     def conforms(self) -> bool:
         """Whether the port was run to the end and nothing was found."""
-        return not self.findings and not self.interrupted
+        return not self.findings and not self.ended_early
 
 
 class Progress(Protocol):
@@ -101,10 +101,12 @@ class Verification:
         self._raw: dict[tuple[str, ...], Finding] = {}
 
     def run(self) -> Result:
-        """Do all of it; an interruption ends it early, with what was found until then.
+        """Do all of it.
+
+        An interruption, or a port that is gone, ends it early with what was found until then.
 
         Raises:
-            PortUnavailableError: the port cannot be reached.
+            PortUnavailableError: the port could not be reached in the first place.
             UnreachableRuleError: the model declares a rule that cannot be reached.
         """
         started = time.monotonic()
@@ -117,12 +119,19 @@ class Verification:
                 self._lockstep()
             self._shrink()
         except KeyboardInterrupt:
-            self.result.interrupted = True
-            self.result.findings = list(self._raw.values())
+            self._end_early("interrupted")
+        except PortUnavailableError as gone:
+            if not self.result.sequences:
+                raise
+            self._end_early(str(gone))
         finally:
             self._count_edges()
             self.result.seconds = time.monotonic() - started
         return self.result
+
+    def _end_early(self, why: str) -> None:
+        self.result.ended_early = why
+        self.result.findings = list(self._raw.values())
 
     def _spaces(self) -> dict[str, Instance]:
         build = real_spaces if self.source.real_time else virtual_spaces

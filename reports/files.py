@@ -22,7 +22,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "profile": result.settings.profile,
         "kafka": result.kafka,
         "conforms": result.conforms,
-        "interrupted": result.interrupted,
+        "ended_early": result.ended_early,
         "settings": result.settings._asdict(),
         "spaces": [
             {

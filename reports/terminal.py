@@ -39,8 +39,8 @@ def verdict(result: Result) -> str:
     """The verdict in one line."""
     count = len(result.findings)
     found = f"{count} finding{'' if count == 1 else 's'}"
-    if result.interrupted:
-        return f"interrupted, with {found if count else 'nothing found'} until then"
+    if result.ended_early:
+        return f"{result.ended_early}, with {found if count else 'nothing found'} until then"
     if count:
         return f"diverges from {result.kafka}: {found}"
     return f"conforms to {result.kafka} in everything that was tried"

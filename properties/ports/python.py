@@ -19,9 +19,10 @@ it is `done`:
     {"type": "state", "groups": [...]}               optional: the inner view, compared when given
     {"type": "unsupported", "what": "OffsetDelete"}  in the place of a response
 
-Returning is `done`. A port that does not know the profile returns an `unsupported` from `open`. The
-factory is called once to see that the object fits, again for the first test, and again after each
-failure: it should be cheap and share nothing between the objects that it returns.
+Returning is `done`, and returning None is having nothing to say. A port that does not know the
+profile returns an `unsupported` from `open`. The factory is called once to see that the object
+fits, again for the first test, and again after each failure: it should be cheap and share nothing
+between the objects that it returns.
 
 All calls come from one thread. A call that takes longer than the limit is interrupted by an alarm
 signal (SIGALRM), which raises in the port's code. Python allows that in the main thread of a POSIX
@@ -147,6 +148,8 @@ class PythonPort:
 
     def _observe(self, method: str, *args: object, **fields: object) -> Observation:
         messages = self._call(method, *args, **fields)
+        if messages is None:
+            messages = []  # a method without a return has nothing to say
         try:
             if not isinstance(messages, list):
                 protocol_error(f"{method}() returned {shorten(messages)}, no iterable of messages")

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from groupcheck.properties.ports.builtin import BuiltinPort
-from groupcheck.properties.ports.port import Observation, Port, PortFailedError
+from groupcheck.properties.ports.port import (
+    Observation,
+    Port,
+    PortFailedError,
+    PortUnavailableError,
+)
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.verify import Result, Settings, Verification
 from support.faulty import faulty_port
@@ -50,6 +57,7 @@ def test_an_identical_run_has_findings_of_the_same_ids() -> None:
 
 
 CRASHED = PortFailedError("port crashed", "it fell over", "last words")
+GONE = PortUnavailableError("it has gone away")
 HUNG = PortFailedError("port hung", "it never answered")
 
 
@@ -99,10 +107,39 @@ class Interrupting(ModelPort):
 
 def test_an_interrupted_run_keeps_what_it_has() -> None:
     result = _verify(Interrupting)
-    assert result.interrupted
+    assert result.ended_early == "interrupted"
     assert not result.conforms
     assert result.steps > 0
     assert [space.states for space in result.spaces] == [81, 126]
+
+
+class Gone(ModelPort):
+    """Can be reached for a while."""
+
+    patience = 20
+
+    def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        type(self).patience -= 1
+        if self.patience < 0:
+            raise GONE
+        return super().open(profile, config)
+
+
+def test_a_port_that_is_gone_ends_the_run_with_what_was_found_until_then() -> None:
+    result = _verify(Gone)
+    assert result.ended_early == "it has gone away"
+    assert result.sequences == 20
+
+
+class NeverThere(Gone):
+    """Cannot be reached at all."""
+
+    patience = 0
+
+
+def test_a_port_that_cannot_be_reached_at_all_is_no_result() -> None:
+    with pytest.raises(PortUnavailableError):
+        _verify(NeverThere)
 
 
 def test_the_port_source_of_builtin_makes_a_new_port_each_time() -> None:

@@ -8,11 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from groupcheck.cli import main
 from groupcheck.model.vocabulary import (
     Assignment,
     ErrorCode,
@@ -228,3 +231,32 @@ def test_a_broker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(PortUnavailableError) as error:
         LibrdkafkaPort().open("2.7", {})
     assert str(error.value) == "librdkafka's mock broker does not start: no room"
+
+
+def test_verification_finds_the_mock_to_diverge_in_more_than_three_ways_each_minimal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report"
+    status = main(["verify", "librdkafka-mock", "--examples", "60", "--report", str(report)])
+    printed = capsys.readouterr().out
+    assert status == 1
+    assert "MEMBER_ID_REQUIRED" in printed
+    traces = sorted(report.glob("*.jsonl"))
+    assert len(traces) > 3
+    # The mock is wrong from the first request on: no finding needs more than a second or third.
+    assert all(len(trace.read_text().splitlines()) <= 1 + 3 for trace in traces)
+
+
+def test_a_broker_that_dies_under_the_tests_is_told_in_the_end_with_what_was_found(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MockBroker() as broker:
+        host, port = broker.start()
+        end = threading.Timer(1.0, broker.stop)
+        end.start()
+        assert main(["verify", f"kafka://{host}:{port}", "--examples", "5000"]) == 1
+        end.join()
+    printed = capsys.readouterr().out
+    assert "Finding " in printed
+    assert f"kafka://{host}:{port} cannot be tested: " in printed
+    assert "until then" in printed

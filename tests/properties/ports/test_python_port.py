@@ -107,6 +107,10 @@ def test_any_iterable_of_messages_will_do(says: object) -> None:
     assert opened(says).request(HEARTBEAT, ()) == Observation((Response(7, body),))
 
 
+def test_a_method_that_returns_nothing_has_nothing_to_say() -> None:
+    assert opened(None).request(HEARTBEAT, ()) == Observation()
+
+
 def test_a_generator_is_run_to_its_end_even_at_close() -> None:
     closed = []
 
@@ -173,7 +177,7 @@ def test_an_exit_of_the_port_does_not_end_groupcheck() -> None:
 @pytest.mark.parametrize(
     ("says", "said"),
     [
-        (None, "request() returned None, no iterable of messages"),
+        (7, "request() returned 7, no iterable of messages"),
         ({"type": "done"}, "request() returned {'type': 'done'}, no iterable of messages"),
         ("response", "request() returned 'response', no iterable of messages"),
         ([{"type": "done"}], "request() gave a 'done': returning is that"),
@@ -203,7 +207,7 @@ def test_the_open_after_a_failure_makes_a_new_object() -> None:
     made: list[Recorder] = []
 
     def factory() -> Recorder:
-        made.append(Recorder(None))
+        made.append(Recorder(7))
         return made[-1]
 
     port = PythonPort(factory)

@@ -1,0 +1,48 @@
+"""A coordinator in another language, from Kafka's source alone, verified from end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.verify import Result, Settings, Verification
+from support.needs import needs
+
+TOY = Path(__file__).parent / "ports" / "toy_coordinator.js"
+
+pytestmark = needs("node")
+
+
+def _verify(settings: Settings, flags: str = "") -> Result:
+    return Verification(port_source(f"exec:node {TOY} {flags}"), settings).run()
+
+
+def test_the_toy_coordinator_conforms() -> None:
+    result = _verify(Settings(examples=30))
+    assert result.findings == []
+    for space in result.spaces:
+        # It shows no inner state and always takes the same branch where it is free.
+        assert space.shares.shown + space.shares.not_chosen == space.shares.edges
+        assert space.shares.shown >= 0.98 * space.shares.edges
+
+
+@pytest.mark.parametrize(
+    ("fault", "length"), [("old-generation-heartbeat", 3), ("follower-sees-members", 3)]
+)
+def test_a_fault_of_the_toy_coordinator_is_found_and_made_minimal(fault: str, length: int) -> None:
+    result = _verify(Settings(examples=0), f"--fault={fault}")
+    assert len(result.findings[0].sequence.steps) == length
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [("crash", "port crashed"), ("garbage", "protocol error"), ("answer-twice", "protocol error")],
+)
+def test_a_toy_coordinator_that_fails_itself_is_a_finding_of_that_kind(
+    fault: str, kind: str
+) -> None:
+    result = _verify(Settings(members=1, examples=0), f"--fault={fault}")
+    failures = [f.failure for f in result.findings if f.failure is not None]
+    assert [failure.kind for failure in failures] == [kind] * len(failures) != []
