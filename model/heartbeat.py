@@ -39,7 +39,7 @@ RULES = (
     Rule(
         "heartbeat/invalid-group-id",
         "the group id is empty",
-        gc(841),
+        gc(857),
         when=lambda _step, request: not _body(request).group_id,
         then=_answer(ErrorCode.INVALID_GROUP_ID),
     ),

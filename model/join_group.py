@@ -124,7 +124,7 @@ GATE = (
     Rule(
         "join/invalid-group-id",
         "the group id is empty",
-        gc(841),
+        gc(857),
         when=lambda _step, request: not _body(request).group_id,
         then=_refuse(ErrorCode.INVALID_GROUP_ID),
     ),
@@ -148,18 +148,18 @@ UNKNOWN = (
     Rule(
         "join/new-inconsistent",
         "it offers no protocol that every member supports",
-        gc(219),
+        gc(220),
         when=_inconsistent,
         then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, keep_id=False),
     ),
     Rule(
         "join/member-id-required",
         "from version 4 on a new member is first given an id and has to join again with it",
-        gc(226),
+        gc(227),
         when=lambda _step, request: request.api_version >= 4,
         then=_give_id,
     ),
-    Rule("join/new-member", "a new member is added, and waits", gc(237), then=_add_new),
+    Rule("join/new-member", "a new member is added, and waits", gc(238), then=_add_new),
 )
 
 KNOWN = (
@@ -208,14 +208,14 @@ KNOWN = (
     Rule(
         "join/leader-stable",
         "the leader joins again, which forces a rebalance",
-        gc(318),
+        gc(316),
         when=lambda step, request: step.existing.state is STABLE and _is_leader(step, request),
         then=_rejoin,
     ),
     Rule(
         "join/changed-stable",
         "a member's metadata has changed, which forces a rebalance",
-        gc(323),
+        gc(321),
         when=lambda step, request: step.existing.state is STABLE and not _unchanged(step, request),
         then=_rejoin,
     ),

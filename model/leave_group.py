@@ -5,23 +5,20 @@ from __future__ import annotations
 from typing import cast
 
 from groupcheck.model.rebalance import remove_member, remove_pending
-from groupcheck.model.state import Member
 from groupcheck.model.step import Rule, Step, decide, gc, no_group
 from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,
     LeaveGroupResponse,
-    MemberIdentity,
     MemberResponse,
     Request,
 )
 
 PENDING = Rule(
-    "leave/pending-member", "the id was given out and not used yet: it is taken back", gc(480)
+    "leave/pending-member", "the id was given out and not used yet: it is taken back", gc(477)
 )
-UNKNOWN = Rule("leave/unknown-member", "the member id is not in the group", gc(492))
-BATCH = "leave/batch"
-REMOVED = Rule("leave/member", "the member leaves", gc(494))
+UNKNOWN = Rule("leave/unknown-member", "the member id is not in the group", gc(489))
+REMOVED = Rule("leave/member", "the member leaves", gc(492))
 
 
 def leave_group(step: Step, request: Request) -> None:
@@ -41,32 +38,43 @@ def _refuse_all(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _leave_one(step: Step, identity: MemberIdentity) -> MemberResponse:
-    member_id = identity.member_id
-    error = ErrorCode.NONE
+def _leave_one(step: Step, member_id: str) -> Rule:
+    """One member of the batch leaves; the rule that says how."""
     if step.existing.is_pending(member_id):
         step.fire(PENDING)
         remove_pending(step, member_id)
-    elif step.existing.member(member_id) is None:
+        return PENDING
+    member = step.existing.member(member_id)
+    if member is None:
         step.fire(UNKNOWN)
-        error = ErrorCode.UNKNOWN_MEMBER_ID
-    else:
-        step.fire(REMOVED)
-        remove_member(step, cast("Member", step.existing.member(member_id)))
-    return MemberResponse(member_id, identity.group_instance_id, error)
+        return UNKNOWN
+    step.fire(REMOVED)
+    remove_member(step, member)
+    return REMOVED
 
 
 def _leave(step: Step, request: Request) -> None:
-    members = tuple(_leave_one(step, identity) for identity in _body(request).members)
+    identities = _body(request).members
+    rules = [_leave_one(step, identity.member_id) for identity in identities]
+    members = tuple(
+        MemberResponse(
+            identity.member_id,
+            identity.group_instance_id,
+            ErrorCode.UNKNOWN_MEMBER_ID if rule is UNKNOWN else ErrorCode.NONE,
+        )
+        for identity, rule in zip(identities, rules, strict=True)
+    )
+    # What needs a reason is mostly a refusal.
+    reason = UNKNOWN if UNKNOWN in rules else rules[-1] if rules else None
     answer = LeaveGroupResponse(ErrorCode.NONE, members)
-    step.answer(request.request_id, answer, BATCH)
+    step.answer(request.request_id, answer, reason.name if reason else None)
 
 
 DECISIONS = (
     Rule(
         "leave/invalid-group-id",
         "the group id is empty",
-        gc(841),
+        gc(857),
         when=lambda _step, request: not _body(request).group_id,
         then=lambda step, request: step.answer(
             request.request_id, LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
@@ -79,6 +87,6 @@ DECISIONS = (
         when=no_group,
         then=_refuse_all,
     ),
-    Rule(BATCH, "the members named leave one by one", gc(472), then=_leave),
+    Rule("leave/batch", "the members named leave one by one", gc(471), then=_leave),
 )
 RULES = (*DECISIONS, PENDING, UNKNOWN, REMOVED)

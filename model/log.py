@@ -13,8 +13,8 @@ from groupcheck.model.vocabulary import (
     OffsetCommitResponseTopic,
 )
 
-HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(334))
-RELEASE = Rule("log/release", "the held appends complete", gmm(334))
+HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(323))
+RELEASE = Rule("log/release", "the held appends complete", gmm(323))
 STABILISE = Rule(
     "log/assignments-stored",
     "the assignments are stored, so every parked SyncGroup is answered",
@@ -25,7 +25,7 @@ TOO_LATE = Rule(
     "the assignments are stored too late: the group has moved on, and nothing comes of it",
     gc(427),
 )
-COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(421))
+COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(406))
 RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED)
 
 
@@ -77,7 +77,7 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
 
 
 def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
-    """The offsets become readable and the commit is answered (GroupMetadataManager.scala:412)."""
+    """The offsets become readable and the commit is answered (GroupMetadataManager.scala:406)."""
     step.fire(COMMITTED)
     group = step.existing
     offsets = group.offsets

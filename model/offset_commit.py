@@ -20,7 +20,7 @@ from groupcheck.model.vocabulary import (
 TOO_LARGE = Rule(
     "commit/metadata-too-large",
     "every partition's metadata is longer than offset.metadata.max.bytes",
-    gmm(352),
+    gmm(360),
 )
 
 
@@ -50,7 +50,7 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
 
 
 def _store(step: Step, request: Request) -> None:
-    """Store what is short enough (GroupMetadataManager.scala:335).
+    """Store what is short enough (GroupMetadataManager.scala:340).
 
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
@@ -84,14 +84,14 @@ DECISIONS = (
     Rule(
         "commit/nothing",
         "no partition is named, so the coordinator is not asked",
-        apis(430),
+        apis(434),
         when=lambda _step, request: not _offsets(request),
         then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
     ),
     Rule(
         "commit/simple-no-group",
         "a consumer that manages its partitions itself brings the group into being",
-        gc(696),
+        gc(697),
         when=lambda step, request: step.group is None and _body(request).generation_id < 0,
         then=_store_alone,
     ),

@@ -61,21 +61,21 @@ RULES = (
     Rule(
         "fetch/no-group",
         "the group does not exist, so nothing is committed",
-        gmm(472),
+        gmm(492),
         when=no_group,
         then=_fetch,
     ),
     Rule(
         "fetch/unstable",
         "a stable offset is required while a commit of the partition is on its way to the log",
-        gmm(492),
+        gmm(510),
         when=_unstable,
         then=_fetch,
     ),
     Rule(
         "fetch/committed",
         "the committed offsets are told, -1 where there is none",
-        gmm(496),
+        gmm(514),
         then=_fetch,
     ),
 )

@@ -36,17 +36,17 @@ PREPARE_FROM_COMPLETING = Rule(
     "a rebalance begins before the assignments came, so parked SyncGroups are sent back to join",
     gc(1125),
 )
-COMPLETE = Rule("rebalance/complete", "the join phase ends and a new generation begins", gc(1214))
+COMPLETE = Rule("rebalance/complete", "the join phase ends and a new generation begins", gc(1208))
 COMPLETE_EMPTY = Rule(
-    "rebalance/complete-empty", "the join phase ends with nobody left: the group is empty", gc(1216)
+    "rebalance/complete-empty", "the join phase ends with nobody left: the group is empty", gc(1209)
 )
 DROP_NOT_REJOINED = Rule(
     "rebalance/drop-not-rejoined",
     "a member that did not join again in time is dropped when the join phase ends",
-    gc(1189),
+    gc(1190),
 )
 ELECT_LEADER = Rule(
-    "rebalance/elect-leader", "the leader is gone, so another member leads", gm(247)
+    "rebalance/elect-leader", "the leader is gone, so another member leads", gm(266)
 )
 RULES = (
     PREPARE_FROM_EMPTY,
@@ -60,7 +60,7 @@ RULES = (
 
 
 def park_join(step: Step, request: Request, member: Member) -> None:
-    """Take over the member's protocols and keep its JoinGroup (GroupMetadata.scala:515).
+    """Take over the member's protocols and keep its JoinGroup (GroupMetadata.scala:496).
 
     An earlier JoinGroup of the same member that is still parked will never be answered. The
     timeouts of the request do not count: a member keeps those it first joined with.
@@ -130,7 +130,7 @@ def prepare_rebalance(step: Step) -> None:
 
 
 def check_join_complete(step: Step) -> None:
-    """End the join phase if everybody is there (GroupCoordinator.scala:1171, GroupMetadata:354).
+    """End the join phase if everybody is there (GroupCoordinator.scala:1171, GroupMetadata:360).
 
     Ids given out and not yet used are waited for; the initial delay is never cut short.
     """
@@ -165,7 +165,7 @@ def complete_join(step: Step) -> None:
 def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
     """The answer that admits a member to the generation; the list goes to the leader alone.
 
-    In Stable not even a leader gets it (GroupCoordinator.scala:319): it need not assign again.
+    In Stable not even a leader gets it (GroupCoordinator.scala:327): it need not assign again.
     """
     group = step.existing
     listed: tuple[JoinGroupResponseMember, ...] = ()
@@ -186,7 +186,7 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
 
 
 def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
-    """Whether a protocol counts as often as there are members (GroupMetadata.scala:453)."""
+    """Whether a protocol counts as often as there are members (GroupMetadata.scala:446)."""
     return sum(p.name == name for m in members for p in m.protocols) == len(members)
 
 

@@ -10,7 +10,7 @@ from groupcheck.model.vocabulary import ErrorCode, SyncGroupResponse
 def rearm_session(step: Step, member: Member) -> Member:
     """Start the member's session timer anew, and store it.
 
-    A parked request counts as a heartbeat (MemberMetadata.scala:96), so no timer runs beside it; a
+    A parked request counts as a heartbeat (MemberMetadata.scala:98), so no timer runs beside it; a
     new member is the exception, its parked JoinGroup does not keep it alive.
     """
     parked = member.awaiting_join is not None or member.awaiting_sync is not None

@@ -79,7 +79,7 @@ RULES = (
     Rule(
         "sync/invalid-group-id",
         "the group id is empty",
-        gc(841),
+        gc(857),
         when=lambda _step, request: not _body(request).group_id,
         then=_refuse(ErrorCode.INVALID_GROUP_ID),
     ),
@@ -144,7 +144,7 @@ RULES = (
     Rule(
         "sync/stable",
         "the group is stable: the member's assignment stands",
-        gc(440),
+        gc(441),
         then=_assigned,
     ),
 )

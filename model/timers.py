@@ -9,7 +9,7 @@ from groupcheck.model.rebalance import complete_join, remove_member, remove_pend
 from groupcheck.model.state import Group, Member, Pending
 from groupcheck.model.step import Open, Rule, Step, gc, source
 
-PASS = Rule("time/pass", "time passes", "SystemTimer.scala:99")
+PASS = Rule("time/pass", "time passes", "Timer.scala:102")
 SESSION_EXPIRED = Rule(
     "time/session-expired", "a member was silent for its session timeout: it is removed", gc(1289)
 )
@@ -24,17 +24,17 @@ PENDING_EXPIRED = Rule(
 REBALANCE_TIMEOUT = Rule(
     "time/rebalance-timeout",
     "the rebalance timeout ends the join phase",
-    source("DelayedJoin.scala")(40),
+    source("DelayedJoin.scala")(44),
 )
 DELAY_EXTENDED = Rule(
     "time/initial-delay-extended",
     "another member came during the initial delay, so it is prolonged",
-    source("DelayedJoin.scala")(77),
+    source("DelayedJoin.scala")(69),
 )
 DELAY_OVER = Rule(
     "time/initial-delay-over",
     "the initial delay is over and ends the join phase",
-    source("DelayedJoin.scala")(88),
+    source("DelayedJoin.scala")(81),
 )
 RULES = (
     PASS,
@@ -137,7 +137,7 @@ def end_join_phase(step: Step) -> None:
     elif group.new_member_added and timer.extension_ms:
         step.fire(DELAY_EXTENDED)
         # What may still be added shrinks by the round that is over; a round is never longer than
-        # the configured delay (DelayedJoin.scala:77).
+        # the configured delay (DelayedJoin.scala:71).
         delay_ms = step.config.group_initial_rebalance_delay_ms
         round_ms = min(delay_ms, timer.extension_ms)
         step.group = group._replace(

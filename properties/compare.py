@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from groupcheck.model.instance import NOBODY
 from groupcheck.model.state import Group, Member, Offset
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
@@ -29,14 +30,19 @@ UNTOLD = "?"  # an id that nobody has been told yet
 Names = Mapping[str, str]
 
 
+def _symbol(member_id: str, names: Names) -> str:
+    """What a member id stands for; ids that were never given out are what they are."""
+    return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNTOLD)
+
+
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
     """An answer in its comparable form; `names` turns member ids into symbols."""
     body = trim(body, api_version)
     if isinstance(body, JoinGroupResponse):
-        listed = (m._replace(member_id=names.get(m.member_id, UNTOLD)) for m in body.members)
+        listed = (m._replace(member_id=_symbol(m.member_id, names)) for m in body.members)
         return body._replace(
-            leader=names.get(body.leader, UNTOLD) if body.leader else "",
-            member_id=names.get(body.member_id, UNTOLD) if body.member_id else "",
+            leader=_symbol(body.leader, names),
+            member_id=_symbol(body.member_id, names),
             members=tuple(sorted(listed)) if body.members else (),
         )
     if isinstance(body, LeaveGroupResponse):

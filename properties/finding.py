@@ -25,8 +25,9 @@ class Finding(NamedTuple):
     """A sequence whose last step the port answers as Kafka never would, or on which it fails.
 
     `exchanges` are its steps with what was seen after each; `names` turns the port's member ids
-    into symbols. Either `rejection` or `failure` says what is wrong with the last step; `before`
-    is the model's state before it, if the observations left only one.
+    into symbols. If the port itself failed at the last step, `failure` says how and `rejection`
+    has what Kafka does there; otherwise `rejection` says what is wrong with the answer. `before`
+    is the model's state before the last step, if the observations left only one.
     """
 
     sequence: Sequence
@@ -50,7 +51,7 @@ class Finding(NamedTuple):
     @property
     def difference(self) -> Difference | None:
         """The difference from the lawful outcome that comes nearest, if the port answered."""
-        if self.rejection is None:
+        if self.rejection is None or not self.rejection.differences:
             return None
         return min(self.rejection.differences, key=_distance)
 

@@ -11,7 +11,7 @@ from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, trim
 from groupcheck.properties.finding import Exchange, Finding
-from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.sequence import Sequence
@@ -56,14 +56,14 @@ class Run:
             seen = self._send(given, expected(lawful))
         except PortFailedError as failure:
             self.exchanges.append(Exchange(given, Observation()))
-            raise FoundError(self._finding(failure=failure)) from failure
+            raise FoundError(self._finding(Rejection(tuple(lawful), ()), failure)) from failure
         if seen.unsupported is not None:
             return seen.unsupported
         self.exchanges.append(Exchange(given, seen))
         try:
             self.oracle.accept(given, lawful, seen)
         except DivergedError as diverged:
-            raise FoundError(self._finding(diverged)) from diverged
+            raise FoundError(self._finding(diverged.rejection)) from diverged
         return None
 
     def close(self) -> None:
@@ -97,14 +97,14 @@ class Run:
         return self.port.fault(Fault(name), ids)
 
     def _finding(
-        self, diverged: DivergedError | None = None, failure: PortFailedError | None = None
+        self, rejection: Rejection | None = None, failure: PortFailedError | None = None
     ) -> Finding:
         steps = tuple(exchange.given for exchange in self.exchanges)
         return Finding(
             Sequence(self.oracle.profile.name, self.broker, steps),
             tuple(self.exchanges),
             dict(self.oracle.names),
-            diverged.rejection if diverged else None,
+            rejection,
             failure,
             self.oracle.states[0] if len(self.oracle.states) == 1 else None,
         )

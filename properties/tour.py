@@ -32,7 +32,7 @@ class Walk:
         self.coverage = coverage
         self.limit = limit
         instance = coverage.space.instance
-        self.run = Run(port, instance.profile, {} if port.real_time else instance.broker)
+        self.run = Run(port, instance.profile, instance.broker)
         self.steps = 0
         self.node = 0
         self._state: Coordinator | None = None
@@ -89,10 +89,10 @@ class Walk:
         if isinstance(given, Request):
             return self._frame.restore(given, self.steps)
         if isinstance(given, Advance) and not self.coverage.space.instance.timed:
-            # What is left of the initial delay, which the space has as its only time.
+            # The initial delay, which the space has as its only time. On a real clock some of it
+            # is over already, and it may be waited for in full all the same.
             group = self.run.oracle.states[0].group
-            timer = group.join_timer if group else None
-            return Advance(max(timer.left_ms, 0) if timer else 0)
+            return Advance(group.join_timer.round_ms if group and group.join_timer else 0)
         return given
 
 

@@ -66,6 +66,7 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    more: int = 0  # findings beyond the most that are made minimal and told
     ended_early: str = ""  # why, if the run did not come to its end
 
     @property
@@ -209,6 +210,7 @@ class Verification:
 
     def _shrink(self) -> None:
         raw = sorted(self._raw.values(), key=lambda finding: len(finding.sequence.steps))
+        self.result.more = max(len(raw) - self.settings.max_findings, 0)
         raw = raw[: self.settings.max_findings]
         if not raw:
             return

@@ -42,6 +42,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "steps": result.steps,
         "seconds": round(result.seconds, 3),
         "unsupported": result.unsupported,
+        "more_findings": result.more,
         "findings": [
             {
                 "id": finding.finding_id,

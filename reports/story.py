@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from groupcheck.model.profiles import PROFILES, Profile
 from groupcheck.model.state import Group
 from groupcheck.model.step import Outcome
@@ -97,7 +99,7 @@ def _verdict(finding: Finding, numbers: dict[int, int], names: Names, shown: Nam
         if finding.failure.detail:
             said = finding.failure.detail.splitlines()
             lines += ["What it said last:", *(f"  | {line}" for line in said)]
-        return lines
+        return lines + _instead(finding, numbers, names)
     profile = PROFILES[finding.sequence.profile]
     differences = finding.rejection.differences if finding.rejection else ()
     lawful = dict.fromkeys(
@@ -111,6 +113,22 @@ def _verdict(finding: Finding, numbers: dict[int, int], names: Names, shown: Nam
         f"What {profile.kafka} does here:",
         "\n  or\n".join(lawful),
     ]
+
+
+def _instead(finding: Finding, numbers: dict[int, int], names: Names) -> list[str]:
+    """What Kafka does at the step at which a port failed."""
+    profile = PROFILES[finding.sequence.profile]
+    lawful = dict.fromkeys(
+        f"  {_answer(response.request_id, response.body, numbers, names)}\n"
+        f"    because {_cited(profile, [reason])}"
+        for outcome in finding.lawful
+        for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
+    )
+    lawful = lawful or dict.fromkeys(
+        f"  no answer yet\n    because {_cited(profile, outcome.fired)}"
+        for outcome in finding.lawful
+    )
+    return [f"What {profile.kafka} does here:", *lawful] if lawful else []
 
 
 def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:
@@ -146,10 +164,11 @@ def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
         if response.request_id == difference.request_id
     ]
-    return "; ".join(
-        f"{profile.rules[name].says} [{profile.rules[name].source}]"
-        for name in rules or outcome.fired
-    )
+    return _cited(profile, rules or outcome.fired)
+
+
+def _cited(profile: Profile, rules: Iterable[str]) -> str:
+    return "; ".join(f"{profile.rules[r].says} [{profile.rules[r].source}]" for r in rules)
 
 
 def _group_field(group: Group | None, field: str, names: Names) -> str:

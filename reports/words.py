@@ -21,6 +21,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    OffsetFetchResponsePartition,
     Request,
     RequestBody,
     ResponseBody,
@@ -61,8 +62,8 @@ def step_in_words(step: Input, names: Names) -> str:
     """Who sends what, or what happens."""
     if isinstance(step, Request):
         what = f"{step.api} v{step.api_version}"
-        where = " to a group without a name" if getattr(step.body, "group_id", None) == "" else ""
-        return f"{_sender(step, names)} sends {what}{where}{_details(step, names)}"
+        where = ", to a group without a name" if getattr(step.body, "group_id", None) == "" else ""
+        return f"{_sender(step, names)} sends {what}{_details(step, names)}{where}"
     if isinstance(step, Advance):
         return f"{duration(step.ms)} pass"
     if isinstance(step, HoldAppends):
@@ -204,20 +205,20 @@ def _join_answer(body: JoinGroupResponse, names: Names) -> str:
 
 def _fetch_answer(body: OffsetFetchResponse) -> str:
     found = [
-        f"{t.name}/{p.partition_index}: "
-        + (
-            error_name(p.error_code)
-            if p.error_code
-            else "none"
-            if p.committed_offset == NO_OFFSET
-            else f"{p.committed_offset}"
-        )
-        + ("" if p.committed_leader_epoch < 0 else f", leader epoch {p.committed_leader_epoch}")
-        + ("" if p.metadata == "" else f", metadata {p.metadata!r}")
-        for t in body.topics
-        for p in t.partitions
+        f"{topic.name}/{partition.partition_index}: {_fetched_offset(partition)}"
+        for topic in body.topics
+        for partition in topic.partitions
     ]
     return ", ".join([error_name(body.error_code), *found])
+
+
+def _fetched_offset(partition: OffsetFetchResponsePartition) -> str:
+    if partition.error_code:
+        return error_name(partition.error_code)
+    offset, epoch = partition.committed_offset, partition.committed_leader_epoch
+    metadata = "null" if partition.metadata is None else repr(partition.metadata)
+    what = "none" if offset == NO_OFFSET else str(offset)
+    return f"{what} (leader epoch {epoch}, metadata {metadata})"
 
 
 def _describe_answer(body: DescribeGroupsResponse, names: Names) -> str:
