@@ -186,13 +186,15 @@ def fetch(*, require_stable: bool) -> OffsetFetchRequest:
 def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces for a coordinator in virtual time; for two members they reach every rule.
 
-    `membership` has every timer, `storing` the offsets and the appends that are held. Together in
-    one space they would multiply, and what one is about hardly depends on the other.
+    `membership` has every timer, `metadata` members that change what they offer, `storing` the
+    offsets and the appends that are held. Together in one space they would multiply, and what one
+    is about hardly depends on the others.
     """
-    untimed = Instance(profile, members, 3_000, 600, 600, 1, offsets=True, holds=1, timed=False)
+    untimed = Instance(profile, members, 3_000, 600, 600, 1, timed=False)
     return {
-        "membership": Instance(profile, members, changed_metadata=True),
-        "storing": untimed,
+        "membership": Instance(profile, members),
+        "metadata": untimed._replace(changed_metadata=True),
+        "storing": untimed._replace(offsets=True, holds=1),
     }
 
 

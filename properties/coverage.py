@@ -37,13 +37,15 @@ class Fork:
 class Shares(NamedTuple):
     """How the labelled edges of a space came out; they add up to `edges`.
 
-    `not_chosen` are branches of a fork whose other branches the port took; `left_out` are inputs
-    the port does not support; `diverged` were answered unlawfully.
+    `not_chosen` are branches of a fork whose other branches the port took; `ambiguous` were tried,
+    but what was seen fits more than one branch; `left_out` are inputs the port does not support;
+    `diverged` were answered unlawfully.
     """
 
     edges: int
     shown: int
     not_chosen: int
+    ambiguous: int
     left_out: int
     diverged: int
     untried: int
@@ -215,6 +217,8 @@ class Coverage:
                     counts["left_out"] += 1
                 elif (node, edge.given) in tried:
                     counts["not_chosen"] += 1
+                elif self.fork(hop).tries:
+                    counts["ambiguous"] += 1
                 else:
                     counts["untried"] += 1
         return Shares(**counts)

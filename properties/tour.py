@@ -73,7 +73,8 @@ class Walk:
             self.coverage.leave_out(fork.given, unsupported)
             return False
         self._look()
-        if len(self.run.oracle.states) == 1:
+        others = self.run.oracle.states[1:]
+        if all(self.coverage.space.frame(state).node == self._frame.node for state in others):
             self.coverage.show(node, fork, self.node, self.run.oracle.fired)
         return True
 

@@ -57,6 +57,7 @@ def _percent(part: int, whole: int) -> str:
 def _rest(shares: object) -> str:
     words = {
         "not_chosen": "lawful branches the port did not take",
+        "ambiguous": "tried, but not to be told apart",
         "left_out": "not supported",
         "diverged": "answered unlawfully",
         "untried": "not tried",

