@@ -82,7 +82,7 @@ class Coordinator:
         }
 
     def receive(self, request: Request) -> list[Response]:
-        """Handle a request, its body as its version carries it (`vocabulary.trim`).
+        """Handle a request, its body as its version carries it (`versions.trim`).
 
         Returns every response that it made possible, its own and those of parked requests, in no
         set order; they are not trimmed to their versions.

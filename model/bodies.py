@@ -14,8 +14,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from groupcheck.model.versions import FIELD_SINCE, trim
 from groupcheck.model.vocabulary import (
-    FIELD_SINCE,
     REQUESTS,
     RESPONSES,
     ErrorCode,
@@ -23,7 +23,6 @@ from groupcheck.model.vocabulary import (
     LeaveGroupResponse,
     RequestBody,
     ResponseBody,
-    trim,
 )
 
 Json = dict[str, Any]

@@ -36,44 +36,33 @@ def _dead(step: Step, request: Request) -> None:
 
 
 def _in_full(step: Step, request: Request) -> None:
-    group = step.existing
-    protocol_name = group.protocol_name or ""
+    name = step.existing.protocol_name or ""
     members = tuple(
         DescribedGroupMember(
-            m.member_id, None, m.client_id, m.client_host, m.metadata(protocol_name), m.assignment
+            m.member_id, None, m.client_id, m.client_host, m.metadata(name), m.assignment
         )
-        for m in group.members
+        for m in step.existing.members
     )
-    _answer(
-        step,
-        request,
-        DescribedGroup(
-            ErrorCode.NONE,
-            _group_id(request),
-            group.state.value,
-            group.protocol_type or "",
-            protocol_name,
-            members,
-        ),
-    )
+    _describe(step, request, name, members)
 
 
 def _without_metadata(step: Step, request: Request) -> None:
-    group = step.existing
     members = tuple(
-        DescribedGroupMember(m.member_id, None, m.client_id, m.client_host) for m in group.members
+        DescribedGroupMember(m.member_id, None, m.client_id, m.client_host)
+        for m in step.existing.members
     )
-    _answer(
-        step,
-        request,
-        DescribedGroup(
-            ErrorCode.NONE,
-            _group_id(request),
-            group.state.value,
-            group.protocol_type or "",
-            members=members,
-        ),
+    _describe(step, request, "", members)
+
+
+def _describe(
+    step: Step, request: Request, protocol_data: str, members: tuple[DescribedGroupMember, ...]
+) -> None:
+    group, group_id = step.existing, _group_id(request)
+    state, protocol_type = group.state.value, group.protocol_type or ""
+    described = DescribedGroup(
+        ErrorCode.NONE, group_id, state, protocol_type, protocol_data, members
     )
+    _answer(step, request, described)
 
 
 RULES = (

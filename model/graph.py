@@ -8,7 +8,7 @@ from typing import NamedTuple
 import networkx as nx
 
 from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.profiles import Profile
+from groupcheck.model.step import Profile
 
 
 class Hop(NamedTuple):

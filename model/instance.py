@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from groupcheck.model.profiles import Config, Profile
+from groupcheck.model.config import Config
 from groupcheck.model.state import Advance, Coordinator, Group, HoldAppends, ReleaseAppends
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     NO_GENERATION,

@@ -7,14 +7,12 @@ runs the action once for every combination of choices, as TLC does for PlusCal's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from groupcheck.model.config import Config
 from groupcheck.model.state import Coordinator, Group
-
-if TYPE_CHECKING:
-    from groupcheck.model.profiles import Config, Profile
 from groupcheck.model.vocabulary import Request, Response, ResponseBody
 
 T = TypeVar("T")
@@ -49,6 +47,25 @@ class Rule(NamedTuple):
     source: str
     when: Callable[[Step, Request], bool] = _always
     then: Callable[[Step, Request], None] = _nothing
+
+
+class Profile(NamedTuple):
+    """One version's rules; each API's decision list is tried from the top."""
+
+    name: str
+    kafka: str
+    max_versions: Mapping[str, int]
+    join_gate: tuple[Rule, ...]
+    join_unknown: tuple[Rule, ...]
+    join_known: tuple[Rule, ...]
+    sync_group: tuple[Rule, ...]
+    heartbeat: tuple[Rule, ...]
+    leave_group: tuple[Rule, ...]
+    offset_commit: tuple[Rule, ...]
+    offset_fetch: tuple[Rule, ...]
+    describe_groups: tuple[Rule, ...]
+    config: Config
+    rules: Mapping[str, Rule]
 
 
 class Outcome(NamedTuple):

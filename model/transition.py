@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupcheck.model.config import Config
 from groupcheck.model.describe_groups import describe_groups
 from groupcheck.model.heartbeat import heartbeat
 from groupcheck.model.join_group import join_group
@@ -12,9 +13,8 @@ from groupcheck.model.leave_group import leave_group
 from groupcheck.model.log import hold_appends, release_appends
 from groupcheck.model.offset_commit import offset_commit
 from groupcheck.model.offset_fetch import offset_fetch
-from groupcheck.model.profiles import Config, Profile
 from groupcheck.model.state import Advance, Coordinator, HoldAppends, ReleaseAppends
-from groupcheck.model.step import Outcome, Step, outcomes
+from groupcheck.model.step import Outcome, Profile, Step, outcomes
 from groupcheck.model.sync_group import sync_group
 from groupcheck.model.timers import PASS, advance
 from groupcheck.model.vocabulary import (

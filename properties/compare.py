@@ -12,6 +12,7 @@ from typing import Any
 
 from groupcheck.model.instance import NOBODY
 from groupcheck.model.state import Group, Member, Offset
+from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
     GroupState,
@@ -22,7 +23,6 @@ from groupcheck.model.vocabulary import (
     OffsetCommitResponse,
     OffsetFetchResponse,
     ResponseBody,
-    trim,
 )
 
 UNTOLD = "?"  # an id that nobody has been told yet

@@ -17,9 +17,10 @@ from hypothesis.reporting import with_reporter
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from groupcheck.model.instance import GROUP_ID, NOBODY, TOPIC
-from groupcheck.model.profiles import Profile
 from groupcheck.model.state import Advance, Group, HoldAppends, ReleaseAppends
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
+from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     Assignment,
     DescribeGroupsRequest,
@@ -36,7 +37,6 @@ from groupcheck.model.vocabulary import (
     Request,
     RequestBody,
     SyncGroupRequest,
-    trim,
 )
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import Port

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from groupcheck.model.config import Config
 from groupcheck.model.instance import GROUP_ID
-from groupcheck.model.profiles import Config, Profile
 from groupcheck.model.state import Advance, Coordinator, Group
-from groupcheck.model.step import Outcome
+from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
 from groupcheck.properties.compare import Names, differing_field, normal

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from groupcheck.model.canonical import rename
-from groupcheck.model.profiles import PROFILES, Profile
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends
-from groupcheck.model.step import Outcome
+from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import Request, trim
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import Request
 from groupcheck.properties.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError

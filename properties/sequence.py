@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from groupcheck.model.bodies import MalformedBodyError, decode_request, encode
 from groupcheck.model.canonical import rename
+from groupcheck.model.config import Config
 from groupcheck.model.instance import GROUP_ID
-from groupcheck.model.profiles import PROFILES, Config
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (

@@ -7,9 +7,10 @@ from collections.abc import Sequence as Several
 from typing import NamedTuple
 
 from groupcheck.model.canonical import rename
+from groupcheck.model.config import Config
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
-from groupcheck.model.profiles import PROFILES, Config
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.timers import due_next
 from groupcheck.model.transition import Input, successors

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupcheck.model.profiles import PROFILES, Profile
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Group
-from groupcheck.model.step import Outcome
+from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
 from groupcheck.properties.finding import Exchange, Finding, differing
 from groupcheck.properties.oracle import Difference

@@ -12,6 +12,7 @@ import warnings
 from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
 
+from groupcheck.model.versions import record_in, trim
 from groupcheck.model.vocabulary import (
     API_OF,
     RESPONSES,
@@ -22,8 +23,6 @@ from groupcheck.model.vocabulary import (
     OffsetFetchRequest,
     RequestBody,
     ResponseBody,
-    record_in,
-    trim,
 )
 from groupcheck.properties.ports.port import PortUnavailableError
 

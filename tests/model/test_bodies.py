@@ -17,6 +17,7 @@ from groupcheck.model.bodies import (
     encode,
 )
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     REQUESTS,
     RESPONSES,
@@ -26,7 +27,6 @@ from groupcheck.model.vocabulary import (
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
-    trim,
 )
 
 VERSIONS = PROFILES["2.7"].max_versions

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_writer
 
+from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     API_OF,
     REQUESTS,
@@ -26,7 +27,6 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
     OffsetFetchRequest,
     SyncGroupResponse,
-    trim,
 )
 from groupcheck.properties.ports import codec
 

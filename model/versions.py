@@ -1,0 +1,124 @@
+"""What each version of an API carries: since when a field exists, and a record cut to a version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_type_hints
+
+from groupcheck.model.vocabulary import (
+    DescribedGroupMember,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    LeaveGroupResponse,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+R = TypeVar("R")
+
+# The version of its API from which a field is on the wire (Kafka's message definitions,
+# "versions" of each field). Fields not listed are in every version the profiles speak.
+FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
+    JoinGroupRequest: {"rebalance_timeout_ms": 1, "group_instance_id": 5},
+    JoinGroupResponse: {"protocol_type": 7},
+    JoinGroupResponseMember: {"group_instance_id": 5},
+    SyncGroupRequest: {"group_instance_id": 3, "protocol_type": 5, "protocol_name": 5},
+    SyncGroupResponse: {"protocol_type": 5, "protocol_name": 5},
+    HeartbeatRequest: {"group_instance_id": 3},
+    MemberIdentity: {"group_instance_id": 3},
+    OffsetCommitRequest: {"generation_id": 1, "member_id": 1, "group_instance_id": 7},
+    OffsetCommitRequestPartition: {"committed_leader_epoch": 6},
+    OffsetFetchRequest: {"require_stable": 7},
+    OffsetFetchResponse: {"error_code": 2},
+    OffsetFetchResponsePartition: {"committed_leader_epoch": 5},
+    DescribedGroupMember: {"group_instance_id": 4},
+}
+
+
+def _trim_join_request(record: JoinGroupRequest, version: int) -> JoinGroupRequest:
+    # Version 0 has one timeout for both (JoinGroupRequest.java, the constructor's maybeOverride).
+    if version == 0:
+        return record._replace(rebalance_timeout_ms=record.session_timeout_ms)
+    return record
+
+
+def _trim_join_response(record: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    # protocolName became nullable in version 7 (KafkaApis.handleJoinGroupRequest).
+    if version < 7 and record.protocol_name is None:
+        return record._replace(protocol_name="")
+    return record
+
+
+def _trim_leave_response(record: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
+    # Before batches, the one member's error was the response's (LeaveGroupResponse.java).
+    if version < 3:
+        error = record.error_code or next((m.error_code for m in record.members), record.error_code)
+        return LeaveGroupResponse(error)
+    return record
+
+
+_SPECIAL: Final[dict[type, Callable[[Any, int], Any]]] = {
+    JoinGroupRequest: _trim_join_request,
+    JoinGroupResponse: _trim_join_response,
+    LeaveGroupResponse: _trim_leave_response,
+}
+
+
+def record_in(hint: object) -> type | None:
+    """The record class that a field of type `tuple[Record, ...]` (or `| None`) holds, if any."""
+    for arg in get_args(hint):
+        found = arg if isinstance(arg, type) and hasattr(arg, "_fields") else record_in(arg)
+        if found is not None:
+            return found
+    return None
+
+
+@cache
+def _trimmer(cls: type[Any], version: int) -> Callable[[Any], Any] | None:
+    """How records of `cls` are trimmed to `version`; None where nothing is to be done."""
+    reset = {
+        field: cls._field_defaults.get(field)
+        for field, since in FIELD_SINCE.get(cls, {}).items()
+        if version < since
+    }
+    inner = {}
+    for field, hint in get_type_hints(cls).items():
+        nested = record_in(hint)
+        trimmer = _trimmer(nested, version) if nested is not None else None
+        if trimmer is not None:
+            inner[field] = trimmer
+    special = _SPECIAL.get(cls)
+    if not (reset or inner or special):
+        return None
+
+    def apply(record: Any) -> Any:  # noqa: ANN401 - records of any class
+        changes = dict(reset)
+        for field, trimmer in inner.items():
+            changes[field] = tuple(map(trimmer, getattr(record, field) or ()))
+        record = record._replace(**changes) if changes else record
+        return record if special is None else special(record, version)
+
+    return apply
+
+
+def trim(record: R, api_version: int) -> R:
+    """The record as version `api_version` of its API carries it.
+
+    Fields the version lacks have their default; where an older version says the same thing
+    elsewhere (LeaveGroup's single error, JoinGroup's single timeout) it is said there.
+    """
+    cls: Any = type(record)
+    trimmer = _trimmer(cls, api_version)
+    if trimmer is None:
+        return record
+    trimmed: R = trimmer(record)
+    return trimmed
