@@ -138,13 +138,17 @@ def test_help_imports_none_of_the_libraries_that_commands_need() -> None:
 
 def test_an_interrupted_run_says_what_it_had_found(tmp_path: Path) -> None:
     port = Path(__file__).parent.parent / "support" / "slow_port.py"
-    command = [sys.executable, "-m", "groupcheck", "verify", f"exec:{sys.executable} {port}"]
+    busy = tmp_path / "busy"
+    exec_port = f"exec:{sys.executable} {port} {busy}"
+    command = [sys.executable, "-m", "groupcheck", "verify", exec_port]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     ) as run:
-        time.sleep(3)
+        deadline = time.monotonic() + 60
+        while not busy.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
         os.kill(run.pid, signal.SIGINT)
-        out, err = run.communicate(timeout=20)
+        out, err = run.communicate(timeout=60)
     assert "Traceback" not in err
     assert "interrupted" in out
     assert run.returncode in (1, 2)

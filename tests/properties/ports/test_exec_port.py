@@ -72,7 +72,7 @@ def scripted(tmp_path: Path) -> Iterator[MakePort]:
     """Make ports of small Python programs; `on_request` is what one does before `done`."""
     ports: list[ExecPort] = []
 
-    def make(on_request: str = "pass", *, script: str = SCRIPT, limit_s: float = 5.0) -> ExecPort:
+    def make(on_request: str = "pass", *, script: str = SCRIPT, limit_s: float = 30.0) -> ExecPort:
         indented = "".join(f"        {line}\n" for line in on_request.splitlines())
         path = tmp_path / f"port{len(ports)}.py"
         path.write_text(script % indented if "%s" in script else script, encoding="utf-8")
@@ -87,10 +87,18 @@ def scripted(tmp_path: Path) -> Iterator[MakePort]:
 
 def failure_of(port: ExecPort) -> PortFailedError:
     """What the port fails with at the first request."""
-    port.open("2.7", {})
+    if port._limit_s >= 30:  # an impatient one is open already
+        port.open("2.7", {})
     with pytest.raises(PortFailedError) as caught:
         port.request(HEARTBEAT, ())
     return caught.value
+
+
+def impatient(port: ExecPort, limit_s: float) -> ExecPort:
+    """The port, open, and its limit cut only then: a busy machine starts programs slowly."""
+    port.open("2.7", {})
+    port._limit_s = limit_s
+    return port
 
 
 def is_running(pid: int) -> bool:
@@ -103,8 +111,8 @@ def is_running(pid: int) -> bool:
 
 
 def is_soon_gone(pid: int) -> bool:
-    """Whether a process ends within two seconds."""
-    deadline = time.monotonic() + 2
+    """Whether a process ends within ten seconds."""
+    deadline = time.monotonic() + 10
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not is_running(pid)
@@ -255,15 +263,15 @@ def test_an_exit_between_two_messages_is_a_crash(scripted: MakePort) -> None:
 
 
 def test_no_done_within_the_limit_is_a_hang(scripted: MakePort) -> None:
-    failure = failure_of(scripted("print('dozing', file=sys.stderr)\ntime.sleep(60)", limit_s=0.3))
+    port = scripted("print('dozing', file=sys.stderr)\ntime.sleep(60)")
+    failure = failure_of(impatient(port, 2.0))
     assert failure.kind == "port hung"
-    assert failure.reason == "no 'done' to 'request' within 0.3 s"
+    assert failure.reason == "no 'done' to 'request' within 2 s"
     assert failure.detail == "dozing"
 
 
 def test_a_program_that_does_not_read_is_a_hang(scripted: MakePort) -> None:
-    port = scripted("time.sleep(60)", limit_s=0.5)
-    port.open("2.7", {})
+    port = impatient(scripted("time.sleep(60)"), 0.5)
     with pytest.raises(PortFailedError, match="port hung"):
         port.request(HEARTBEAT._replace(client_id="x" * 1_000_000), ())
 
@@ -271,7 +279,7 @@ def test_a_program_that_does_not_read_is_a_hang(scripted: MakePort) -> None:
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_flood_without_done_ends(scripted: MakePort, stream: str) -> None:
     flood = f"while True: sys.{stream}.write('x' * 65_536)"
-    failure = failure_of(scripted(flood, limit_s=0.5))
+    failure = failure_of(impatient(scripted(flood), 0.5))
     assert failure.kind in {"port hung", "protocol error"}
 
 
@@ -320,7 +328,7 @@ def test_a_second_done_is_a_protocol_error_at_the_next_message(scripted: MakePor
     port = scripted("say(DONE)")
     port.open("2.7", {})
     port.request(HEARTBEAT, ())
-    time.sleep(0.05)
+    time.sleep(0.5)
     with pytest.raises(PortFailedError, match=r"a line that nothing was sent for: .*done"):
         port.advance(1, ())
 
@@ -369,8 +377,7 @@ def test_a_failure_ends_the_program_and_what_it_started(scripted: MakePort, tmp_
         f"open({str(child)!r}, 'w').write(str(child.pid))\n"
         "time.sleep(60)"
     )
-    port = scripted(spawn, limit_s=0.5)
-    port.open("2.7", {})
+    port = impatient(scripted(spawn), 3.0)
     pid = pid_of(port)
     with pytest.raises(PortFailedError):
         port.request(HEARTBEAT, ())
@@ -441,7 +448,7 @@ def join(member_id: str = "", session_ms: int = 10_000) -> JoinGroupRequest:
 
 
 @contextlib.contextmanager
-def toy(fault: str = "none", *, limit_s: float = 5.0) -> Iterator[Talk]:
+def toy(fault: str = "none", *, limit_s: float = 30.0) -> Iterator[Talk]:
     """The toy coordinator, open."""
     node = shutil.which("node")
     if node is None and "GROUPCHECK_REQUIRE_ALL" not in os.environ:
@@ -536,7 +543,7 @@ def test_a_new_member_of_the_toy_that_heartbeats_while_parked_expires() -> None:
     ],
 )
 def test_a_fault_in_the_toy_is_seen_as_what_it_is(fault: str, kind: str) -> None:
-    with toy(fault, limit_s=0.5 if fault == "hang" else 5) as talk:
+    with toy(fault, limit_s=3 if fault == "hang" else 30) as talk:
         with pytest.raises(PortFailedError) as caught:
             talk(0, SyncGroupRequest("g", 1, "m"))
         assert caught.value.kind == kind

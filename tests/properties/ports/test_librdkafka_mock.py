@@ -8,9 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +50,8 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.verify import Settings, Verification
 
 JOIN = JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
 
@@ -247,16 +248,22 @@ def test_verification_finds_the_mock_to_diverge_in_more_than_three_ways_each_min
     assert all(len(trace.read_text().splitlines()) <= 1 + 3 for trace in traces)
 
 
-def test_a_broker_that_dies_under_the_tests_is_told_in_the_end_with_what_was_found(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_broker_that_dies_under_the_tests_ends_the_run_with_what_was_found() -> None:
     with MockBroker() as broker:
         host, port = broker.start()
-        end = threading.Timer(1.0, broker.stop)
-        end.start()
-        assert main(["verify", f"kafka://{host}:{port}", "--examples", "5000"]) == 1
-        end.join()
-    printed = capsys.readouterr().out
-    assert "Finding " in printed
-    assert f"kafka://{host}:{port} cannot be tested: " in printed
-    assert "until then" in printed
+        done = 0
+
+        def progress(_what: str, total: int | None) -> Callable[[int], None]:
+            def tell(count: int) -> None:
+                nonlocal done
+                done += count
+                if total == 5_000 and done > 20:
+                    broker.stop()
+
+            return tell if total == 5_000 else lambda _count: None
+
+        source = port_source(f"kafka://{host}:{port}")
+        result = Verification(source, Settings(examples=5_000), progress).run()
+    assert result.ended_early.startswith(f"kafka://{host}:{port} cannot be tested: ")
+    assert result.findings
+    assert not result.conforms
