@@ -222,10 +222,15 @@ class Verification:
             tell(1)
             return small
 
-        # On a real clock one waits, and may as well wait for all of them at once.
-        at_once = len(raw) if self.source.real_time else 1
-        with self._trial() as trial, _pool(at_once) as pool:
-            found = {f.finding_id: f for f in pool.map(smallest, raw)}
+        with self._trial() as trial:
+            if self.source.real_time:
+                # One waits most of the time, and may as well wait for all of them at once.
+                with _pool(len(raw)) as pool:
+                    small = list(pool.map(smallest, raw))
+            else:
+                # In this thread, where an interruption, or a port that hangs, can be stopped.
+                small = [smallest(finding) for finding in raw]
+        found = {finding.finding_id: finding for finding in small}
         self.result.findings = sorted(found.values(), key=lambda f: len(f.sequence.steps))
 
     @contextmanager
