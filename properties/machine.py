@@ -70,7 +70,7 @@ class Sketch:
         self.request_id += 1
         api = type(body).__name__.removesuffix("Request")
         newest = self.profile.max_versions[api]
-        oldest = 1 if api == "OffsetCommit" else 0  # version 0 commits to ZooKeeper
+        oldest = 1 if api in {"OffsetCommit", "OffsetFetch"} else 0  # version 0 is ZooKeeper's
         api_version = newest - version % (newest - oldest + 1)
         if isinstance(body, LeaveGroupRequest) and api_version < 3:
             body = body._replace(members=body.members[:1])

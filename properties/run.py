@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TypeGuard
 
 from groupcheck.model.canonical import rename
 from groupcheck.model.profiles import PROFILES
@@ -10,12 +11,12 @@ from groupcheck.model.state import Advance, HoldAppends
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import Request
+from groupcheck.model.vocabulary import Request, RequestBody, SyncGroupRequest
 from groupcheck.properties.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.sequence import Sequence, symbols_of
 
 # How late a timer of a coordinator on a real clock may fire, and still be lawful. Kafka's
 # purgatory ticks every millisecond and its reaper runs every 200 ms; the rest is for loaded
@@ -29,6 +30,10 @@ class FoundError(Exception):
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.key)
         self.finding = finding
+
+
+class UnfairError(Exception):
+    """A request uses a member id that the port has not told: no client could send it."""
 
 
 class Run:
@@ -49,9 +54,15 @@ class Run:
 
         Raises:
             FoundError: the port has left the model, or failed.
+            UnfairError: the request uses a member id that nobody was told.
         """
         if isinstance(given, Request):
             given = self._capped(given)
+            told = set(self.oracle.names.values())
+            # Whom a leader assigns something to is not looked at: only its own members count.
+            sender = given.body._replace(assignments=()) if _assigns(given.body) else given.body
+            if not told.issuperset(symbols_of(sender)):
+                raise UnfairError
         lawful = self.oracle.predict(given)
         try:
             seen = self._send(given, expected(lawful))
@@ -111,6 +122,10 @@ class Run:
         )
 
 
+def _assigns(body: RequestBody) -> TypeGuard[SyncGroupRequest]:
+    return isinstance(body, SyncGroupRequest)
+
+
 def expected(lawful: list[Outcome]) -> set[int]:
     """The requests that every lawful outcome answers."""
     answered = [{r.request_id for r in outcome.responses} for outcome in lawful]
@@ -132,6 +147,8 @@ def replay(sequence: Sequence, port: Port) -> Finding | None:
         run.close()
     except FoundError as found:
         return found.finding
+    except UnfairError:
+        pass
     return None
 
 
