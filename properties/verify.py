@@ -24,6 +24,9 @@ from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.shrink import shrink
 from groupcheck.properties.tour import tour
 
+# A port that hangs is waited for no more often than this.
+MOST_HANGS = 3
+
 # How often a sequence is tried again while a finding is made smaller.
 CHANCES = 3
 
@@ -117,7 +120,7 @@ class Verification:
                 self._walk_side_by_side()
             else:
                 self._tour()
-                if not any(f.failure and f.failure.kind == "port hung" for f in self._raw.values()):
+                if not any(map(_hung, self._raw.values())):
                     self._lockstep()
             self._shrink()
         except KeyboardInterrupt:
@@ -152,12 +155,16 @@ class Verification:
             )
 
     def _tour(self) -> None:
+        hangs = 0
         for name, coverage in self._coverages.items():
             tell = self.progress(f"labelled edges, {name}", coverage.space.edge_count)
             with self._port() as port:
                 for steps, finding in tour(coverage, port, self.settings.steps):
                     self._count(steps, finding)
                     tell(coverage.news())
+                    hangs += _hung(finding)
+                    if hangs >= MOST_HANGS:
+                        return
                     if len(self._raw) >= self.settings.max_findings:
                         break
 
@@ -280,6 +287,11 @@ def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _hung(finding: Finding | None) -> bool:
+    failure = finding.failure if finding else None
+    return failure is not None and failure.kind == "port hung"
 
 
 def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:
