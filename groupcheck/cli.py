@@ -124,7 +124,8 @@ def _verify(options: argparse.Namespace) -> int:
     from groupcheck.model.profiles import PROFILES
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
-    from groupcheck.properties.verify import Settings, Verification
+    from groupcheck.properties.result import Settings
+    from groupcheck.properties.verify import Verification
     from groupcheck.reports.files import as_json, write
     from groupcheck.reports.progress import Bars
     from groupcheck.reports.terminal import summary
@@ -157,7 +158,7 @@ def _verify(options: argparse.Namespace) -> int:
     )
     if result.findings:
         return DIVERGES
-    return IMPOSSIBLE if result.ended_early else CONFORMS
+    return CONFORMS if result.conforms else IMPOSSIBLE
 
 
 def _replay(options: argparse.Namespace) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 from threading import RLock
-from typing import NamedTuple
 
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.graph import Hop
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.result import Shares
 
 # A fork is tried this often for each of its branches before the rest is taken for not chosen.
 TRIES_PER_BRANCH = 8
@@ -32,23 +32,6 @@ class Fork:
         self.given = given
         self.edges: list[int] = []
         self.tries = 0
-
-
-class Shares(NamedTuple):
-    """How the labelled edges of a space came out; they add up to `edges`.
-
-    `not_chosen` are branches of a fork whose other branches the port took; `ambiguous` were tried,
-    but what was seen fits more than one branch; `left_out` are inputs the port does not support;
-    `diverged` were answered unlawfully.
-    """
-
-    edges: int
-    shown: int
-    not_chosen: int
-    ambiguous: int
-    left_out: int
-    diverged: int
-    untried: int
 
 
 class Coverage:
@@ -211,6 +194,7 @@ class Coverage:
                 counts["edges"] += 1
                 if hop in self.shown:
                     counts["shown"] += 1
+                    counts["answered"] += isinstance(edge.given, Request)
                 elif hop in self.diverged:
                     counts["diverged"] += 1
                 elif hop in self.left_out:

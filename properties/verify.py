@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph, check_every_rule_is_reached
 from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.coverage import Coverage, Shares
+from groupcheck.properties.coverage import Coverage
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.machine import lockstep
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Result, Settings, SpaceResult
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.shrink import shrink
@@ -32,50 +32,6 @@ CHANCES = 3
 
 # Tests on a real clock wait most of the time, so many run side by side.
 SIDE_BY_SIDE = 48
-
-
-class Settings(NamedTuple):
-    """How much is done: `members` bounds the spaces, the others bound the tests."""
-
-    profile: str = "2.7"
-    members: int = 2
-    examples: int = 100
-    steps: int = 60
-    seed: int = 0
-    max_findings: int = 25
-
-
-@dataclass
-class SpaceResult:
-    """One space: what was explored of the model, and what of it the port has shown."""
-
-    name: str
-    states: int
-    edges: int
-    depth: int
-    shares: Shares
-
-
-@dataclass
-class Result:
-    """All that a verification came to; the one thing that reports are made from."""
-
-    port: str
-    settings: Settings
-    kafka: str
-    spaces: list[SpaceResult] = field(default_factory=list)
-    sequences: int = 0
-    steps: int = 0
-    findings: list[Finding] = field(default_factory=list)
-    unsupported: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    more: int = 0  # findings beyond the most that are made minimal and told
-    ended_early: str = ""  # why, if the run did not come to its end
-
-    @property
-    def conforms(self) -> bool:
-        """Whether the port was run to the end and nothing was found."""
-        return not self.findings and not self.ended_early
 
 
 class Progress(Protocol):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.properties.finding import Finding
+from groupcheck.properties.result import Result
 from groupcheck.properties.sequence import dump
-from groupcheck.properties.verify import Result
 from groupcheck.reports.story import story, title
 
 FORMAT = 1

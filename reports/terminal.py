@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.properties.verify import Result
+from groupcheck.properties.result import Result
 from groupcheck.reports.story import story
 
 
@@ -17,12 +17,10 @@ def summary(result: Result, files: list[str]) -> str:
             f"space      {space.name}: {space.states:,} states, {space.edges:,} labelled edges"
             f" explored; {_percent(shares.shown, shares.edges)} of the edges shown{_rest(shares)}"
         )
-    edges = sum(space.edges for space in result.spaces)
-    shown = sum(space.shares.shown for space in result.spaces)
     states = sum(space.states for space in result.spaces)
     lines.append(
-        f"in all     {states:,} states, {edges:,} labelled edges explored;"
-        f" {shown:,} edges shown ({_percent(shown, edges)})"
+        f"in all     {states:,} states, {result.edges:,} labelled edges explored;"
+        f" {result.shown:,} edges shown ({_percent(result.shown, result.edges)})"
     )
     lines.append(
         f"ran        {result.sequences:,} sequences, {result.steps:,} steps"
@@ -45,7 +43,10 @@ def verdict(result: Result) -> str:
         return f"{result.ended_early}, with {found if count else 'nothing found'} until then"
     if count:
         return f"diverges from {result.kafka}: {found}"
-    return f"conforms to {result.kafka} in everything that was tried"
+    if not result.answered:
+        return "none: the port answered no request, so nothing can be said of it"
+    share = _percent(result.shown, result.edges)
+    return f"conforms to {result.kafka} in all that it showed, {share} of the labelled edges"
 
 
 def _percent(part: int, whole: int) -> str:

@@ -18,10 +18,11 @@ from groupcheck.model.vocabulary import Request
 from groupcheck.properties.machine import lockstep
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.shrink import merged, realise
-from groupcheck.properties.verify import Result, Settings, Verification
+from groupcheck.properties.verify import Verification
 from support.faulty import FAULTS, faulty_port
 
 PROFILE = PROFILES["2.7"]

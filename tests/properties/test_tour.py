@@ -48,8 +48,10 @@ def test_no_walk_of_a_tour_is_longer_than_its_limit(space: Space) -> None:
 
 def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: Space) -> None:
     coverage, _, _ = _tour(space, ModelPort())
-    edges, *shares = coverage.shares()
-    assert edges == sum(shares) == space.edge_count
+    shares = coverage.shares()._asdict()
+    edges, answered = shares.pop("edges"), shares.pop("answered")
+    assert edges == sum(shares.values()) == space.edge_count
+    assert 0 < answered < shares["shown"]
 
 
 class NoHolding(ModelPort):

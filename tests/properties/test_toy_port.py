@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.properties.ports.source import port_source
-from groupcheck.properties.verify import Result, Settings, Verification
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.verify import Verification
 from support.needs import needs
 
 TOY = Path(__file__).parent / "ports" / "toy_coordinator.js"

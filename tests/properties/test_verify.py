@@ -14,7 +14,8 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.source import PortSource, port_source
-from groupcheck.properties.verify import Result, Settings, Verification
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.verify import Verification
 from support.faulty import faulty_port
 from support.model_port import ModelPort
 
@@ -54,6 +55,25 @@ def test_an_identical_run_has_findings_of_the_same_ids() -> None:
     results = [_verify(lambda: faulty_port(fault)) for _ in range(2)]
     first, second = [[f.finding_id for f in result.findings] for result in results]
     assert first == second != []
+
+
+class SupportsNothing(ModelPort):
+    """Says to everything that it does not support it."""
+
+    def request(self, request, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        del expected
+        return Observation(unsupported=request.api)
+
+    def fault(self, fault, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        del expected
+        return Observation(unsupported=fault.name)
+
+
+def test_a_port_that_answers_nothing_is_not_said_to_conform() -> None:
+    result = _verify(SupportsNothing)
+    assert result.answered == 0
+    assert not result.findings
+    assert not result.conforms
 
 
 CRASHED = PortFailedError("port crashed", "it fell over", "last words")

@@ -13,7 +13,8 @@ import pytest
 import groupcheck
 from groupcheck.cli import main
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.verify import Result, Settings, Verification
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.verify import Verification
 from groupcheck.reports.files import write
 from support.faulty import faulty_port
 

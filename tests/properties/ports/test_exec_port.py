@@ -560,7 +560,8 @@ def test_the_seeded_bugs_of_the_toy_show() -> None:
 
 
 def test_no_shell_reads_the_command(tmp_path: Path) -> None:
-    port = ExecPort(f"echo hello > {tmp_path}/out")
-    with pytest.raises(PortFailedError, match="not JSON: 'hello >"):
+    says_its_arguments = "import sys; input(); print('given', *sys.argv[1:])"
+    port = ExecPort(f'{sys.executable} -c "{says_its_arguments}" > {tmp_path}/out')
+    with pytest.raises(PortFailedError, match="not JSON: 'given > "):
         port.open("2.7", {})
     assert list(tmp_path.iterdir()) == []

@@ -51,7 +51,8 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.source import port_source
-from groupcheck.properties.verify import Settings, Verification
+from groupcheck.properties.result import Settings
+from groupcheck.properties.verify import Verification
 
 JOIN = JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
 
