@@ -182,7 +182,8 @@ class Group:
 
     def _count_protocols(self, protocols: tuple[Protocol, ...], change: int) -> None:
         supporters = self.supporters
-        # A name given twice is one protocol.
+        # A name given twice is one protocol. Kafka 2.7 counts it twice, finds no protocol that all
+        # support when the join phase ends, throws, and the group is stuck for good.
         for name in dict.fromkeys(name for name, _ in protocols):
             count = supporters.get(name, 0) + change
             if count:

@@ -60,7 +60,10 @@ def complete_append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
 
 
 def complete_group_append(step: Step, entry: GroupAppend) -> None:
-    """The assignments reach the members, if the group still waits for them (:427)."""
+    """The assignments reach the members, if the group still waits.
+
+    Source: GroupCoordinator.scala:427.
+    """
     group = step.existing
     if group.state is not GroupState.COMPLETING_REBALANCE or (
         group.generation_id != entry.generation_id

@@ -49,6 +49,11 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     )
 
 
+def utf16_length(text: str) -> int:
+    """The length of a string as Kafka's language counts it (GroupMetadataManager.scala:926)."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def _store(step: Step, request: Request) -> None:
     """Store what is short enough (GroupMetadataManager.scala:340).
 
@@ -57,7 +62,7 @@ def _store(step: Step, request: Request) -> None:
     """
     offsets = _offsets(request)
     limit = step.config.offset_metadata_max_bytes
-    refused = tuple(tp for tp, offset in offsets.items() if len(offset.metadata) > limit)
+    refused = tuple(tp for tp, offset in offsets.items() if utf16_length(offset.metadata) > limit)
     if len(refused) == len(offsets):
         step.fire(TOO_LARGE)
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)

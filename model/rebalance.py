@@ -114,7 +114,7 @@ def prepare_rebalance(step: Step) -> None:
         step.fire(PREPARE_FROM_COMPLETING)
         propagate_assignment(step, ErrorCode.REBALANCE_IN_PROGRESS)
     group = step.existing
-    timeout_ms = max((m.rebalance_timeout_ms for m in group.members), default=0)
+    timeout_ms = max((0, *(m.rebalance_timeout_ms for m in group.members)))
     if group.state is EMPTY:
         step.fire(PREPARE_FROM_EMPTY)
         delay_ms = step.config.group_initial_rebalance_delay_ms
@@ -191,7 +191,12 @@ def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
 
 
 def select_protocol(step: Step) -> str:
-    """The protocol with the most votes, each member for the first that all support (:431)."""
+    """The protocol with the most votes, each for the first that all support.
+
+    Source: GroupMetadata.scala:420. There is one: whoever joined offered one that all supported.
+    (Not so if a member names a protocol twice: Kafka counts it twice and throws here, in the middle
+    of the rebalance, for good. Such requests are outside the model.)
+    """
     members = step.existing.members
     votes: Counter[str] = Counter()
     for member in members:
@@ -201,7 +206,7 @@ def select_protocol(step: Step) -> str:
 
 
 def drop_members(step: Step, member_ids: list[str]) -> None:
-    """Take members out of the group; if the leader is among them any other leads (:238)."""
+    """Take members out of the group; any other may follow the leader (GroupMetadata.scala:259)."""
     group = step.existing
     members = tuple(m for m in group.members if m.member_id not in member_ids)
     leader = group.leader
@@ -236,7 +241,10 @@ def remove_pending(step: Step, member_id: str) -> None:
 
 
 def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:
-    """The leader's assignments go to the log; who was forgotten gets none (:411)."""
+    """The leader's assignments go to the log, nothing for those it forgot.
+
+    Source: GroupCoordinator.scala:415.
+    """
     group = step.existing
     given = tuple((m.member_id, assignments.get(m.member_id, b"")) for m in group.members)
     append(step, GroupAppend(group.generation_id, given))

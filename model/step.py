@@ -188,7 +188,7 @@ def source(file: str) -> Callable[[int], str]:
     return line
 
 
-# The two files that nearly every rule of profile 2.7 cites, at tag 2.7.2.
+# The files that nearly every rule of profile 2.7 cites, at tag 2.7.2.
 gc = source("GroupCoordinator.scala")
 gm = source("GroupMetadata.scala")
 gmm = source("GroupMetadataManager.scala")

@@ -45,7 +45,10 @@ def _other_protocol_name(step: Step, request: Request) -> bool:
 
 
 def _park(step: Step, request: Request) -> None:
-    """An earlier SyncGroup of the same member that is still parked is never answered (:408)."""
+    """An earlier SyncGroup of the same member that is still parked is never answered.
+
+    Source: GroupCoordinator.scala:408.
+    """
     member = _member(step, request)
     step.group = step.existing.with_member(
         member._replace(awaiting_sync=request.request_id, session_left_ms=None)
