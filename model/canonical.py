@@ -9,6 +9,8 @@ the reduced graph can be replayed on a real coordinator: `Frame.restore` does th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import permutations
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -107,44 +109,69 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
     pending = sorted(group.pending, key=attrgetter("left_ms"))
     names = {m.member_id: f"m{i}" for i, m in enumerate(members, 1)}
     names |= {p.member_id: f"p{i}" for i, p in enumerate(pending, 1)}
-    cut = max(group.generation_id - NEWEST_GENERATION, 0)
-    node = Coordinator(
-        _rename_group(group, members, pending, names, cut, state.appends),
-        state.holding,
-        tuple(_rename_append(a, names, cut, i) for i, a in enumerate(state.appends)),
-    )
-    return Frame(node, names, cut)
+    return _renamed(state, group, members, pending, names)
 
 
-def _rename_group(  # noqa: PLR0913, PLR0917 - all that canonical has found out
+def named(state: Coordinator, pool: Collection[str], *, timed: bool = True) -> list[Frame]:
+    """The forms of a state that keep its members' names: what TLC sees, without symmetry.
+
+    A newcomer has a symbol of its request still; there is one form for each name of the pool, m1
+    and so on, that it may be given.
+    """
+    if not timed:
+        state = untimed(state)
+    group = state.group
+    if group is None:
+        return [Frame(state, {}, 0)]
+    ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
+    kept = {name: name for name in ids if name in pool}
+    newcomers = [member_id for member_id in ids if member_id not in kept]
+    free = [name for name in pool if name not in kept]
+    frames = []
+    for chosen in permutations(free, len(newcomers)):
+        names = kept | dict(zip(newcomers, chosen, strict=True))
+        members = sorted(group.members, key=lambda m: names[m.member_id])
+        pending = sorted(group.pending, key=lambda p: names[p.member_id])
+        frames.append(_renamed(state, group, members, pending, names))
+    return frames
+
+
+def _renamed(
+    state: Coordinator,
     group: Group,
     members: list[Member],
     pending: list[Pending],
     names: dict[str, str],
-    cut: int,
-    appends: tuple[GroupAppend | OffsetsAppend, ...],
-) -> Group:
-    commits = {a.request_id: 300 + i for i, a in enumerate(appends) if isinstance(a, OffsetsAppend)}
-    return group._replace(
+) -> Frame:
+    """The state under these names, its members and pending ids in this order."""
+    cut = max(group.generation_id - NEWEST_GENERATION, 0)
+    commits = {
+        a.request_id: 300 + i for i, a in enumerate(state.appends) if isinstance(a, OffsetsAppend)
+    }
+    renamed = group._replace(
         leader=None if group.leader is None else names[group.leader],
-        members=tuple(
-            # The constructor, as this is run for every step of every test: _replace is slower.
-            Member(
-                names[m.member_id],
-                *m[1:9],
-                None if m.awaiting_join is None else 100 + i,
-                None if m.awaiting_sync is None else 200 + i,
-                m.assignment,
-            )
-            for i, m in enumerate(members, 1)
-        ),
+        members=tuple(_renamed_member(m, names[m.member_id]) for m in members),
         pending=tuple(Pending(names[p.member_id], p.left_ms) for p in pending),
         generation_id=group.generation_id - cut,
         unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
     )
+    appends = tuple(_renamed_append(a, names, cut, i) for i, a in enumerate(state.appends))
+    return Frame(Coordinator(renamed, state.holding, appends), names, cut)
 
 
-def _rename_append(
+def _renamed_member(member: Member, name: str) -> Member:
+    number = int(name[1:])
+    # The constructor, as this is run for every step of every test: _replace is slower.
+    return Member(
+        name,
+        *member[1:9],
+        None if member.awaiting_join is None else 100 + number,
+        None if member.awaiting_sync is None else 200 + number,
+        member.assignment,
+    )
+
+
+def _renamed_append(
     entry: GroupAppend | OffsetsAppend, names: dict[str, str], cut: int, index: int
 ) -> GroupAppend | OffsetsAppend:
     if isinstance(entry, OffsetsAppend):

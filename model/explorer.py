@@ -7,7 +7,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import NamedTuple
 
-from groupcheck.model.canonical import Frame, canonical
+from groupcheck.model.canonical import Frame, canonical, named
 from groupcheck.model.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.model.transition import Input, successors
@@ -48,33 +48,67 @@ class Space(NamedTuple):
         return canonical(state, timed=self.instance.timed)
 
 
-def explore(instance: Instance, progress: Callable[[int], None] = lambda _count: None) -> Space:
-    """Explore a space whole; `progress` is told the number of states expanded since last told."""
-    profile, config = instance.profile, instance.config
-    initial = Coordinator()
-    nodes, numbers = [initial], {initial: 0}
+class _Nodes:
+    """The states found so far, each in the form, and with the number, that it has in the space."""
+
+    def __init__(self, instance: Instance, *, symmetry: bool) -> None:
+        initial = Coordinator()
+        self.found = [initial]
+        self.numbers = {initial: 0}
+        self._timed = instance.timed
+        self._pool = () if symmetry else instance.names
+
+    def targets(self, after: Coordinator) -> list[int]:
+        """The numbers of the forms of a successor; without symmetry a newcomer has many."""
+        number = self.numbers.get(after)  # most successors are in their form as they are
+        if number is not None:
+            return [number]
+        if self._pool:
+            return [self._number(frame) for frame in named(after, self._pool, timed=self._timed)]
+        return [self._number(canonical(after, timed=self._timed))]
+
+    def _number(self, frame: Frame) -> int:
+        number = self.numbers.setdefault(frame.node, len(self.found))
+        if number == len(self.found):
+            self.found.append(frame.node)
+        return number
+
+
+def explore(
+    instance: Instance,
+    progress: Callable[[int], None] = lambda _count: None,
+    *,
+    symmetry: bool = True,
+) -> Space:
+    """Explore a space whole; `progress` is told the number of states expanded since last told.
+
+    Without `symmetry` members keep their names, as they do for TLC: states that differ in names
+    alone are then different ones, and a newcomer is given each free name.
+    """
+    nodes = _Nodes(instance, symmetry=symmetry)
     edges: list[tuple[Edge, ...]] = []
     applied: Counter[str] = Counter()
     depth, last_of_layer = 0, 0
-    while len(edges) < len(nodes):
-        node = nodes[len(edges)]
-        found: dict[tuple[object, ...], Edge] = {}
-        for given in instance.inputs(node):
-            for after, responses, fired, _ in successors(node, given, profile, config):
-                if not instance.admits(after):
-                    continue
-                number = numbers.get(after)  # most successors are canonical as they are
-                if number is None:
-                    target = canonical(after, timed=instance.timed).node
-                    number = numbers.setdefault(target, len(nodes))
-                    if number == len(nodes):
-                        nodes.append(target)
-                answers = tuple(sorted(responses, key=attrgetter("request_id")))
-                edge = Edge(given, answers, number, fired)
-                found.setdefault((given, answers, number), edge)
-                applied.update(set(fired))
-        edges.append(tuple(found.values()))
+    while len(edges) < len(nodes.found):
+        edges.append(_edges(instance, nodes, nodes.found[len(edges)], applied))
         progress(1)
-        if len(edges) - 1 == last_of_layer and len(nodes) > len(edges):
-            depth, last_of_layer = depth + 1, len(nodes) - 1
-    return Space(instance, tuple(nodes), numbers, tuple(edges), depth, applied)
+        if len(edges) - 1 == last_of_layer and len(nodes.found) > len(edges):
+            depth, last_of_layer = depth + 1, len(nodes.found) - 1
+    return Space(instance, tuple(nodes.found), nodes.numbers, tuple(edges), depth, applied)
+
+
+def _edges(
+    instance: Instance, nodes: _Nodes, node: Coordinator, applied: Counter[str]
+) -> tuple[Edge, ...]:
+    """The labelled edges of a node, each once."""
+    profile, config = instance.profile, instance.config
+    found: dict[tuple[object, ...], Edge] = {}
+    for given in instance.inputs(node):
+        for after, responses, fired, _ in successors(node, given, profile, config):
+            if not instance.admits(after):
+                continue
+            answers = tuple(sorted(responses, key=attrgetter("request_id")))
+            for target in nodes.targets(after):
+                found.setdefault((given, answers, target), Edge(given, answers, target, fired))
+            applied.update(set(fired))
+    return tuple(found.values())

@@ -7,6 +7,7 @@ long and the canonical form forgets names and counts, and it is explored whole.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
@@ -70,6 +71,11 @@ class Instance(NamedTuple):
         """The same under Kafka's names, as `open` takes them."""
         return {"group.initial.rebalance.delay.ms": self.delay_ticks * self.tick_ms}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members' names where they keep them; elsewhere they are named by what they are."""
+        return tuple(f"m{i}" for i in range(1, self.members + 1))
+
     def inputs(self, state: Coordinator) -> Iterator[Input]:
         """What clients and time may do in a canonical state."""
         for body in self.bodies(state):
@@ -103,7 +109,8 @@ class Instance(NamedTuple):
         for member_id in (*told, *pending, NOBODY):
             yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
         if len(told) > 1:
-            yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, told)))
+            for order in permutations(told):
+                yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, order)))
         if self.offsets:
             yield from self._offsets(told, current, older)
         yield DescribeGroupsRequest((GROUP_ID,))
@@ -140,7 +147,7 @@ class Instance(NamedTuple):
         if self.changed_metadata:
             for member_id in told:
                 yield self._join(member_id)._replace(protocols=OTHER_PROTOCOLS)
-        for member_id in (NO_MEMBER_ID, *told[:1]):
+        for member_id in (NO_MEMBER_ID, *told):
             yield self._join(member_id)._replace(protocols=())
         if self._room(state):
             yield self._join(NO_MEMBER_ID)
@@ -153,7 +160,7 @@ class Instance(NamedTuple):
                 GROUP_ID, group.generation_id, member_id, None, "consumer", name
             )
             yield sync._replace(assignments=everybody if member_id == group.leader else ())
-        for member_id in told[:1]:
+        for member_id in told:
             sync = SyncGroupRequest(
                 GROUP_ID, group.generation_id, member_id, None, "consumer", name
             )
@@ -164,7 +171,7 @@ class Instance(NamedTuple):
     def _offsets(self, told: list[str], current: int, older: int) -> Iterator[RequestBody]:
         for member_id in (*told, NOBODY):
             yield commit(current, member_id)
-        for member_id in told[:1]:
+        for member_id in told:
             yield commit(older, member_id)
         yield commit(NO_GENERATION, NO_MEMBER_ID)
         yield commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * 4097)

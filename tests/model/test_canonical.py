@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import permutations
 
 import pytest
 
-from groupcheck.model.canonical import canonical
+from groupcheck.model.canonical import canonical, named
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import Instance
 from groupcheck.model.profiles import PROFILES
@@ -61,6 +62,18 @@ def test_other_names_and_later_generations_have_the_same_canonical_form(space: S
                 frame = canonical(_renamed(node, names, later))
                 assert frame.node == node
                 assert set(frame.names) == set(order)
+
+
+def test_every_name_for_name_exchange_of_a_node_is_a_state_without_symmetry_and_there_is_no_other(
+    space: Space,
+) -> None:
+    pool = space.instance.names
+    whole = explore(space.instance, symmetry=False)
+    orbits = Counter(canonical(node).node for node in whole.nodes)
+    assert set(orbits) == set(space.nodes)
+    for node, size in orbits.items():
+        strangers = _renamed(node, {name: f"#{name}" for name in canonical(node).names}, 0)
+        assert size == len({frame.node for frame in named(strangers, pool)})
 
 
 def test_the_symmetry_reduction_is_complete_no_two_nodes_are_renamings_of_each_other(

@@ -1,0 +1,1022 @@
+---------------------------- MODULE ConsumerGroup ----------------------------
+(* One consumer group at its coordinator, as Apache Kafka 2.7.2 keeps it: the  *)
+(* classic protocol, dynamic members. Each process of the algorithm is an API  *)
+(* of the coordinator, or something else that happens to it; the labels are    *)
+(* the names of the Python functions that transcribe them, the headings those  *)
+(* of their modules. TLC and the Python explorer are held to the same states.  *)
+(*                                                                             *)
+(* A step of the coordinator is a value [group, holding, appends, answers] on  *)
+(* its way. An operator that takes one gives the set of steps that may follow  *)
+(* where Kafka leaves something open: who leads after the leader left, a tied  *)
+(* vote, the order of timers due together.                                     *)
+(*                                                                             *)
+(* Comments name the rules and cite Kafka's source at tag 2.7.2: GC is         *)
+(* GroupCoordinator.scala, GM GroupMetadata.scala, GMM                         *)
+(* GroupMetadataManager.scala.                                                 *)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  Names,           \* of members, strings; also how many there are at one time
+  Offers,          \* the protocol lists that members send, the first when new
+  SessionTicks,    \* the session timeout of every member
+  RebalanceTicks,  \* the rebalance timeout of every member
+  DelayTicks,      \* group.initial.rebalance.delay.ms
+  NewMemberTicks,  \* how long a new member may wait for its first generation
+  Timed,           \* FALSE: no time but the initial delay ever passes
+  WithOffsets,     \* whether offsets are committed and fetched
+  MaxHeld          \* how many appends to the log may be incomplete at a time
+
+NoMember  == ""        \* of a request: no member id
+Nobody    == "nobody"  \* a member id that was never given out
+Null      == "null"    \* a field of a request that is not set
+GroupId   == "group"
+Stopped   == -1        \* of a timer: it does not run
+Forever   == 1000000   \* of a timer: longer than any test
+NoOffset  == -1
+NoTimer   == [left |-> Stopped, initial |-> FALSE, round |-> 0, extension |-> 0]
+NoGroup   == [state |-> "None"]
+NoEntries == [n \in {} |-> 0]
+
+Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
+OneOffer  == <<Range("one")>>
+TwoOffers == <<Range("one"), Range("two")>>
+
+NewGroup ==
+  [state          |-> "Empty",
+   generation     |-> 0,
+   protocolType   |-> Null,
+   protocolName   |-> Null,
+   leader         |-> NoMember,
+   members        |-> NoEntries,  \* by name
+   pending        |-> NoEntries,  \* names given out with MEMBER_ID_REQUIRED: time left
+   joinTimer      |-> NoTimer,
+   newMemberAdded |-> FALSE,
+   offset         |-> NoOffset,   \* of the one partition there is
+   unstable       |-> 0]          \* the held append of its last commit, 0 if none
+
+Max(a, b) == IF a > b THEN a ELSE b
+Min(a, b) == IF a < b THEN a ELSE b
+Without(f, names) == [n \in DOMAIN f \ names |-> f[n]]
+With(f, n, value) == [k \in DOMAIN f \cup {n} |-> IF k = n THEN value ELSE f[k]]
+Answer(s, answer) == [s EXCEPT !.answers = @ \cup {answer}]
+
+------------------------------------------------------------------------------
+(* Answers, and the requests they are to: the one of this step, or a parked    *)
+(* one of a member.                                                            *)
+
+This      == <<"this", "">>
+Parked(api, n) == <<api, n>>
+
+JoinAnswer(to, error, memberId) ==
+  [to |-> to, error |-> error, memberId |-> memberId, generation |-> -1,
+   protocolType |-> Null, protocolName |-> Null, leader |-> NoMember, members |-> NoEntries]
+
+SyncAnswer(to, error) ==
+  [to |-> to, error |-> error, protocolType |-> Null, protocolName |-> Null, assignment |-> ""]
+
+ErrorAnswer(to, error) == [to |-> to, error |-> error]
+
+------------------------------------------------------------------------------
+(* session: a member's session timer, and parked SyncGroups                    *)
+
+\* A parked request counts as a heartbeat, but not that of a new member.
+RearmSession(m) ==
+  [m EXCEPT !.sessionLeft =
+     IF (m.awaitingJoin \/ m.awaitingSync) /\ ~m.isNew THEN Stopped ELSE SessionTicks]
+
+\* GC:935
+PropagateAssignment(s, error) ==
+  LET g == s.group
+      parked == {n \in DOMAIN g.members : g.members[n].awaitingSync}
+      answer(n) ==
+        IF error = "NONE"
+        THEN [SyncAnswer(Parked("SyncGroup", n), error) EXCEPT
+                !.protocolType = g.protocolType, !.protocolName = g.protocolName,
+                !.assignment = g.members[n].assignment]
+        ELSE SyncAnswer(Parked("SyncGroup", n), error)
+  IN [s EXCEPT
+        !.answers = @ \cup {answer(n) : n \in parked},
+        !.group.members = [n \in DOMAIN g.members |->
+          IF n \in parked THEN RearmSession([g.members[n] EXCEPT !.awaitingSync = FALSE])
+                          ELSE g.members[n]]]
+
+------------------------------------------------------------------------------
+(* rebalance: how one begins, ends, gains and loses members                    *)
+
+SupportedByAll(members, name) ==  \* GM:446
+  \A n \in DOMAIN members : \E i \in DOMAIN members[n].protocols :
+    members[n].protocols[i].name = name
+
+MetadataOf(m, name) ==
+  LET i == CHOOSE i \in DOMAIN m.protocols :
+             /\ m.protocols[i].name = name
+             /\ \A j \in DOMAIN m.protocols : j < i => m.protocols[j].name # name
+  IN m.protocols[i].metadata
+
+\* The protocols with the most votes, each member for the first that all support. GM:420
+SelectProtocol(members) ==
+  LET vote(n) ==
+        LET p == members[n].protocols
+            i == CHOOSE i \in DOMAIN p :
+                   /\ SupportedByAll(members, p[i].name)
+                   /\ \A j \in DOMAIN p : j < i => ~SupportedByAll(members, p[j].name)
+        IN p[i].name
+      votes(name) == Cardinality({n \in DOMAIN members : vote(n) = name})
+      voted == {vote(n) : n \in DOMAIN members}
+  IN {name \in voted : \A other \in voted : votes(other) =< votes(name)}
+
+\* In Stable not even a leader gets the list: it need not assign again. GC:327
+CurrentGeneration(to, g, n) ==
+  [JoinAnswer(to, "NONE", n) EXCEPT
+     !.generation = g.generation, !.leader = g.leader,
+     !.protocolType = g.protocolType, !.protocolName = g.protocolName,
+     !.members = IF n = g.leader /\ g.state = "CompletingRebalance"
+                 THEN [k \in DOMAIN g.members |-> MetadataOf(g.members[k], g.protocolName)]
+                 ELSE NoEntries]
+
+\* If the leader is among them any other may follow it. GM:259
+DropMembers(s, names) ==
+  LET left == Without(s.group.members, names)
+      g == [s.group EXCEPT !.members = left]
+  IN IF s.group.leader \notin names THEN {[s EXCEPT !.group = g]}
+     ELSE IF DOMAIN left = {} THEN {[s EXCEPT !.group = [g EXCEPT !.leader = NoMember]]}
+     ELSE {[s EXCEPT !.group = [g EXCEPT !.leader = n]] : n \in DOMAIN left}
+
+\* The join phase ends with those who joined. GC:1183
+CompleteJoin(s) ==
+  LET admitted(n) ==
+        [RearmSession([n EXCEPT !.awaitingJoin = FALSE]) EXCEPT !.isNew = FALSE, !.told = TRUE]
+      begin(t, name) ==
+        LET g == [t.group EXCEPT !.generation = @ + 1, !.joinTimer = NoTimer,
+                                 !.state = "CompletingRebalance", !.protocolName = name]
+        IN [t EXCEPT
+              !.answers = @ \cup
+                {CurrentGeneration(Parked("JoinGroup", n), g, n) : n \in DOMAIN g.members},
+              !.group = [g EXCEPT !.members =
+                [n \in DOMAIN g.members |-> admitted(g.members[n])]]]
+      absent == {n \in DOMAIN s.group.members : ~s.group.members[n].awaitingJoin}
+  IN UNION {
+       IF DOMAIN t.group.members = {}
+       THEN {[t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer,
+                       !.group.state = "Empty", !.group.protocolName = Null]}
+       ELSE {begin(t, name) : name \in SelectProtocol(t.group.members)}
+       : t \in IF absent = {} THEN {s} ELSE DropMembers(s, absent)}
+
+\* Ids given out and not yet used are waited for; the initial delay is never cut short. GC:1171
+CheckJoinComplete(s) ==
+  LET g == s.group
+  IN IF \/ g.joinTimer = NoTimer \/ g.joinTimer.initial
+        \/ DOMAIN g.pending # {}
+        \/ \E n \in DOMAIN g.members : ~g.members[n].awaitingJoin
+     THEN {s} ELSE CompleteJoin(s)
+
+\* GC:1123
+PrepareRebalance(s) ==
+  LET t == IF s.group.state = "CompletingRebalance"
+           THEN PropagateAssignment(s, "REBALANCE_IN_PROGRESS") ELSE s
+      g == t.group
+      timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTicks
+      timer == IF g.state = "Empty"
+               THEN [left |-> DelayTicks, initial |-> TRUE, round |-> DelayTicks,
+                     extension |-> Max(timeout - DelayTicks, 0)]
+               ELSE [NoTimer EXCEPT !.left = timeout]
+  IN CheckJoinComplete([t EXCEPT !.group =
+       [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer,
+          !.members = [n \in DOMAIN g.members |-> [g.members[n] EXCEPT !.assignment = ""]]]])
+
+MaybePrepareRebalance(s) ==  \* GC:1115
+  IF s.group.state = "PreparingRebalance" THEN {s} ELSE PrepareRebalance(s)
+
+\* GC:990
+AddMember(s, n, protocols) ==
+  LET g == s.group
+      m == [protocols |-> protocols, isNew |-> TRUE, told |-> n \in DOMAIN g.pending,
+            sessionLeft |-> NewMemberTicks, awaitingJoin |-> TRUE, awaitingSync |-> FALSE,
+            assignment |-> ""]
+  IN MaybePrepareRebalance([s EXCEPT !.group =
+       [g EXCEPT
+          !.members = With(@, n, m), !.pending = Without(@, {n}),
+          !.protocolType = IF DOMAIN g.members = {} THEN "consumer" ELSE @,
+          !.leader = IF @ = NoMember THEN n ELSE @,
+          !.newMemberAdded = @ \/ (g.state = "PreparingRebalance" /\ g.generation = 0)]])
+
+\* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
+ParkJoin(s, n, protocols) ==
+  [s EXCEPT !.group.members[n] =
+     [@ EXCEPT !.protocols = protocols, !.awaitingJoin = TRUE,
+               !.sessionLeft = IF s.group.members[n].isNew THEN @ ELSE Stopped]]
+
+\* A parked JoinGroup is told to start anew; a parked SyncGroup is never answered. GC:1147
+RemoveMember(s, n) ==
+  LET t == IF s.group.members[n].awaitingJoin
+           THEN Answer(s, JoinAnswer(Parked("JoinGroup", n), "UNKNOWN_MEMBER_ID", NoMember))
+           ELSE s
+  IN UNION {IF u.group.state = "PreparingRebalance" THEN CheckJoinComplete(u)
+                                                    ELSE PrepareRebalance(u)
+            : u \in DropMembers(t, {n})}
+
+\* GC:1163
+RemovePending(s, n) ==
+  LET t == [s EXCEPT !.group.pending = Without(@, {n})]
+  IN IF t.group.state = "PreparingRebalance" THEN CheckJoinComplete(t) ELSE {t}
+
+------------------------------------------------------------------------------
+(* log: storing is a step of its own                                           *)
+
+\* The assignments reach the members, if the group still waits for them. GC:427
+CompleteGroupAppend(s, entry) ==
+  LET g == s.group
+      given == [s EXCEPT !.group.members =
+                  [n \in DOMAIN g.members |->
+                     [g.members[n] EXCEPT !.assignment = entry.assignments[n]]]]
+  IN IF g.state # "CompletingRebalance" \/ g.generation # entry.generation THEN s
+     ELSE [PropagateAssignment(given, "NONE") EXCEPT !.group.state = "Stable"]
+
+\* GMM:406
+CompleteOffsetsAppend(s, entry, place) ==
+  Answer([s EXCEPT !.group.offset = entry.offset,
+                   !.group.unstable = IF @ = place THEN 0 ELSE @],
+         ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""), "NONE"))
+
+CompleteAppend(s, entry, place) ==
+  IF entry.kind = "group" THEN CompleteGroupAppend(s, entry)
+                          ELSE CompleteOffsetsAppend(s, entry, place)
+
+AppendToLog(s, entry) ==
+  IF s.holding THEN [s EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(s, entry, 0)
+
+RECURSIVE CompleteFrom(_, _, _)
+CompleteFrom(s, entries, place) ==
+  IF place > Len(entries) THEN s
+  ELSE CompleteFrom(CompleteAppend(s, entries[place], place), entries, place + 1)
+
+Released(s) ==
+  CompleteFrom([s EXCEPT !.appends = <<>>, !.holding = FALSE], s.appends, 1)
+
+\* The leader's assignments go to the log, nothing for those it forgot. GC:415
+StoreAssignments(s, given) ==
+  AppendToLog(s, [kind |-> "group", generation |-> s.group.generation, offset |-> NoOffset,
+              assignments |-> [n \in DOMAIN s.group.members |->
+                IF n \in DOMAIN given THEN given[n] ELSE ""]])
+
+\* GMM:340
+StoreOffsets(s, r) ==
+  IF r.tooLong THEN Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))
+  ELSE LET t == AppendToLog(s, [kind |-> "offsets", generation |-> 0, offset |-> 5,
+                            assignments |-> NoEntries])
+       IN [t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
+
+------------------------------------------------------------------------------
+(* timers: what every timer has left grows less; with nothing left it fires    *)
+
+Elapse(s, ticks) ==
+  IF s.group = NoGroup \/ ticks = 0 THEN s
+  ELSE LET g == s.group
+           less(left) == IF left = Stopped THEN Stopped ELSE left - ticks
+       IN [s EXCEPT !.group =
+             [g EXCEPT
+                !.members = [n \in DOMAIN g.members |->
+                  [g.members[n] EXCEPT !.sessionLeft = less(@)]],
+                !.pending = [n \in DOMAIN g.pending |-> less(g.pending[n])],
+                !.joinTimer.left = less(@)]]
+
+Timers(g) ==
+  IF g = NoGroup THEN {}
+  ELSE {[kind |-> "session", of |-> n, left |-> g.members[n].sessionLeft] : n \in DOMAIN g.members}
+       \cup {[kind |-> "pending", of |-> n, left |-> g.pending[n]] : n \in DOMAIN g.pending}
+       \cup {[kind |-> "join", of |-> "", left |-> g.joinTimer.left]}
+
+DueNext(g, ticks) ==
+  LET due == {t \in Timers(g) : t.left # Stopped /\ t.left =< ticks}
+  IN {t \in due : \A other \in due : t.left =< other.left}
+
+\* The end of the rebalance timeout, or of one round of initial delay. DelayedJoin.scala:44,69
+EndJoinPhase(s) ==
+  LET g == s.group
+      timer == g.joinTimer
+      round == Min(DelayTicks, timer.extension)
+  IN IF timer.initial /\ g.newMemberAdded /\ timer.extension > 0
+     THEN {[s EXCEPT
+              !.group.newMemberAdded = FALSE,
+              !.group.joinTimer = [left |-> round, initial |-> TRUE, round |-> round,
+                                   extension |-> Max(timer.extension - timer.round, 0)]]}
+     ELSE CompleteJoin(s)
+
+Fire(s, timer) ==
+  CASE timer.kind = "session" -> RemoveMember(s, timer.of)   \* GC:1278
+    [] timer.kind = "pending" -> RemovePending(s, timer.of)  \* GC:1282
+    [] timer.kind = "join"    -> EndJoinPhase(s)
+
+RECURSIVE PassTime(_, _)
+PassTime(s, ticks) ==
+  LET due == DueNext(s.group, ticks)
+      first == (CHOOSE t \in due : TRUE).left
+  IN IF due = {} THEN {Elapse(s, ticks)}
+     ELSE UNION {UNION {PassTime(t, ticks - first) : t \in Fire(Elapse(s, first), timer)}
+                 : timer \in due}
+
+------------------------------------------------------------------------------
+(* What is the same about two states: which number a generation has (only the  *)
+(* first and whether two are equal counts), what was assigned to somebody who  *)
+(* is gone, and time, where none passes.                                       *)
+
+Untimed(g) ==
+  [g EXCEPT
+     !.members = [n \in DOMAIN g.members |-> [g.members[n] EXCEPT !.sessionLeft = Stopped]],
+     !.pending = [n \in DOMAIN g.pending |-> Forever],
+     !.joinTimer = IF @ = NoTimer THEN @
+                   ELSE IF @.initial
+                   THEN [@ EXCEPT !.left = g.joinTimer.round, !.extension = Forever]
+                   ELSE [NoTimer EXCEPT !.left = Forever]]
+
+Settled(s) ==
+  IF s.group = NoGroup THEN s
+  ELSE LET g == IF Timed THEN s.group ELSE Untimed(s.group)
+           cut == Max(g.generation - 1, 0)
+           known == DOMAIN g.members \cup DOMAIN g.pending
+       IN [s EXCEPT
+             !.group = [g EXCEPT !.generation = @ - cut],
+             !.appends = [i \in DOMAIN @ |->
+               [s.appends[i] EXCEPT !.generation = Max(@ - cut, 0),
+                                    !.assignments = Without(@, DOMAIN @ \ known)]]]
+
+\* How a step may end: timers of no length fire before it is done.
+Ends(steps, ticks) ==
+  {t \in {Settled(u) : u \in UNION {PassTime(s, ticks) : s \in steps}} : Len(t.appends) =< MaxHeld}
+
+------------------------------------------------------------------------------
+(* What clients ask                                                            *)
+
+Members(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.members
+Pending(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.pending
+Told(g)    == {n \in Members(g) : g.members[n].told}
+Free(g)    == Names \ (Members(g) \cup Pending(g))
+Current(g) == IF g = NoGroup THEN 0 ELSE g.generation
+Chosen(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protocolName
+Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q : q[i] = n}
+
+JoinGroupRequests(g) ==
+  LET join(n) == [groupId |-> GroupId, version |-> 7, memberId |-> n,
+                  sessionTicks |-> SessionTicks, protocols |-> Offers[1]]
+  IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
+     \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
+     \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
+     \cup (IF Free(g) = {} THEN {}
+           ELSE {join(NoMember), [join(NoMember) EXCEPT !.version = 3]})
+     \cup (IF g # NoGroup THEN {}
+           ELSE {[join(NoMember) EXCEPT !.groupId = ""],
+                 [join(NoMember) EXCEPT !.sessionTicks = 0]})
+
+SyncGroupRequests(g) ==
+  LET sync(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
+                  protocolType |-> "consumer", protocolName |-> Chosen(g),
+                  assignments |-> NoEntries]
+      everybody == [n \in Members(g) |-> "part"]
+  IN {[sync(n) EXCEPT !.assignments = IF g # NoGroup /\ n = g.leader THEN everybody ELSE @]
+        : n \in Told(g) \cup {Nobody}}
+     \cup UNION {{[sync(n) EXCEPT !.generation = @ - 1],
+                  [sync(n) EXCEPT !.protocolType = "connect"],
+                  [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in Told(g)}
+     \cup (IF g # NoGroup THEN {}
+           ELSE {[sync(Nobody) EXCEPT !.groupId = ""],
+                 [sync(Nobody) EXCEPT !.protocolType = Null, !.protocolName = Null]})
+
+HeartbeatRequests(g) ==
+  LET heartbeat(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n]
+  IN {heartbeat(n) : n \in Told(g) \cup {Nobody}}
+     \cup {[heartbeat(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
+     \cup (IF g # NoGroup THEN {} ELSE {[heartbeat(Nobody) EXCEPT !.groupId = ""]})
+
+LeaveGroupRequests(g) ==
+  LET leave(names) == [groupId |-> GroupId, memberIds |-> names]
+  IN {leave(<<n>>) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
+     \cup (IF Cardinality(Told(g)) < 2 THEN {} ELSE {leave(names) : names \in Orders(Told(g))})
+     \cup (IF g # NoGroup THEN {} ELSE {[leave(<<Nobody>>) EXCEPT !.groupId = ""]})
+
+OffsetCommitRequests(g) ==
+  LET commit(n, generation) == [generation |-> generation, memberId |-> n,
+                                tooLong |-> FALSE, nothing |-> FALSE]
+  IN (IF ~WithOffsets THEN {}
+      ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
+           \cup {commit(n, Current(g) - 1) : n \in Told(g)}
+           \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
+     \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
+
+OffsetFetchRequests(g) == IF WithOffsets THEN {[requireStable |-> b] : b \in BOOLEAN} ELSE {}
+
+------------------------------------------------------------------------------
+(* What some requests do                                                       *)
+
+\* Not (Empty and something offered, or the same type and a protocol all support). GM:442
+Inconsistent(g, r) ==
+  IF g.state = "Empty" THEN r.protocols = <<>>
+  ELSE \/ g.protocolType # "consumer"
+       \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
+
+\* An unknown member id brings the group into being, even if it is then refused.
+Created(s) == IF s.group = NoGroup THEN [s EXCEPT !.group = NewGroup] ELSE s
+
+Inconsistency(s, memberId) ==
+  Answer(s, JoinAnswer(This, "INCONSISTENT_GROUP_PROTOCOL", memberId))
+
+GiveId(s, n) ==
+  Answer([s EXCEPT !.group.pending = With(@, n, SessionTicks)],
+         JoinAnswer(This, "MEMBER_ID_REQUIRED", n))
+
+Unchanged(g, r) == g.members[r.memberId].protocols = r.protocols
+
+Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
+
+Joined(steps) ==
+  UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s} : s \in steps}
+
+Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
+
+ParkSync(s, n) ==  \* GC:408
+  [s EXCEPT !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
+
+RECURSIVE LeaveFrom(_, _, _, _)
+LeaveFrom(s, names, errors, i) ==  \* each leaves before the next is looked at. GC:471
+  LET rest(t, error) == LeaveFrom(t, names, Append(errors, error), i + 1)
+      n == names[i]
+  IN IF i > Len(names)
+     THEN {Answer(s, [to |-> This, error |-> "NONE", errors |-> errors])}
+     ELSE IF n \in DOMAIN s.group.pending THEN UNION {rest(t, "NONE") : t \in RemovePending(s, n)}
+     ELSE IF n \in DOMAIN s.group.members THEN UNION {rest(t, "NONE") : t \in RemoveMember(s, n)}
+     ELSE rest(s, "UNKNOWN_MEMBER_ID")
+
+LeaveAnswer(r, error, each) ==
+  [to |-> This, error |-> error,
+   errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.memberIds |-> each]]
+
+\* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/committed GMM:514
+Fetched(s, r) ==
+  LET unstable == s.group # NoGroup /\ r.requireStable /\ s.group.unstable # 0
+  IN Answer(s, [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
+                offset |-> IF s.group = NoGroup \/ unstable THEN NoOffset ELSE s.group.offset])
+
+\* describe/no-group GC:825, describe/stable GM:561, describe/unstable GM:568
+Described(s) ==
+  LET g == s.group
+      shown == [to |-> This, error |-> "NONE", state |-> "Dead", protocolType |-> "",
+                protocolName |-> "", metadata |-> NoEntries, assignments |-> NoEntries]
+  IN Answer(s,
+       IF g = NoGroup THEN shown
+       ELSE [shown EXCEPT
+               !.state = g.state,
+               !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
+               !.protocolName = IF g.state = "Stable" THEN g.protocolName ELSE "",
+               !.metadata = [n \in DOMAIN g.members |->
+                 IF g.state = "Stable" THEN MetadataOf(g.members[n], g.protocolName) ELSE ""],
+               !.assignments = [n \in DOMAIN g.members |->
+                 IF g.state = "Stable" THEN g.members[n].assignment ELSE ""]])
+
+------------------------------------------------------------------------------
+(*--algorithm ConsumerGroup
+
+variables
+  group   = NoGroup,
+  holding = FALSE,  \* whether appends to the log stay incomplete
+  appends = <<>>,   \* those that do
+  answers = {};     \* what the last step answered
+
+define
+  \* What is told apart by the instances that do not look at the answers.
+  State == <<group, holding, appends>>
+  Begin == [group |-> group, holding |-> holding, appends |-> appends, answers |-> {}]
+end define
+
+\* The step ends in one of the ways it may.
+macro Finish(steps, ticks) begin
+  with t \in Ends(steps, ticks) do
+    group   := t.group;
+    holding := t.holding;
+    appends := t.appends;
+    answers := t.answers;
+  end with;
+end macro
+
+macro Reply(answer) begin
+  Finish({Answer(Begin, answer)}, 0);
+end macro
+
+process JoinGroup = "JoinGroup"
+begin join_group:  \* GC:156
+  while TRUE do
+    with r \in JoinGroupRequests(group), g = Created(Begin).group, s = Created(Begin) do
+      if r.groupId = "" then                                    \* join/invalid-group-id GC:857
+        Reply(JoinAnswer(This, "INVALID_GROUP_ID", r.memberId));
+      elsif r.sessionTicks = 0 then
+        \* join/session-timeout-out-of-range GC:172
+        Reply(JoinAnswer(This, "INVALID_SESSION_TIMEOUT", r.memberId));
+      elsif group = NoGroup /\ r.memberId # NoMember then       \* join/no-group GC:180
+        Reply(JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId));
+      elsif r.memberId = NoMember then
+        if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
+          Finish(Joined({Inconsistency(s, NoMember)}), 0);
+        elsif r.version >= 4 then                               \* join/member-id-required GC:227
+          Finish(Joined({GiveId(s, n) : n \in Free(g)}), 0);
+        else                                                    \* join/new-member GC:238
+          Finish(Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)}), 0);
+        end if;
+      elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
+        Finish(Joined({Inconsistency(s, r.memberId)}), 0);
+      elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
+        Finish(Joined(AddMember(s, r.memberId, r.protocols)), 0);
+      elsif r.memberId \notin DOMAIN g.members then             \* join/unknown-member GC:280
+        Finish(Joined({Answer(s, JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId))}), 0);
+      elsif g.state = "PreparingRebalance" then                 \* join/rejoin-preparing GC:289
+        Finish(Joined(Rejoin(s, r)), 0);
+      elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then
+        \* join/repeated-completing GC:293
+        Reply(CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
+      elsif g.state = "CompletingRebalance" then                \* join/changed-completing GC:311
+        Finish(Joined(Rejoin(s, r)), 0);
+      elsif g.leader = r.memberId then                          \* join/leader-stable GC:316
+        Finish(Joined(Rejoin(s, r)), 0);
+      elsif ~Unchanged(g, r) then                               \* join/changed-stable GC:321
+        Finish(Joined(Rejoin(s, r)), 0);
+      else                                                      \* join/repeated-stable GC:326
+        Reply(CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
+      end if;
+    end with;
+  end while;
+end process
+
+process SyncGroup = "SyncGroup"
+begin sync_group:  \* GC:347
+  while TRUE do
+    with r \in SyncGroupRequests(group) do
+      if r.protocolType = Null then
+        \* sync/protocol-missing KafkaApis.scala:1585
+        Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
+      elsif r.groupId = "" then                                 \* sync/invalid-group-id GC:857
+        Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
+      elsif group = NoGroup then                                \* sync/no-group GC:367
+        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.memberId \notin DOMAIN group.members then         \* sync/unknown-member GC:391
+        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.generation # group.generation then                \* sync/other-generation GC:393
+        Reply(SyncAnswer(This, "ILLEGAL_GENERATION"));
+      elsif r.protocolType # group.protocolType then            \* sync/other-protocol-type GC:395
+        Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
+      elsif r.protocolName # group.protocolName then            \* sync/other-protocol-name GC:397
+        Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
+      elsif group.state = "PreparingRebalance" then             \* sync/preparing GC:404
+        Reply(SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
+      elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then
+        \* sync/leader-completing GC:411
+        Finish({StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)}, 0);
+      elsif group.state = "CompletingRebalance" then            \* sync/follower-completing GC:408
+        Finish({ParkSync(Begin, r.memberId)}, 0);
+      else                                                      \* sync/stable GC:441
+        Finish({Answer(Rearmed(Begin, r.memberId),
+                       [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                          !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                          !.assignment = group.members[r.memberId].assignment])}, 0);
+      end if;
+    end with;
+  end while;
+end process
+
+process Heartbeat = "Heartbeat"
+begin heartbeat:  \* GC:607
+  while TRUE do
+    with r \in HeartbeatRequests(group) do
+      if r.groupId = "" then                                    \* heartbeat/invalid-group-id GC:857
+        Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif group = NoGroup then                                \* heartbeat/no-group GC:622
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.memberId \notin DOMAIN group.members then         \* heartbeat/unknown-member GC:634
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.generation # group.generation then                \* heartbeat/other-generation GC:636
+        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif group.state = "PreparingRebalance" then             \* heartbeat/preparing GC:650
+        Finish({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
+      else                                                      \* heartbeat/alive GC:643
+        Finish({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}, 0);
+      end if;
+    end with;
+  end while;
+end process
+
+process LeaveGroup = "LeaveGroup"
+begin leave_group:  \* GC:454
+  while TRUE do
+    with r \in LeaveGroupRequests(group) do
+      if r.groupId = "" then                                    \* leave/invalid-group-id GC:857
+        Reply(LeaveAnswer(r, "INVALID_GROUP_ID", ""));
+      elsif group = NoGroup then                                \* leave/no-group GC:462
+        Reply(LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
+      else                                                      \* leave/batch GC:471
+        Finish(LeaveFrom(Begin, r.memberIds, <<>>, 1), 0);
+      end if;
+    end with;
+  end while;
+end process
+
+process OffsetCommit = "OffsetCommit"
+begin offset_commit:  \* GC:686
+  while TRUE do
+    with r \in OffsetCommitRequests(group) do
+      if r.nothing then
+        \* commit/nothing KafkaApis.scala:434
+        Reply(ErrorAnswer(This, "NONE"));
+      elsif group = NoGroup /\ r.generation < 0 then            \* commit/simple-no-group GC:697
+        Finish({StoreOffsets(Created(Begin), r)}, 0);
+      elsif group = NoGroup then                                \* commit/no-group GC:701
+        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
+        Finish({StoreOffsets(Begin, r)}, 0);
+      elsif r.memberId \notin DOMAIN group.members then         \* commit/unknown-member GC:767
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.generation # group.generation then                \* commit/other-generation GC:769
+        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif group.state = "CompletingRebalance" then            \* commit/completing GC:780
+        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
+      else                                                      \* commit/member GC:773
+        Finish({StoreOffsets(Rearmed(Begin, r.memberId), r)}, 0);
+      end if;
+    end with;
+  end while;
+end process
+
+process OffsetFetch = "OffsetFetch"
+begin offset_fetch:  \* GC:794
+  while TRUE do
+    with r \in OffsetFetchRequests(group) do
+      Finish({Fetched(Begin, r)}, 0);
+    end with;
+  end while;
+end process
+
+process DescribeGroups = "DescribeGroups"
+begin describe_groups:  \* GC:820
+  while TRUE do
+    Finish({Described(Begin)}, 0);
+  end while;
+end process
+
+process Advance = "Advance"
+begin advance:
+  while TRUE do
+    if Timed then
+      Finish({Begin}, 1);
+    else
+      await group # NoGroup /\ group.joinTimer.initial;
+      Finish({Begin}, group.joinTimer.left);
+    end if;
+  end while;
+end process
+
+process HoldAppends = "HoldAppends"
+begin hold_appends:  \* GMM:323
+  while TRUE do
+    await MaxHeld > 0 /\ ~holding;
+    Finish({[Begin EXCEPT !.holding = TRUE]}, 0);
+  end while;
+end process
+
+process ReleaseAppends = "ReleaseAppends"
+begin release_appends:  \* GMM:323
+  while TRUE do
+    await holding;
+    Finish({Released(Begin)}, 0);
+  end while;
+end process
+
+end algorithm; *)
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-96bef46b24e950ad1321f6da8ca72238
+VARIABLES group, holding, appends, answers
+
+(* define statement *)
+State == <<group, holding, appends>>
+Begin == [group |-> group, holding |-> holding, appends |-> appends, answers |-> {}]
+
+
+vars == << group, holding, appends, answers >>
+
+ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"}
+
+Init == (* Global variables *)
+        /\ group = NoGroup
+        /\ holding = FALSE
+        /\ appends = <<>>
+        /\ answers = {}
+
+JoinGroup == \E r \in JoinGroupRequests(group):
+               LET g == Created(Begin).group IN
+                 LET s == Created(Begin) IN
+                   IF r.groupId = ""
+                      THEN /\ \E t \in Ends(({Answer(Begin, (JoinAnswer(This, "INVALID_GROUP_ID", r.memberId)))}), 0):
+                                /\ group' = t.group
+                                /\ holding' = t.holding
+                                /\ appends' = t.appends
+                                /\ answers' = t.answers
+                      ELSE /\ IF r.sessionTicks = 0
+                                 THEN /\ \E t \in Ends(({Answer(Begin, (JoinAnswer(This, "INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
+                                           /\ group' = t.group
+                                           /\ holding' = t.holding
+                                           /\ appends' = t.appends
+                                           /\ answers' = t.answers
+                                 ELSE /\ IF group = NoGroup /\ r.memberId # NoMember
+                                            THEN /\ \E t \in Ends(({Answer(Begin, (JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
+                                                      /\ group' = t.group
+                                                      /\ holding' = t.holding
+                                                      /\ appends' = t.appends
+                                                      /\ answers' = t.answers
+                                            ELSE /\ IF r.memberId = NoMember
+                                                       THEN /\ IF Inconsistent(g, r)
+                                                                  THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
+                                                                            /\ group' = t.group
+                                                                            /\ holding' = t.holding
+                                                                            /\ appends' = t.appends
+                                                                            /\ answers' = t.answers
+                                                                  ELSE /\ IF r.version >= 4
+                                                                             THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g)})), 0):
+                                                                                       /\ group' = t.group
+                                                                                       /\ holding' = t.holding
+                                                                                       /\ appends' = t.appends
+                                                                                       /\ answers' = t.answers
+                                                                             ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)})), 0):
+                                                                                       /\ group' = t.group
+                                                                                       /\ holding' = t.holding
+                                                                                       /\ appends' = t.appends
+                                                                                       /\ answers' = t.answers
+                                                       ELSE /\ IF Inconsistent(g, r)
+                                                                  THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
+                                                                            /\ group' = t.group
+                                                                            /\ holding' = t.holding
+                                                                            /\ appends' = t.appends
+                                                                            /\ answers' = t.answers
+                                                                  ELSE /\ IF r.memberId \in DOMAIN g.pending
+                                                                             THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r.protocols))), 0):
+                                                                                       /\ group' = t.group
+                                                                                       /\ holding' = t.holding
+                                                                                       /\ appends' = t.appends
+                                                                                       /\ answers' = t.answers
+                                                                             ELSE /\ IF r.memberId \notin DOMAIN g.members
+                                                                                        THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                                  /\ group' = t.group
+                                                                                                  /\ holding' = t.holding
+                                                                                                  /\ appends' = t.appends
+                                                                                                  /\ answers' = t.answers
+                                                                                        ELSE /\ IF g.state = "PreparingRebalance"
+                                                                                                   THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                             /\ group' = t.group
+                                                                                                             /\ holding' = t.holding
+                                                                                                             /\ appends' = t.appends
+                                                                                                             /\ answers' = t.answers
+                                                                                                   ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
+                                                                                                              THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                        /\ group' = t.group
+                                                                                                                        /\ holding' = t.holding
+                                                                                                                        /\ appends' = t.appends
+                                                                                                                        /\ answers' = t.answers
+                                                                                                              ELSE /\ IF g.state = "CompletingRebalance"
+                                                                                                                         THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                   /\ group' = t.group
+                                                                                                                                   /\ holding' = t.holding
+                                                                                                                                   /\ appends' = t.appends
+                                                                                                                                   /\ answers' = t.answers
+                                                                                                                         ELSE /\ IF g.leader = r.memberId
+                                                                                                                                    THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                              /\ group' = t.group
+                                                                                                                                              /\ holding' = t.holding
+                                                                                                                                              /\ appends' = t.appends
+                                                                                                                                              /\ answers' = t.answers
+                                                                                                                                    ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                               THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                         /\ group' = t.group
+                                                                                                                                                         /\ holding' = t.holding
+                                                                                                                                                         /\ appends' = t.appends
+                                                                                                                                                         /\ answers' = t.answers
+                                                                                                                                               ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                         /\ group' = t.group
+                                                                                                                                                         /\ holding' = t.holding
+                                                                                                                                                         /\ appends' = t.appends
+                                                                                                                                                         /\ answers' = t.answers
+
+SyncGroup == \E r \in SyncGroupRequests(group):
+               IF r.protocolType = Null
+                  THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                            /\ group' = t.group
+                            /\ holding' = t.holding
+                            /\ appends' = t.appends
+                            /\ answers' = t.answers
+                  ELSE /\ IF r.groupId = ""
+                             THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                                       /\ group' = t.group
+                                       /\ holding' = t.holding
+                                       /\ appends' = t.appends
+                                       /\ answers' = t.answers
+                             ELSE /\ IF group = NoGroup
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                  /\ group' = t.group
+                                                  /\ holding' = t.holding
+                                                  /\ appends' = t.appends
+                                                  /\ answers' = t.answers
+                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                             /\ group' = t.group
+                                                             /\ holding' = t.holding
+                                                             /\ appends' = t.appends
+                                                             /\ answers' = t.answers
+                                                   ELSE /\ IF r.generation # group.generation
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                        /\ group' = t.group
+                                                                        /\ holding' = t.holding
+                                                                        /\ appends' = t.appends
+                                                                        /\ answers' = t.answers
+                                                              ELSE /\ IF r.protocolType # group.protocolType
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                   /\ group' = t.group
+                                                                                   /\ holding' = t.holding
+                                                                                   /\ appends' = t.appends
+                                                                                   /\ answers' = t.answers
+                                                                         ELSE /\ IF r.protocolName # group.protocolName
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                              /\ group' = t.group
+                                                                                              /\ holding' = t.holding
+                                                                                              /\ appends' = t.appends
+                                                                                              /\ answers' = t.answers
+                                                                                    ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                         /\ group' = t.group
+                                                                                                         /\ holding' = t.holding
+                                                                                                         /\ appends' = t.appends
+                                                                                                         /\ answers' = t.answers
+                                                                                               ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
+                                                                                                          THEN /\ \E t \in Ends(({StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)}), 0):
+                                                                                                                    /\ group' = t.group
+                                                                                                                    /\ holding' = t.holding
+                                                                                                                    /\ appends' = t.appends
+                                                                                                                    /\ answers' = t.answers
+                                                                                                          ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                     THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                               /\ group' = t.group
+                                                                                                                               /\ holding' = t.holding
+                                                                                                                               /\ appends' = t.appends
+                                                                                                                               /\ answers' = t.answers
+                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId),
+                                                                                                                                                    [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                       !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                       !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                               /\ group' = t.group
+                                                                                                                               /\ holding' = t.holding
+                                                                                                                               /\ appends' = t.appends
+                                                                                                                               /\ answers' = t.answers
+
+Heartbeat == \E r \in HeartbeatRequests(group):
+               IF r.groupId = ""
+                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                            /\ group' = t.group
+                            /\ holding' = t.holding
+                            /\ appends' = t.appends
+                            /\ answers' = t.answers
+                  ELSE /\ IF group = NoGroup
+                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                       /\ group' = t.group
+                                       /\ holding' = t.holding
+                                       /\ appends' = t.appends
+                                       /\ answers' = t.answers
+                             ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                  /\ group' = t.group
+                                                  /\ holding' = t.holding
+                                                  /\ appends' = t.appends
+                                                  /\ answers' = t.answers
+                                        ELSE /\ IF r.generation # group.generation
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                             /\ group' = t.group
+                                                             /\ holding' = t.holding
+                                                             /\ appends' = t.appends
+                                                             /\ answers' = t.answers
+                                                   ELSE /\ IF group.state = "PreparingRebalance"
+                                                              THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                        /\ group' = t.group
+                                                                        /\ holding' = t.holding
+                                                                        /\ appends' = t.appends
+                                                                        /\ answers' = t.answers
+                                                              ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                        /\ group' = t.group
+                                                                        /\ holding' = t.holding
+                                                                        /\ appends' = t.appends
+                                                                        /\ answers' = t.answers
+
+LeaveGroup == \E r \in LeaveGroupRequests(group):
+                IF r.groupId = ""
+                   THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
+                             /\ group' = t.group
+                             /\ holding' = t.holding
+                             /\ appends' = t.appends
+                             /\ answers' = t.answers
+                   ELSE /\ IF group = NoGroup
+                              THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
+                                        /\ group' = t.group
+                                        /\ holding' = t.holding
+                                        /\ appends' = t.appends
+                                        /\ answers' = t.answers
+                              ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.memberIds, <<>>, 1)), 0):
+                                        /\ group' = t.group
+                                        /\ holding' = t.holding
+                                        /\ appends' = t.appends
+                                        /\ answers' = t.answers
+
+OffsetCommit == \E r \in OffsetCommitRequests(group):
+                  IF r.nothing
+                     THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NONE")))}), 0):
+                               /\ group' = t.group
+                               /\ holding' = t.holding
+                               /\ appends' = t.appends
+                               /\ answers' = t.answers
+                     ELSE /\ IF group = NoGroup /\ r.generation < 0
+                                THEN /\ \E t \in Ends(({StoreOffsets(Created(Begin), r)}), 0):
+                                          /\ group' = t.group
+                                          /\ holding' = t.holding
+                                          /\ appends' = t.appends
+                                          /\ answers' = t.answers
+                                ELSE /\ IF group = NoGroup
+                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                     /\ group' = t.group
+                                                     /\ holding' = t.holding
+                                                     /\ appends' = t.appends
+                                                     /\ answers' = t.answers
+                                           ELSE /\ IF group.state = "Empty" /\ r.generation < 0
+                                                      THEN /\ \E t \in Ends(({StoreOffsets(Begin, r)}), 0):
+                                                                /\ group' = t.group
+                                                                /\ holding' = t.holding
+                                                                /\ appends' = t.appends
+                                                                /\ answers' = t.answers
+                                                      ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                           /\ group' = t.group
+                                                                           /\ holding' = t.holding
+                                                                           /\ appends' = t.appends
+                                                                           /\ answers' = t.answers
+                                                                 ELSE /\ IF r.generation # group.generation
+                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                      /\ group' = t.group
+                                                                                      /\ holding' = t.holding
+                                                                                      /\ appends' = t.appends
+                                                                                      /\ answers' = t.answers
+                                                                            ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                 /\ group' = t.group
+                                                                                                 /\ holding' = t.holding
+                                                                                                 /\ appends' = t.appends
+                                                                                                 /\ answers' = t.answers
+                                                                                       ELSE /\ \E t \in Ends(({StoreOffsets(Rearmed(Begin, r.memberId), r)}), 0):
+                                                                                                 /\ group' = t.group
+                                                                                                 /\ holding' = t.holding
+                                                                                                 /\ appends' = t.appends
+                                                                                                 /\ answers' = t.answers
+
+OffsetFetch == \E r \in OffsetFetchRequests(group):
+                 \E t \in Ends(({Fetched(Begin, r)}), 0):
+                   /\ group' = t.group
+                   /\ holding' = t.holding
+                   /\ appends' = t.appends
+                   /\ answers' = t.answers
+
+DescribeGroups == \E t \in Ends(({Described(Begin)}), 0):
+                    /\ group' = t.group
+                    /\ holding' = t.holding
+                    /\ appends' = t.appends
+                    /\ answers' = t.answers
+
+Advance == IF Timed
+              THEN /\ \E t \in Ends(({Begin}), 1):
+                        /\ group' = t.group
+                        /\ holding' = t.holding
+                        /\ appends' = t.appends
+                        /\ answers' = t.answers
+              ELSE /\ group # NoGroup /\ group.joinTimer.initial
+                   /\ \E t \in Ends(({Begin}), (group.joinTimer.left)):
+                        /\ group' = t.group
+                        /\ holding' = t.holding
+                        /\ appends' = t.appends
+                        /\ answers' = t.answers
+
+HoldAppends == /\ MaxHeld > 0 /\ ~holding
+               /\ \E t \in Ends(({[Begin EXCEPT !.holding = TRUE]}), 0):
+                    /\ group' = t.group
+                    /\ holding' = t.holding
+                    /\ appends' = t.appends
+                    /\ answers' = t.answers
+
+ReleaseAppends == /\ holding
+                  /\ \E t \in Ends(({Released(Begin)}), 0):
+                       /\ group' = t.group
+                       /\ holding' = t.holding
+                       /\ appends' = t.appends
+                       /\ answers' = t.answers
+
+Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
+           \/ OffsetFetch \/ DescribeGroups \/ Advance \/ HoldAppends
+           \/ ReleaseAppends
+
+Spec == Init /\ [][Next]_vars
+
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-d6355d6a0bc683074343cbc34cb07261
+=============================================================================

