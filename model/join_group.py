@@ -51,7 +51,9 @@ def _refuse(error: ErrorCode, *, keep_id: bool = True) -> Callable[[Step, Reques
 
     def then(step: Step, request: Request) -> None:
         member_id = _body(request).member_id if keep_id else NO_MEMBER_ID
-        step.answer(request.request_id, JoinGroupResponse(error, member_id=member_id))
+        generation_id = step.profile.traits.refused_generation_id
+        answer = JoinGroupResponse(error, generation_id, member_id=member_id)
+        step.answer(request.request_id, answer)
 
     return then
 
@@ -68,6 +70,11 @@ def _inconsistent(step: Step, request: Request) -> bool:
     return group.protocol_type != body.protocol_type or not any(
         supported_by_all(group.members, p.name) for p in body.protocols
     )
+
+
+def inconsistent_in_use(step: Step, request: Request) -> bool:
+    """The same, of a group that is not Empty."""
+    return step.existing.state is not EMPTY and _inconsistent(step, request)
 
 
 def _session_timeout_refused(step: Step, request: Request) -> bool:

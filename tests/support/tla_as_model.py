@@ -72,7 +72,14 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         group["newMemberAdded"],
         ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
         unstable,
+        _ghosts(group["ghosts"], instance),
     )
+
+
+def _ghosts(counts: Value, instance: Instance) -> tuple[int, ...]:
+    # TLC prints a function of 1 to n as the sequence it is.
+    pairs = counts if counts and isinstance(counts[0], tuple) else enumerate(counts, 1)
+    return tuple(left * instance.tick_ms for left, count in pairs for _ in range(count))
 
 
 def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
