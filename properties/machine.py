@@ -42,6 +42,15 @@ from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run
 
+
+class HungError(BaseException):
+    """The port hung; no Exception, for Hypothesis would try those again, and wait each time."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.key)
+        self.finding = finding
+
+
 PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     (Protocol("range", b"r"),),
     (Protocol("range", b"r"), Protocol("roundrobin", b"rr")),
@@ -129,6 +138,8 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.over = True
         if found.finding.key not in self.known:
             self.found.append(found.finding)
+            if found.finding.hung:
+                raise HungError(found.finding)
             raise found
 
     @rule(
@@ -281,6 +292,8 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
 ) -> Finding | None:
     """Run the state machine; the smallest finding that is not known yet, if there is one.
 
+    A hang ends it at once, and is told as it was found.
+
     `tally` is told the steps of each test, those of shrinking included.
     """
     found: list[Finding] = []
@@ -306,7 +319,7 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
     with with_reporter(lambda _text: None):
         try:
             run_state_machine_as_test(machine, settings=chosen)
-        except FoundError as smallest:
+        except (FoundError, HungError) as smallest:
             return smallest.finding
         except Flaky:  # the port does not do the same twice: then the shortest that was seen
             return min(found, key=lambda finding: len(finding.sequence.steps))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, repeat
 from random import Random
 from typing import Protocol
 
@@ -24,7 +25,8 @@ from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.shrink import shrink
 from groupcheck.properties.tour import tour
 
-# A port that hangs is waited for no more often than this.
+# A port that hangs is waited for no more often than this while its behaviour is explored, and no
+# more often again while findings are made minimal.
 MOST_HANGS = 3
 
 # How often a sequence is tried again while a finding is made smaller.
@@ -59,6 +61,7 @@ class Verification:
         self._coverages: dict[str, Coverage] = {}
         self._graphs: dict[str, StateGraph] = {}
         self._raw: dict[tuple[str, ...], Finding] = {}
+        self._hangs = 0  # while findings are made minimal
 
     def run(self) -> Result:
         """Do all of it.
@@ -76,7 +79,7 @@ class Verification:
                 self._walk_side_by_side()
             else:
                 self._tour()
-                if not any(map(_hung, self._raw.values())):
+                if not any(map(_is_the_end, self._raw.values())):
                     self._lockstep()
             self._shrink()
         except KeyboardInterrupt:
@@ -118,8 +121,8 @@ class Verification:
                 for steps, finding in tour(coverage, port, self.settings.steps):
                     self._count(steps, finding)
                     tell(coverage.news())
-                    hangs += _hung(finding)
-                    if hangs >= MOST_HANGS:
+                    hangs += finding is not None and finding.hung
+                    if hangs >= MOST_HANGS or (finding and not finding.sequence.steps):
                         return
                     if len(self._raw) >= self.settings.max_findings:
                         break
@@ -148,6 +151,8 @@ class Verification:
                 if finding is None:
                     break
                 self._raw[finding.key] = finding
+                if _is_the_end(finding):
+                    break
 
     def _walk_side_by_side(self) -> None:
         (name,) = self._coverages
@@ -205,10 +210,16 @@ class Verification:
                 yield lambda sequences, key: _first(pool.map(self._once, sequences), key)
         else:
             with self._port() as port:
-                # A port is free in some of what it does: it is given more than one chance.
-                yield lambda sequences, key: _first(
-                    (replay(s, port) for s in sequences for _ in range(CHANCES)), key
-                )
+                yield lambda sequences, key: _first(self._one_by_one(sequences, port), key)
+
+    def _one_by_one(self, sequences: list[Sequence], port: Port) -> Iterator[Finding | None]:
+        # A port is free in some of what it does: it is given more than one chance.
+        for sequence in chain.from_iterable(repeat(s, CHANCES) for s in sequences):
+            if self._hangs >= MOST_HANGS:
+                return
+            finding = replay(sequence, port)
+            self._hangs += finding is not None and finding.hung
+            yield finding
 
     def _once(self, sequence: Sequence) -> Finding | None:
         with self._port() as port:
@@ -245,9 +256,9 @@ def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _hung(finding: Finding | None) -> bool:
-    failure = finding.failure if finding else None
-    return failure is not None and failure.kind == "port hung"
+def _is_the_end(finding: Finding) -> bool:
+    """Whether there is no use in going on: the port hangs, or no test can begin."""
+    return finding.hung or not finding.sequence.steps
 
 
 def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -13,10 +14,12 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.python import PythonPort
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
 from support.faulty import faulty_port
+from support.faulty_python_port import FaultyPythonPort
 from support.model_port import ModelPort
 
 SMALL = Settings(members=1, examples=20)
@@ -110,6 +113,70 @@ def test_a_port_that_fails_when_a_test_begins_is_a_finding_without_steps() -> No
     (finding,) = _verify(FailsToOpen).findings
     assert finding.sequence.steps == ()
     assert finding.failure is not None
+
+
+METHODS = ("open", "request", "advance", "fault", "close")
+
+
+def _hanging(port: Port, method: str, when: Callable[..., bool] = lambda *_: True) -> list[str]:
+    """Let a method of the port hang; a list of how often it did."""
+    hangs: list[str] = []
+    lawful = getattr(port, method)
+
+    def hang(*args: object) -> object:
+        if when(*args):
+            hangs.append(method)
+            raise HUNG
+        return lawful(*args)
+
+    setattr(port, method, hang)
+    return hangs
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_port_that_hangs_is_waited_for_a_few_times_whatever_it_hangs_at(method: str) -> None:
+    port = ModelPort(0)
+    hangs = _hanging(port, method)
+    result = _verify(lambda: port, Settings(members=1))
+    assert any(finding.hung for finding in result.findings)
+    assert len(hangs) <= (1 if method == "open" else 3)
+
+
+def test_a_hang_that_the_state_machine_meets_is_waited_for_once() -> None:
+    port = ModelPort(0)
+    hangs = _hanging(port, "request", lambda request, _: request.client_id == "client-1")
+    (finding,) = _verify(lambda: port).findings
+    assert finding.hung
+    assert len(hangs) == 1
+
+
+def test_hangs_while_other_findings_are_made_minimal_are_waited_for_a_few_times() -> None:
+    port = faulty_port("a heartbeat from an old generation is accepted")
+    phases: list[str] = []
+    hangs = _hanging(port, "request", lambda *_: phases[-1] == "making findings minimal")
+
+    def progress(what: str, _total: int | None) -> Callable[[int], None]:
+        phases.append(what)
+        return lambda _done: None
+
+    result = Verification(PortSource("port", lambda: port), SMALL, progress).run()
+    assert result.findings
+    assert not any(finding.hung for finding in result.findings)
+    assert len(hangs) == 3
+
+
+class Spins(FaultyPythonPort):
+    """A Python object one method of which never returns."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        setattr(self, method, lambda *_: threading.Event().wait())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_python_object_that_never_returns_is_found_to_hang(method: str) -> None:
+    result = _verify(lambda: PythonPort(lambda: Spins(method), limit_s=0.1))
+    assert any(finding.hung for finding in result.findings)
 
 
 class Interrupting(ModelPort):
