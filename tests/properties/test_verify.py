@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 
+from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (
     Observation,
@@ -179,25 +182,58 @@ def test_a_python_object_that_never_returns_is_found_to_hang(method: str) -> Non
     assert any(finding.hung for finding in result.findings)
 
 
-class Interrupting(ModelPort):
-    """The person at the keyboard loses patience after a while."""
+def _interrupted_in(phase: str, port: Port, after: int) -> Result:
+    """Verify, with an interruption at a request of that phase that the port catches."""
+    phases: list[str] = []
+    requests: list[object] = []
+    lawful = port.request
 
-    patience = 100
+    def request(request: Request, expected: Collection[int]) -> Observation:
+        if phases[-1] == phase:
+            requests.append(request)
+            if len(requests) == after:
+                with contextlib.suppress(KeyboardInterrupt):
+                    signal.raise_signal(signal.SIGINT)
+        return lawful(request, expected)
 
-    def request(self, request, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-        Interrupting.patience -= 1
-        if not Interrupting.patience:
-            raise KeyboardInterrupt
-        seen: Observation = super().request(request, expected)
-        return seen
+    port.request = request  # type: ignore[method-assign]
+
+    def progress(what: str, _total: int | None) -> Callable[[int], None]:
+        phases.append(what)
+        return lambda _done: None
+
+    result = Verification(PortSource("port", lambda: port), SMALL, progress).run()
+    assert phases[-1] == phase
+    return result
 
 
-def test_an_interrupted_run_keeps_what_it_has() -> None:
-    result = _verify(Interrupting)
+@pytest.mark.parametrize("phase", ["labelled edges, metadata", "random sequences"])
+def test_an_interrupted_run_keeps_what_it_has_even_if_the_interruption_is_lost(phase: str) -> None:
+    result = _interrupted_in(phase, ModelPort(), 100)
     assert result.ended_early == "interrupted"
     assert not result.conforms
     assert result.steps > 0
     assert [space.states for space in result.spaces] == [61, 24, 126]
+
+
+def test_an_interruption_while_findings_are_made_minimal_keeps_those_that_are() -> None:
+    source = PortSource(
+        "port", lambda: faulty_port("a heartbeat from an old generation is accepted")
+    )
+    minimal = {finding.finding_id for finding in Verification(source, SMALL).run().findings}
+
+    def interrupt(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    def progress(what: str, _total: int | None) -> Callable[[int], None]:
+        return interrupt if what == "making findings minimal" else lambda _done: None
+
+    result = Verification(source, SMALL, progress).run()
+    assert result.ended_early == "interrupted"
+    first, second = result.findings
+    assert first.finding_id in minimal
+    assert second.finding_id not in minimal
+    assert len(second.sequence.steps) > len(first.sequence.steps)
 
 
 class Gone(ModelPort):
