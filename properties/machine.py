@@ -7,10 +7,12 @@ timer. The spaces are narrower and walked whole; this is where what they leave o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import ClassVar
 
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import HealthCheck, Phase, configuration, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.reporting import with_reporter
@@ -316,7 +318,7 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
         print_blob=False,
         report_multiple_bugs=False,
     )
-    with with_reporter(lambda _text: None):
+    with _storing_nothing(), with_reporter(lambda _text: None):
         try:
             run_state_machine_as_test(machine, settings=chosen)
         except (FoundError, HungError) as smallest:
@@ -324,3 +326,18 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
         except Flaky:  # the port does not do the same twice: then the shortest that was seen
             return min(found, key=lambda finding: len(finding.sequence.steps))
     return None
+
+
+@contextmanager
+def _storing_nothing() -> Iterator[None]:
+    """What Hypothesis writes besides its database goes with the block, not to where one stands.
+
+    It cannot be asked where it writes without deciding it, so its own variable is looked at.
+    """
+    before = vars(configuration).get("__hypothesis_home_directory")
+    with TemporaryDirectory(prefix="groupcheck-", ignore_cleanup_errors=True) as directory:
+        configuration.set_hypothesis_home_dir(directory)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(before)

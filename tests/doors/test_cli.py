@@ -65,6 +65,13 @@ def test_an_unknown_form_of_port_is_refused_with_the_known_ones(
     assert "builtin" in line or "kafka://HOST:PORT" in line
 
 
+def test_a_run_leaves_nothing_in_the_current_directory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "groupcheck", "verify", "builtin", *QUICK]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_unknown_profile_is_refused_with_the_known_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
