@@ -57,7 +57,7 @@ def _store(step: Step, request: Request) -> None:
     """
     offsets = _offsets(request)
     limit = step.config.offset_metadata_max_bytes
-    refused = tuple(tp for tp, offset in offsets.items() if len(offset.metadata) > limit)
+    refused = tuple(tp for tp, offset in offsets.items() if _length(offset.metadata) > limit)
     if len(refused) == len(offsets):
         step.fire(TOO_LARGE)
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
@@ -68,6 +68,11 @@ def _store(step: Step, request: Request) -> None:
     step.group = step.existing._replace(unstable=unstable)
     stored = tuple(item for item in offsets.items() if item[0] not in refused)
     append(step, OffsetsAppend(request.request_id, stored, refused))
+
+
+def _length(metadata: str) -> int:
+    """Its length as Java has it, in units of UTF-16 (GroupMetadataManager.scala:926)."""
+    return len(metadata) + sum(character > "\uffff" for character in metadata)
 
 
 def _store_alone(step: Step, request: Request) -> None:
