@@ -36,6 +36,12 @@ def _symbol(member_id: str, names: Names) -> str:
     return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNTOLD)
 
 
+def _symbols(member_ids: list[str], names: Names) -> list[str]:
+    """What the ids of one list stand for; one that is there twice is no member's nobody knows."""
+    times = Counter(member_ids)
+    return [names.get(name, UNTOLD if times[name] == 1 else name) for name in member_ids]
+
+
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
     """An answer in its comparable form; `names` turns member ids into symbols."""
     body = trim(body, api_version)
@@ -54,7 +60,12 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
             tuple(
                 group._replace(
                     members=_in_order(
-                        m._replace(member_id=names.get(m.member_id, UNTOLD)) for m in group.members
+                        m._replace(member_id=symbol)
+                        for m, symbol in zip(
+                            group.members,
+                            _symbols([m.member_id for m in group.members], names),
+                            strict=True,
+                        )
                     )
                 )
                 for group in body.groups
@@ -111,8 +122,10 @@ def _told(group: Group, member_id: str | None) -> str | None:
 
 def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
     seen = view.members or ()
-    if len(seen) != len(group.members):
+    if len({shown.member_id for shown in seen}) != len(seen) or len(seen) != len(group.members):
         return True
+    if any(shown.group_instance_id for shown in seen):
+        return True  # the model has no static members
     stable = group.state is GroupState.STABLE
     unmatched: list[MemberView] = []
     told = 0

@@ -19,15 +19,11 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponseMember,
     LeaveGroupRequest,
     MemberIdentity,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
     Protocol,
     Request,
     Response,
     ResponseBody,
 )
-from groupcheck.properties.compare import normal
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.port import Observation
 
@@ -184,18 +180,3 @@ def test_on_a_real_clock_a_timer_that_is_early_or_too_late_is_rejected(
     _waiting_for_the_delay(script)
     with pytest.raises(DivergedError):
         script.do(Advance(elapsed_ms), *answers(), elapsed_ms=elapsed_ms)
-
-
-def test_records_with_and_without_a_nullable_field_can_be_compared() -> None:
-    listed = [JoinGroupResponseMember("a", instance, b"") for instance in (None, "i")]
-    fetched = [OffsetFetchResponsePartition(0, metadata=metadata) for metadata in (None, "m")]
-    for forwards, backwards in (
-        *(
-            [JoinGroupResponse(ErrorCode.NONE, members=tuple(m)) for m in (listed, listed[::-1])],
-            [
-                OffsetFetchResponse(topics=(OffsetFetchResponseTopic("t", tuple(p)),))
-                for p in (fetched, fetched[::-1])
-            ],
-        ),
-    ):
-        assert normal(forwards, {}, 7) == normal(backwards, {}, 7)
