@@ -39,8 +39,9 @@ PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     (Protocol("sticky", b"s"),),
     (),
 )
-SESSION_TIMEOUTS_MS = (10_000, 6_000, 30_000, 5_999, 1)
-REBALANCE_TIMEOUTS_MS = (20_000, 3_000, 60_000, 400_000, 0)
+# Of 31 picks the odd ones are the last: a group that nobody can join shows nothing.
+SESSION_TIMEOUTS_MS = (*(10_000,) * 22, 30_000, 30_000, 20_000, 6_000, 6_000, 5_999, 5_999, 1, 1)
+REBALANCE_TIMEOUTS_MS = (*(20_000,) * 10, *(3_000,) * 7, *(60_000,) * 7, *(400_000,) * 4, 0, 0, 0)
 METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 units of UTF-16
 
 # What a port is asked to see whether it speaks it, by somebody it does not know.
@@ -60,8 +61,8 @@ picks = st.integers(0, 30)  # folded into what there is to pick from
 brokers = st.fixed_dictionaries(
     {
         "group.initial.rebalance.delay.ms": st.sampled_from((None, 0, 1_000, 10_000)),
-        "group.min.session.timeout.ms": st.sampled_from((None, None, 1, 10_000)),
-        "group.max.session.timeout.ms": st.sampled_from((None, None, 10_000, 20_000)),
+        "group.min.session.timeout.ms": st.sampled_from((None, None, None, 1, 10_000)),
+        "group.max.session.timeout.ms": st.sampled_from((None, None, None, 10_000, 20_000)),
         "offset.metadata.max.bytes": st.sampled_from((None, None, 3, 0)),
     }
 ).map(lambda settings: {name: value for name, value in settings.items() if value is not None})
@@ -79,8 +80,8 @@ class Offer(NamedTuple):
         """The JoinGroup of the member."""
         return JoinGroupRequest(
             GROUP_ID,
-            SESSION_TIMEOUTS_MS[self.session % 5],
-            REBALANCE_TIMEOUTS_MS[self.rebalance % 5],
+            SESSION_TIMEOUTS_MS[self.session],
+            REBALANCE_TIMEOUTS_MS[self.rebalance],
             member_id,
             protocol_type={30: "connect", 29: ""}.get(self.kind, "consumer"),
             protocols=PROTOCOL_LISTS[self.protocols % 6],
