@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (
@@ -46,6 +47,24 @@ def test_a_lawful_port_that_takes_other_branches_and_hides_its_state_conforms() 
     seeds = iter(range(1_000))
     result = _verify(lambda: ModelPort(next(seeds)))
     assert result.conforms
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_model_conforms_to_itself_in_every_version(profile: str) -> None:
+    result = _verify(lambda: ModelPort(2), Settings(profile, examples=40))
+    assert result.conforms
+    assert result.shown >= 0.95 * result.edges
+
+
+def test_a_port_of_one_version_is_found_not_to_be_the_other() -> None:
+    class Newer(ModelPort):
+        def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            del profile
+            return super().open("2.7", config)
+
+    result = _verify(Newer, Settings("0.10.2", members=1, examples=10))
+    assert not result.conforms
+    assert len(result.findings) > 1
 
 
 def test_findings_are_the_shortest_first_and_each_is_there_once() -> None:
