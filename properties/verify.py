@@ -11,7 +11,7 @@ from typing import Protocol
 
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph, check_every_rule_is_reached
-from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.instance import DELAY, Instance, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage import Coverage
 from groupcheck.properties.finding import Finding
@@ -29,6 +29,9 @@ MOST_HANGS = 3
 
 # How often a sequence is tried again while a finding is made smaller.
 CHANCES = 3
+
+# The longest initial delay that tests on a real clock wait for, each of them several times.
+LONGEST_DELAY_MS = 60_000
 
 # Tests on a real clock wait most of the time, so many run side by side.
 SIDE_BY_SIDE = 48
@@ -95,8 +98,18 @@ class Verification:
         self.result.findings = list(self._raw.values())
 
     def _spaces(self) -> dict[str, Instance]:
-        build = real_spaces if self.source.real_time else virtual_spaces
-        return build(self.profile, self.settings.members)
+        if not self.source.real_time:
+            return virtual_spaces(self.profile, self.settings.members)
+        broker = self.source.broker_settings()
+        delay_ms = broker.values.get(DELAY, 0)
+        if delay_ms > LONGEST_DELAY_MS:
+            msg = (
+                f"{self.source.spec} cannot be verified: its {DELAY} is {delay_ms}, and every test"
+                f" would wait for it; {LONGEST_DELAY_MS} is the most"
+            )
+            raise PortUnavailableError(msg)
+        self.result.presumed = [f"{name}={broker.values[name]}" for name in broker.presumed]
+        return real_spaces(self.profile, self.settings.members, broker.values)
 
     def _explore(self) -> None:
         tell = self.progress("exploring the model", None)

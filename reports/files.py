@@ -42,6 +42,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "steps": result.steps,
         "seconds": round(result.seconds, 3),
         "unsupported": result.unsupported,
+        "presumed": result.presumed,
         "more_findings": result.more,
         "findings": [
             {

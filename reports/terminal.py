@@ -28,6 +28,8 @@ def summary(result: Result, files: list[str]) -> str:
     )
     if result.unsupported:
         lines.append(f"left out   not supported by the port: {', '.join(result.unsupported)}")
+    if result.presumed:
+        lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
     if result.more:
         lines.append(f"more       {result.more} other findings, not made minimal and not told")
     lines += [f"written    {file}" for file in files]

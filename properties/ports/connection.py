@@ -7,7 +7,7 @@ here.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from time import monotonic, sleep
 from typing import Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
@@ -31,6 +31,8 @@ COORDINATOR_NOT_YET: Final = (
 LEADER_NOT_AVAILABLE: Final = 5  # no coordinator answers with it
 NEWEST_FIND_COORDINATOR: Final = 3  # 4 asks for several groups
 METADATA_VERSION: Final = 1  # in which a broker may create the topic it is asked about
+NEWEST_DESCRIBE_CONFIGS: Final = 4
+BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
 
 
 class Asked(Protocol):
@@ -130,6 +132,14 @@ class Question(NamedTuple):
     api_version: int
 
 
+class Coordinator(NamedTuple):
+    """The broker that coordinates a group."""
+
+    node_id: int
+    host: str
+    port: int
+
+
 class Enquiry:
     """What a client asks a broker before anything else, over a connection of its own.
 
@@ -158,8 +168,8 @@ class Enquiry:
         spoken = {api: self._common(api, newest[api]) for api in REQUESTS}
         return {api: version for api, version in spoken.items() if version is not None}
 
-    def coordinator(self, group_id: str) -> tuple[str, int]:
-        """The host and port of the broker that coordinates a group."""
+    def coordinator(self, group_id: str) -> Coordinator:
+        """The broker that coordinates a group."""
         version = self._common("FindCoordinator", NEWEST_FIND_COORDINATOR)
         if version is None:
             _refuse("it speaks no version of FindCoordinator that groupcheck does")
@@ -167,7 +177,7 @@ class Enquiry:
         while True:
             answer = self._ask(Question("FindCoordinator", version), key=group_id)
             if not answer.error_code:
-                return answer.host, answer.port
+                return Coordinator(answer.node_id, answer.host, answer.port)
             if answer.error_code not in COORDINATOR_NOT_YET or monotonic() > deadline:
                 _refuse(f"it finds no coordinator ({ErrorCode(answer.error_code).name})")
             sleep(RETRY_S)
@@ -182,6 +192,24 @@ class Enquiry:
             if answer.topics[0].error_code != LEADER_NOT_AVAILABLE or monotonic() > deadline:
                 return
             sleep(RETRY_S)
+
+    def settings(self, node_id: int, names: Collection[str]) -> dict[str, int]:
+        """What the broker with this id tells of its settings, which may be nothing."""
+        version = self._common("DescribeConfigs", NEWEST_DESCRIBE_CONFIGS)
+        if version is None:
+            return {}
+        broker = codec.message_class("DescribeConfigsRequest").fields["resources"](
+            resource_type=BROKER_RESOURCE,
+            resource_name=str(node_id),
+            configuration_keys=list(names),
+        )
+        answer = self._ask(Question("DescribeConfigs", version), resources=[broker])
+        told = [config for result in answer.results for config in result.configs]
+        return {
+            config.name: int(config.value)
+            for config in told
+            if config.name in names and config.value is not None and config.value.isdecimal()
+        }
 
     def _common(self, api: str, newest: int) -> int | None:
         key = codec.message_class(f"{api}Request").API_KEY

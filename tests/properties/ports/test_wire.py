@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import socket
-import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,107 +33,10 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.wire import WirePort
+from support.wire_broker import Asked, Broker, reply, serving
 
-APIS = {
-    3: "Metadata",
-    8: "OffsetCommit",
-    9: "OffsetFetch",
-    10: "FindCoordinator",
-    11: "JoinGroup",
-    12: "Heartbeat",
-    13: "LeaveGroup",
-    14: "SyncGroup",
-    15: "DescribeGroups",
-    18: "ApiVersions",
-}
 HEARTBEAT = HeartbeatRequest("group", 1, "member")
 JOIN = JoinGroupRequest("group", 10_000)
-
-Asked = Any  # kafka-python's message of a request; its correlation id is added
-Answer = Callable[[Asked], bytes | None]
-
-
-def reply(asked: Asked, **fields: object) -> bytes:
-    cls = codec.message_class(asked.name.replace("Request", "Response"))
-    message = cls(version=asked.version, **fields)
-    message.with_header(correlation_id=asked.header.correlation_id)
-    framed: bytes = message.encode(header=True, framed=True)
-    return framed
-
-
-class Broker(socketserver.ThreadingTCPServer):
-    """Speaks of itself as a Kafka broker would; `answer` speaks for the coordinator.
-
-    What `answer` returns is sent as it is; None closes the connection.
-    """
-
-    request_queue_size = 128
-
-    def __init__(self, answer: Answer = lambda asked: reply(asked, error_code=0)) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.speak: Answer = self.respond
-        self.answer = answer
-        self.asked: list[Asked] = []
-        self.versions = dict.fromkeys(APIS, (0, 20))
-        self.versions_error = 0
-        self.find_errors: list[int] = []
-        self.topic_errors: list[int] = []
-        self.sockets: list[socket.socket] = []
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
-
-    def respond(self, asked: Asked) -> bytes | None:
-        api = asked.name.removesuffix("Request")
-        if api == "ApiVersions":
-            spoken = codec.message_class("ApiVersionsResponse").fields["api_keys"]
-            keys = [
-                spoken(api_key=key, min_version=oldest, max_version=newest)
-                for key, (oldest, newest) in self.versions.items()
-            ]
-            return reply(asked, api_keys=keys, error_code=self.versions_error)
-        if api == "FindCoordinator":
-            error = self.find_errors.pop(0) if self.find_errors else 0
-            return reply(asked, error_code=error, host="127.0.0.1", port=self.port)
-        if api == "Metadata":
-            topic = codec.message_class("MetadataResponse").fields["topics"]
-            error = self.topic_errors.pop(0) if self.topic_errors else 0
-            return reply(asked, topics=[topic(error_code=error, name="topic", partitions=[])])
-        self.asked.append(asked)
-        return self.answer(asked)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients hang up in the middle here."""
-
-
-class _Handler(socketserver.BaseRequestHandler):
-    server: Broker
-
-    def handle(self) -> None:
-        self.server.sockets.append(self.request)
-        with self.request.makefile("rb") as stream:
-            while length := stream.read(4):
-                data = stream.read(int.from_bytes(length, "big"))
-                api = APIS[int.from_bytes(data[:2], "big")]
-                version = int.from_bytes(data[2:4], "big")
-                cls = codec.message_class(f"{api}Request")
-                answer = self.server.speak(cls.decode(data, version=version, header=True))
-                if answer is None:
-                    return
-                self.request.sendall(answer)
-
-
-@contextmanager
-def serving(broker: Broker) -> Iterator[Broker]:
-    thread = threading.Thread(target=broker.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield broker
-    finally:
-        broker.shutdown()
-        broker.server_close()
-        thread.join()
 
 
 @pytest.fixture
