@@ -51,7 +51,8 @@ class WirePort:
         port: its port.
         connect_timeout_ms: how long a connection may take.
         answer_timeout_ms: how long an answer that must come is waited for.
-        settle_ms: how long, after that, to see whether parked requests are answered too.
+        settle_ms: how long, after that, to see whether parked requests are answered too; as long
+            again if any are.
         newest_versions: API versions not to go beyond, for a broker that does not speak all that
             it says it does.
         null_as_empty: see `codec.to_record`.
@@ -215,13 +216,23 @@ class WirePort:
     def _observe(self, responses: list[Response], expected: Collection[int]) -> Observation:
         missing = set(expected) & {a.request_id for c in self._connections for a in c.owed.values()}
         self._take_until(monotonic() + self._answer_s, responses, missing)
-        # Where no answer is owed there is none to wait for.
-        settle_s = self._settle_s if any(c.owed for c in self._connections) else 0
-        self._take_until(monotonic() + settle_s, responses)
+        self._settle(responses)
         # The difference of two sums in whole milliseconds, so that no remainder is ever lost.
         passed_ms = int((monotonic() - self._opened_s) * 1000)
         elapsed_ms, self._told_ms = passed_ms - self._told_ms, passed_ms
         return Observation(tuple(responses), elapsed_ms=elapsed_ms)
+
+    def _settle(self, responses: list[Response]) -> None:
+        """Take what comes a moment later; where an answer came, wait for as long again.
+
+        For one timer may answer several requests. Where no answer is owed there is none to wait
+        for, so it ends.
+        """
+        taken = -1
+        while taken < len(responses):
+            taken = len(responses)
+            settle_s = self._settle_s if any(c.owed for c in self._connections) else 0
+            self._take_until(monotonic() + settle_s, responses)
 
     def _take_until(
         self, deadline: float, responses: list[Response], missing: set[int] | None = None

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from selectors import SelectorKey
+from typing import Any
 
 import pytest
 
@@ -19,12 +21,13 @@ from groupcheck.model.vocabulary import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     MemberIdentity,
     Request,
     Response,
 )
-from groupcheck.properties.ports import codec, connection
+from groupcheck.properties.ports import codec, connection, wire
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -47,10 +50,10 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def port(broker: Broker) -> Iterator[WirePort]:
-    wire = WirePort("127.0.0.1", broker.port, answer_timeout_ms=2_000)
-    wire.open("2.7", {})
-    yield wire
-    wire.shutdown()
+    opened = WirePort("127.0.0.1", broker.port, answer_timeout_ms=2_000)
+    opened.open("2.7", {})
+    yield opened
+    opened.shutdown()
 
 
 def heartbeat(port: Port, request_id: int = 1, version: int = 3) -> Observation:
@@ -65,9 +68,9 @@ def failure(port: Port, version: int = 3) -> PortFailedError:
 
 def refused(port: int, **options: int) -> str:
     """Why a broker cannot be tested, without its address."""
-    wire = WirePort("127.0.0.1", port, **options)  # type: ignore[arg-type]
+    unopened = WirePort("127.0.0.1", port, **options)  # type: ignore[arg-type]
     with pytest.raises(PortUnavailableError) as error:
-        wire.open("2.7", {})
+        unopened.open("2.7", {})
     url, reason = str(error.value).split(" cannot be tested: ")
     assert url == f"kafka://127.0.0.1:{port}"
     return reason
@@ -127,6 +130,62 @@ def test_advancing_sleeps_and_takes_what_is_answered_meanwhile(
     seen = port.advance(250, {1})
     assert [r.request_id for r in seen.responses] == [1]
     assert seen.elapsed_ms >= 250
+
+
+class Parked:
+    """Connections that each owe an answer to a JoinGroup, and when it comes; the clock is theirs.
+
+    It has what the port uses of a selector, and moves the clock instead of waiting.
+    """
+
+    def __init__(self, *answered_s: float) -> None:
+        self.now_s = 0.0
+        self.connections = [Owing(number, at_s) for number, at_s in enumerate(answered_s)]
+
+    def select(self, timeout_s: float) -> list[tuple[SelectorKey, int]]:
+        until_s = self.now_s + timeout_s
+        ready = [c for c in self.connections if c.owed and c.at_s <= until_s]
+        if not ready:
+            self.now_s = until_s
+            return []
+        first = min(ready, key=lambda owing: owing.at_s)
+        self.now_s = max(self.now_s, first.at_s)
+        return [(SelectorKey(0, 0, 0, first), 0)]
+
+    def close(self) -> None:
+        pass
+
+
+class Owing:
+    """A connection that owes one answer."""
+
+    def __init__(self, number: int, at_s: float) -> None:
+        self.at_s = at_s
+        self.owed = {1: Request(number, 5, JOIN)}
+
+    def receive(self) -> Iterator[tuple[Request, bytes]]:
+        message = codec.to_message(JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID), 5)
+        message.with_header(correlation_id=1)
+        yield self.owed.pop(1), message.encode(header=True)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answered_s", "seen", "elapsed_ms"),
+    [((0.02, 0.04, 0.08), 3, 90), ((0.02, 0.04, 0.1), 2, 90), ((0.04,), 0, 30)],
+)
+def test_where_one_answer_came_others_are_waited_for_a_moment_longer(
+    monkeypatch: pytest.MonkeyPatch, answered_s: tuple[float, ...], seen: int, elapsed_ms: int
+) -> None:
+    port = WirePort("127.0.0.1", 1, settle_ms=30)
+    parked: Any = Parked(*answered_s)
+    monkeypatch.setattr(wire, "monotonic", lambda: parked.now_s)
+    port._selector, port._connections = parked, parked.connections
+    observation = port.advance(0, ())
+    assert len(observation.responses) == seen
+    assert observation.elapsed_ms in {elapsed_ms - 1, elapsed_ms}
 
 
 def test_the_milliseconds_told_add_up_to_the_time_that_passed(port: WirePort) -> None:
