@@ -174,7 +174,7 @@ class Verification:
                     tell(1)
                     return
 
-        with _pool(SIDE_BY_SIDE) as pool:
+        with self._pool(SIDE_BY_SIDE) as pool:
             list(pool.map(walk, range(self.settings.examples)))
 
     def _count(self, steps: int, finding: Finding | None = None) -> None:
@@ -194,27 +194,35 @@ class Verification:
         graphs = list(self._graphs.values())
         tell = self.progress("making findings minimal", len(raw))
 
-        def smallest(finding: Finding) -> Finding:
-            small = self._raw[finding.key] = shrink(finding, trial, graphs)
+        def smallest(finding: Finding) -> Finding | None:
+            small: Finding | None = shrink(finding, trial, graphs)
+            if small is finding and self.source.real_time:
+                # Not one of the many sequences tried came to it again: is it more than an accident?
+                small = trial([finding.sequence] * CHANCES, finding.key)
+            if small is None:
+                del self._raw[finding.key]
+            else:
+                self._raw[finding.key] = small
             tell(1)
             return small
 
         with self._trial() as trial:
             if self.source.real_time:
                 # One waits most of the time, and may as well wait for all of them at once.
-                with _pool(len(raw)) as pool:
-                    small = list(pool.map(smallest, raw))
+                with self._pool(len(raw)) as pool:
+                    small: list[Finding | None] = list(pool.map(smallest, raw))
             else:
                 # In this thread, where an interruption, or a port that hangs, can be stopped.
                 small = [smallest(finding) for finding in raw]
-        found = {finding.finding_id: finding for finding in small}
+        found = {finding.finding_id: finding for finding in small if finding is not None}
+        self.result.not_reproduced = small.count(None)
         self.result.findings = sorted(found.values(), key=lambda f: len(f.sequence.steps))
 
     @contextmanager
     def _trial(self) -> Iterator[Callable[[list[Sequence], tuple[str, ...]], Finding | None]]:
         """How sequences are tried again: one by one, or side by side on a real clock."""
         if self.source.real_time:
-            with _pool(SIDE_BY_SIDE) as pool:
+            with self._pool(SIDE_BY_SIDE) as pool:
                 yield lambda sequences, key: _first(pool.map(self._once, sequences), key)
         else:
             with self._port() as port:
@@ -226,6 +234,18 @@ class Verification:
     def _once(self, sequence: Sequence) -> Finding | None:
         with self._port() as port:
             return replay(sequence, port)
+
+    @contextmanager
+    def _pool(self, threads: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads that begin nothing more, and wait for nothing, once the work is interrupted."""
+        pool = ThreadPoolExecutor(threads)
+        try:
+            yield pool
+        except KeyboardInterrupt:
+            self.source.interrupt()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     @contextmanager
     def _port(self) -> Iterator[Port]:
@@ -246,16 +266,6 @@ class Verification:
             self.result.unsupported += [
                 what for what in coverage.unsupported if what not in self.result.unsupported
             ]
-
-
-@contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that begin nothing more once the work is interrupted."""
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _hung(finding: Finding | None) -> bool:

@@ -44,6 +44,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "unsupported": result.unsupported,
         "presumed": result.presumed,
         "more_findings": result.more,
+        "not_reproduced": result.not_reproduced,
         "findings": [
             {
                 "id": finding.finding_id,

@@ -32,6 +32,8 @@ def summary(result: Result, files: list[str]) -> str:
         lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
     if result.more:
         lines.append(f"more       {result.more} other findings, not made minimal and not told")
+    if result.not_reproduced:
+        lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
     lines += [f"written    {file}" for file in files]
     lines.append(f"verdict    {verdict(result)}")
     return "\n".join(lines) + "\n"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Iterator, Mapping
-from time import monotonic, sleep
+from contextlib import suppress
+from threading import Event
+from time import monotonic
 from typing import Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 from groupcheck.model.vocabulary import REQUESTS, ErrorCode
@@ -19,6 +21,7 @@ from groupcheck.properties.ports.port import PortFailedError, PortUnavailableErr
 MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
 CHUNK_BYTES: Final = 64 * 1024
 CLIENT_ID: Final = "groupcheck"
+WAKE_S: Final = 0.2  # no thread waits longer before it looks whether it was interrupted
 
 # While a broker makes its offsets topic, or moves it, it asks to be asked again.
 COORDINATOR_WAIT_S: Final = 30.0
@@ -144,13 +147,16 @@ class Enquiry:
     """What a client asks a broker before anything else, over a connection of its own.
 
     Every call raises `PortFailedError` or `OSError` when the broker fails, `MalformedAnswerError`
-    when it is none, and `PortUnavailableError` when it cannot help.
+    when it is none, and `PortUnavailableError` when it cannot help, or `interrupted` is set.
     """
 
-    def __init__(self, host: str, port: int, *, connect_s: float, answer_s: float) -> None:
+    def __init__(
+        self, host: str, port: int, *, connect_s: float, answer_s: float, interrupted: Event
+    ) -> None:
         self._answer_s = answer_s
+        self._interrupted = interrupted
         self._connection = Connection[Question](host, port, connect_s)
-        self._connection.socket.settimeout(answer_s)
+        self._connection.socket.settimeout(min(answer_s, WAKE_S))
         self._versions: dict[int, tuple[int, int]] = {}
 
     def __enter__(self) -> Self:
@@ -180,7 +186,7 @@ class Enquiry:
                 return Coordinator(answer.node_id, answer.host, answer.port)
             if answer.error_code not in COORDINATOR_NOT_YET or monotonic() > deadline:
                 _refuse(f"it finds no coordinator ({ErrorCode(answer.error_code).name})")
-            sleep(RETRY_S)
+            self._pause()
 
     def create_topic(self, name: str) -> None:
         """Have the topic created if there is none, where the broker does so for who asks."""
@@ -191,7 +197,7 @@ class Enquiry:
             answer = self._ask(question, topics=[topic])
             if answer.topics[0].error_code != LEADER_NOT_AVAILABLE or monotonic() > deadline:
                 return
-            sleep(RETRY_S)
+            self._pause()
 
     def settings(self, node_id: int, names: Collection[str]) -> dict[str, int]:
         """What the broker with this id tells of its settings, which may be nothing."""
@@ -222,9 +228,25 @@ class Enquiry:
         self._connection.send(question, cls(version=question.api_version, **fields), CLIENT_ID)
         deadline = monotonic() + self._answer_s
         while monotonic() < deadline:
-            for asked, answer in self._connection.receive():
-                return codec.parse(asked.api, asked.api_version, answer)
+            check(self._interrupted)
+            with suppress(TimeoutError):
+                for asked, answer in self._connection.receive():
+                    return codec.parse(asked.api, asked.api_version, answer)
         raise TimeoutError
+
+    def _pause(self) -> None:
+        self._interrupted.wait(RETRY_S)
+        check(self._interrupted)
+
+
+def check(interrupted: Event) -> None:
+    """End what one waits for, if it has been interrupted.
+
+    Raises:
+        PortUnavailableError: it has.
+    """
+    if interrupted.is_set():
+        _refuse("interrupted")
 
 
 def _refuse(reason: str) -> NoReturn:

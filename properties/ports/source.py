@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,8 +26,8 @@ class UnknownPortError(ValueError):
 class PortSource(NamedTuple):
     """Where ports come from: `connect` gives one more, `stop` lets go of what they share.
 
-    `broker_settings` finds out what a coordinator on a real clock is set to; it may raise
-    `PortUnavailableError`.
+    For a coordinator on a real clock, `broker_settings` finds out what it is set to (it may raise
+    `PortUnavailableError`), and `interrupt` ends at once whatever its ports wait for.
     """
 
     spec: str
@@ -34,6 +35,7 @@ class PortSource(NamedTuple):
     real_time: bool = False
     broker_settings: Callable[[], BrokerSettings] = lambda: BrokerSettings({})
     stop: Callable[[], None] = lambda: None
+    interrupt: Callable[[], None] = lambda: None
 
 
 def port_source(spec: str, *, seed: int = 0) -> PortSource:
@@ -88,11 +90,17 @@ def _kafka(spec: str) -> PortSource:
         msg = f"{spec!r}: {error}"
         raise UnknownPortError(msg) from error
 
+    interrupted = Event()
+
     def connect() -> WirePort:
-        return WirePort(host, port, settings=settings)
+        return WirePort(host, port, settings=settings, interrupted=interrupted)
 
     return PortSource(
-        spec, connect, real_time=True, broker_settings=lambda: connect().broker_settings()
+        spec,
+        connect,
+        real_time=True,
+        broker_settings=lambda: connect().broker_settings(),
+        interrupt=interrupted.set,
     )
 
 
@@ -116,4 +124,9 @@ def _librdkafka_mock(spec: str) -> PortSource:
     from groupcheck.properties.ports.librdkafka import LibrdkafkaPort
 
     # A broker for each test: some of what is tried kills it.
-    return PortSource(spec, lambda: LibrdkafkaPort(null_as_empty=True), real_time=True)
+    interrupted = Event()
+
+    def connect() -> LibrdkafkaPort:
+        return LibrdkafkaPort(null_as_empty=True, interrupted=interrupted)
+
+    return PortSource(spec, connect, real_time=True, interrupt=interrupted.set)

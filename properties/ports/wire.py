@@ -9,6 +9,7 @@ from __future__ import annotations
 import selectors
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event
 from time import monotonic
 from types import MappingProxyType
 from typing import Final
@@ -25,7 +26,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.ports import codec
-from groupcheck.properties.ports.connection import Connection, Enquiry
+from groupcheck.properties.ports.connection import WAKE_S, Connection, Enquiry, check
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import (
     Fault,
@@ -57,6 +58,7 @@ class WirePort:
             it says it does.
         null_as_empty: see `codec.to_record`.
         settings: the broker's, whatever it says itself.
+        interrupted: ends whatever the port waits for, once it is set, with `PortUnavailableError`.
     """
 
     real_time = True
@@ -72,6 +74,7 @@ class WirePort:
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,
         settings: Mapping[str, int] = MappingProxyType({}),
+        interrupted: Event | None = None,
     ) -> None:
         self.max_versions: Mapping[str, int] | None = None
         self._bootstrap = self._coordinator = (host, port)
@@ -81,6 +84,7 @@ class WirePort:
         self._newest_versions = codec.NEWEST_VERSIONS | dict(newest_versions or {})
         self._null_as_empty = null_as_empty
         self._settings = settings
+        self._interrupted = interrupted or Event()
         self._connections: list[Connection[Request]] = []
         self._selector: selectors.BaseSelector | None = None
         self._prefix = ""
@@ -189,7 +193,13 @@ class WirePort:
         return settings_of(self._settings, told)
 
     def _enquiry(self, host: str, port: int) -> Enquiry:
-        return Enquiry(host, port, connect_s=self._connect_s, answer_s=self._answer_s)
+        return Enquiry(
+            host,
+            port,
+            connect_s=self._connect_s,
+            answer_s=self._answer_s,
+            interrupted=self._interrupted,
+        )
 
     def _connect(self, selector: selectors.BaseSelector) -> Connection[Request]:
         connection = Connection[Request](*self._coordinator, self._connect_s)
@@ -241,7 +251,8 @@ class WirePort:
         selector = self._open_selector()
         while missing is None or missing:
             left_s = deadline - monotonic()
-            for key, _ in selector.select(max(left_s, 0)):
+            check(self._interrupted)
+            for key, _ in selector.select(min(max(left_s, 0), WAKE_S)):
                 for request, answer in key.data.receive():
                     responses.append(self._response(request, answer))
                     if missing is not None:

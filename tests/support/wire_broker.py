@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from groupcheck.implementation.config import Config
 from groupcheck.implementation.coordinator import Coordinator
@@ -32,6 +32,7 @@ NODE_ID = 7
 
 Asked = Any  # kafka-python's message of a request; its correlation id is added
 Answer = Callable[[Asked], bytes | None]
+B = TypeVar("B", bound="Broker")
 
 
 def reply(asked: Asked, **fields: object) -> bytes:
@@ -126,7 +127,7 @@ class _Handler(socketserver.BaseRequestHandler):
 
 
 @contextmanager
-def serving(broker: Broker) -> Iterator[Broker]:
+def serving(broker: B) -> Iterator[B]:
     thread = threading.Thread(target=broker.serve_forever, args=(0.01,))
     thread.start()
     try:
