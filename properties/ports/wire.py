@@ -6,6 +6,7 @@ rebalance is deaf until then: each request goes out on a connection that owes no
 
 from __future__ import annotations
 
+import errno
 import selectors
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.settings import BrokerSettings, settings_of
 
+OURS: Final = (errno.EMFILE, errno.ENFILE)  # no room for a socket here is no fault of a broker's
 CLIENT_HOST: Final = "/127.0.0.1"  # what a test says it asks from, unless it says otherwise
 
 
@@ -214,8 +216,12 @@ class WirePort:
         try:
             return self._connect(self._open_selector())
         except OSError as error:
+            what = f"no further connection: {_reason(error)}"
+            if error.errno in OURS:
+                msg = f"{_url(*self._bootstrap)} cannot be tested: {what}"
+                raise PortUnavailableError(msg) from error
             kind = "port crashed"
-            raise PortFailedError(kind, f"no further connection: {_reason(error)}") from error
+            raise PortFailedError(kind, what) from error
 
     def _open_selector(self) -> selectors.BaseSelector:
         if self._selector is None:

@@ -50,9 +50,11 @@ class Broker(socketserver.ThreadingTCPServer):
     """
 
     request_queue_size = 128
+    host = "127.0.0.1"
 
     def __init__(self, answer: Answer = lambda asked: reply(asked, error_code=0)) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__((self.host, 0), _Handler)
+        self.coordinator = (self.host, self.port)
         self.speak: Answer = self.respond
         self.answer = answer
         self.asked: list[Asked] = []
@@ -79,7 +81,8 @@ class Broker(socketserver.ThreadingTCPServer):
             return reply(asked, api_keys=keys, error_code=self.versions_error)
         if api == "FindCoordinator":
             error = self.find_errors.pop(0) if self.find_errors else 0
-            return reply(asked, error_code=error, node_id=NODE_ID, host="127.0.0.1", port=self.port)
+            host, port = self.coordinator
+            return reply(asked, error_code=error, node_id=NODE_ID, host=host, port=port)
         if api == "Metadata":
             topic = codec.message_class("MetadataResponse").fields["topics"]
             error = self.topic_errors.pop(0) if self.topic_errors else 0
@@ -136,6 +139,13 @@ def serving(broker: B) -> Iterator[B]:
         broker.shutdown()
         broker.server_close()
         thread.join()
+
+
+class Broker6(Broker):
+    """Listens on IPv6 alone."""
+
+    address_family = socket.AF_INET6
+    host = "::1"
 
 
 class CoordinatorBroker(Broker):

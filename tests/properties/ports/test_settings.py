@@ -15,6 +15,8 @@ from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
+from groupcheck.reports.files import as_json
+from groupcheck.reports.terminal import summary
 from support.wire_broker import Broker, CoordinatorBroker, serving
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -56,6 +58,9 @@ def test_a_broker_that_does_not_tell_its_settings_is_judged_by_what_a_person_say
         result = verified(broker, f"{query}&group.min.session.timeout.ms=10000")
     assert result.findings == []
     assert result.presumed == ["group.max.session.timeout.ms=1800000"]
+    line = "presumed   as the broker does not tell: group.max.session.timeout.ms=1800000\n"
+    assert line in summary(result, [])
+    assert as_json(result)["presumed"] == result.presumed
 
 
 def test_a_broker_that_does_not_do_what_it_is_set_to_diverges() -> None:

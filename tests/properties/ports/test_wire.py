@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 import time
@@ -35,8 +36,9 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.ports.wire import WirePort
-from support.wire_broker import Asked, Broker, reply, serving
+from support.wire_broker import Asked, Broker, Broker6, reply, serving
 
 HEARTBEAT = HeartbeatRequest("group", 1, "member")
 JOIN = JoinGroupRequest("group", 10_000)
@@ -287,6 +289,19 @@ def test_a_broker_that_takes_no_further_connection_is_a_crash(
     )
 
 
+def test_no_room_for_a_connection_on_this_machine_is_not_the_broker_s_fault(
+    broker: Broker, port: WirePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    broker.answer = lambda _: b""
+    port.request(Request(1, 5, JOIN), ())
+    monkeypatch.setattr(socket, "create_connection", full)
+    with pytest.raises(PortUnavailableError, match="no further connection: Too many open files"):
+        heartbeat(port)
+
+
 @pytest.mark.parametrize(
     ("sent", "reason"),
     [
@@ -333,6 +348,41 @@ def test_where_nothing_listens_nothing_can_be_tested() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         assert refused(free.getsockname()[1]) == "Connection refused"
+
+
+def test_a_name_that_no_host_can_have_cannot_be_tested() -> None:
+    with pytest.raises(PortUnavailableError, match=r"^kafka://a\.\.b:1 cannot be tested: \S"):
+        WirePort("a..b", 1).open("2.7", {})
+
+
+def test_a_coordinator_that_cannot_be_reached_is_named(broker: Broker) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        broker.coordinator = free.getsockname()
+        url = f"kafka://127.0.0.1:{broker.coordinator[1]}"
+        assert refused(broker.port) == f"its coordinator at {url}: Connection refused"
+
+
+def test_a_broker_on_ipv6_is_reached_by_its_address_in_brackets() -> None:
+    try:
+        broker = Broker6()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serving(broker):
+        port = port_source(f"kafka://[::1]:{broker.port}").connect()
+        assert port.open("2.7", {}).name == f"kafka://[::1]:{broker.port}"
+        assert len(heartbeat(port).responses) == 1
+        port.shutdown()
+
+
+@pytest.mark.parametrize(
+    "rest", ["::1:1", "[::1:1", "localhost", "localhost:0", ":9092", "a:1,b:2", "a:1/b", "u@a:1"]
+)
+def test_what_is_no_address_is_one_clear_line(rest: str) -> None:
+    with pytest.raises(UnknownPortError) as error:
+        port_source(f"kafka://{rest}")
+    form = "kafka://HOST:PORT (an IPv6 address in brackets)"
+    assert str(error.value) == f"'kafka://{rest}' is not of the form {form}"
 
 
 def test_what_never_answers_cannot_be_tested() -> None:
