@@ -17,6 +17,7 @@ from groupcheck.model.vocabulary import REQUESTS, ErrorCode
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
+from groupcheck.properties.ports.settings import as_number
 
 MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
 CHUNK_BYTES: Final = 64 * 1024
@@ -211,11 +212,8 @@ class Enquiry:
         )
         answer = self._ask(Question("DescribeConfigs", version), resources=[broker])
         told = [config for result in answer.results for config in result.configs]
-        return {
-            config.name: int(config.value)
-            for config in told
-            if config.name in names and config.value is not None and config.value.isdecimal()
-        }
+        numbers = {config.name: as_number(config.value or "") for config in told}
+        return {name: n for name, n in numbers.items() if name in names and n is not None}
 
     def _common(self, api: str, newest: int) -> int | None:
         key = codec.message_class(f"{api}Request").API_KEY

@@ -57,8 +57,17 @@ def parse_settings(query: str) -> dict[str, int]:
         if name not in BROKER_SETTINGS:
             msg = f"unknown broker setting {name!r}; known: {', '.join(BROKER_SETTINGS)}"
             raise ValueError(msg)
-        if not (value.isascii() and value.isdecimal() and int(value) <= MAX_VALUE):
+        number = as_number(value)
+        if number is None:
             msg = f"{name} is a number from 0 to {MAX_VALUE}, not {value!r}"
             raise ValueError(msg)
-        said[name] = int(value)
+        said[name] = number
     return said
+
+
+def as_number(value: str) -> int | None:
+    """The value of a setting, if it is one that it can have."""
+    if not (value.isascii() and value.isdecimal()) or len(value) > len(str(MAX_VALUE)):
+        return None
+    number = int(value)
+    return number if number <= MAX_VALUE else None

@@ -81,7 +81,7 @@ def test_what_a_person_says_goes_before_what_the_broker_tells_and_that_before_th
     assert settings.presumed == ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 
 
-@pytest.mark.parametrize("value", [None, "", "-1", "many"])
+@pytest.mark.parametrize("value", [None, "", "-1", "many", "9" * 5_000, "٣"])
 def test_a_setting_told_without_a_number_is_presumed(broker: Broker, value: str | None) -> None:
     broker.settings = {DELAY: value}
     settings = WirePort("127.0.0.1", broker.port).broker_settings()
