@@ -61,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 PORT_HELP = (
-    "builtin | python:PACKAGE.MODULE:FACTORY | exec:COMMAND | kafka://HOST:PORT | librdkafka-mock"
+    "builtin | python:PACKAGE.MODULE:FACTORY | exec:COMMAND | kafka://HOST:PORT[?SETTING=NUMBER] |"
+    " librdkafka-mock"
 )
 
 

@@ -28,8 +28,12 @@ def summary(result: Result, files: list[str]) -> str:
     )
     if result.unsupported:
         lines.append(f"left out   not supported by the port: {', '.join(result.unsupported)}")
+    if result.presumed:
+        lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
     if result.more:
         lines.append(f"more       {result.more} other findings, not made minimal and not told")
+    if result.not_reproduced:
+        lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
     lines += [f"written    {file}" for file in files]
     lines.append(f"verdict    {verdict(result)}")
     return "\n".join(lines) + "\n"
