@@ -29,6 +29,6 @@ def check_trace(trace: str, port: str) -> None:
     from groupcheck.reports.story import story
 
     __tracebackhide__ = True
-    finding = replay_on(parse(trace.splitlines(), "trace"), port_source(port))
+    finding = replay_on(parse(trace, "trace"), port_source(port))
     if finding is not None:
         raise AssertionError(story(finding))
