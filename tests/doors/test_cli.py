@@ -128,14 +128,6 @@ def test_a_report_that_cannot_be_written_is_one_line(
     assert "cannot write the report" in line
 
 
-def test_a_trace_that_is_not_there_or_not_a_trace_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "cannot read" in _fails_with(capsys, "replay", str(tmp_path / "none"), "builtin")
-    (tmp_path / "text").write_text("hello\n")
-    assert "not a JSON object" in _fails_with(capsys, "replay", str(tmp_path / "text"), "builtin")
-
-
 def test_help_imports_none_of_the_libraries_that_commands_need() -> None:
     code = (
         "import sys; from groupcheck.cli import main\n"
