@@ -21,7 +21,7 @@ from groupcheck.model.bodies import (
     shown,
 )
 from groupcheck.model.canonical import rename
-from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.instance import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
@@ -79,12 +79,17 @@ class Sequence(NamedTuple):
         return self._replace(steps=steps)
 
 
+def _member_ids(body: RequestBody) -> list[str]:
+    """The member ids that a request uses, symbols or not."""
+    member_ids = [getattr(body, "member_id", "")]
+    for field in ("assignments", "members"):
+        member_ids += [entry.member_id for entry in getattr(body, field, ())]
+    return member_ids
+
+
 def symbols_of(body: RequestBody) -> Iterator[str]:
     """The member symbols that a request uses."""
-    candidates = [getattr(body, "member_id", "")]
-    for field in ("assignments", "members"):
-        candidates += [entry.member_id for entry in getattr(body, field, ())]
-    return (name for name in candidates if name.startswith("#"))
+    return (name for name in _member_ids(body) if name.startswith("#"))
 
 
 def well_formed(steps: Iterable[Input]) -> bool:
@@ -261,6 +266,11 @@ def _check_in_the_model(body: RequestBody) -> None:
     if _is_static(body):
         msg = "static members (groupInstanceId) are not part of the model yet"
         raise MalformedTraceError(msg)
+    # A port might by chance have given out any other, which nobody was told in the trace.
+    for member_id in _member_ids(body):
+        if member_id not in {"", NOBODY} and not member_id.startswith("#"):
+            msg = f"a member id is that of a JoinGroup ('#7') or {NOBODY!r}, not {shown(member_id)}"
+            raise MalformedTraceError(msg)
     if isinstance(body, JoinGroupRequest):
         names = [protocol.name for protocol in body.protocols]
         # Kafka counts such a vote twice and fails in the middle of the rebalance; and a protocol

@@ -246,6 +246,10 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
             "t:2: static members",
         ),
         (
+            [HEADER, _request("Heartbeat", 4, _heartbeat(1, '"client-1"'))],
+            r"t:2: a member id is that of a JoinGroup \('#7'\) or 'nobody', not 'client-1'",
+        ),
+        (
             [HEADER, _request("Heartbeat", 4, _heartbeat(1, '"#7"'))],
             "t: a step uses the member id of a JoinGroup that is not before it",
         ),
