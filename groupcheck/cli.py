@@ -47,6 +47,12 @@ def _say(line: str) -> int:
     return IMPOSSIBLE
 
 
+def _print(text: str) -> None:
+    """Write to standard output; what its encoding has no sign for is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="groupcheck",
@@ -185,9 +191,9 @@ def _replay(options: argparse.Namespace) -> int:
         raise _Impossible(str(error)) from error
     omission = f"{replayed.omission}\n" if replayed.omission else ""
     if replayed.finding is not None:
-        sys.stdout.write(story(replayed.finding) + omission)
+        _print(story(replayed.finding) + omission)
         return DIVERGES
     done = len(sequence.steps) - len(replayed.left_out)
     count = "1 step" if done == 1 else f"{done} steps"
-    sys.stdout.write(f"{count}, each answered as Kafka would\n{omission}")
+    _print(f"{count}, each answered as Kafka would\n{omission}")
     return CONFORMS

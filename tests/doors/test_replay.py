@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,20 @@ def test_a_trace_of_which_a_port_supports_nothing_says_nothing_of_it(
     said = _replay(_trace(FETCHES[0]), HEARTBEATS_ONLY, tmp_path, capsys)
     line = "groupcheck: nothing was done: 1 step left out, not supported: OffsetFetch v7\n"
     assert said == (2, "", line)
+
+
+def test_a_finding_is_told_on_a_terminal_that_does_not_know_its_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocols = (Protocol("caf\xe9", b""),)
+    join = JOIN._replace(body=JoinGroupRequest(GROUP_ID, 10_000, 20_000, protocols=protocols))
+    path = tmp_path / "trace"
+    path.write_text(_trace(join, join._replace(request_id=2), Advance(6_000)), encoding="utf-8")
+    terminal = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["replay", str(path), "python:support.faulty_python_port:make"]) == 1
+    terminal.seek(0)
+    assert "caf\\xe9" in terminal.read()
 
 
 def test_a_test_fails_with_the_line_if_a_member_id_was_never_told() -> None:
