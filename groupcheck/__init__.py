@@ -13,22 +13,33 @@ __version__ = "0.1.0"
 def check_trace(trace: str, port: str) -> None:
     """Do a trace on a port, for use in a test.
 
+    Warns of steps that are left out because the port does not support them.
+
     Args:
         trace: JSON Lines, as `groupcheck verify --report` writes them.
         port: PORT as on the command line, `builtin` or `exec:./my-port`.
 
     Raises:
-        AssertionError: the port answers as Kafka never would; the message is the story of it.
+        AssertionError: the port answers as Kafka never would; the message is the story of it. Or
+            nothing can be said, as a step uses a member id that the port never told, or the port
+            supports none of the steps; the message says so.
         MalformedTraceError: the text is not a trace.
         PortUnavailableError: the port cannot be reached.
         UnknownPortError: `port` has none of the known forms.
     """
+    import warnings
+
     from groupcheck.properties.ports.source import port_source
-    from groupcheck.properties.run import replay_on
+    from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import parse
     from groupcheck.reports.story import story
 
     __tracebackhide__ = True
-    finding = replay_on(parse(trace.splitlines(), "trace"), port_source(port))
-    if finding is not None:
-        raise AssertionError(story(finding))
+    try:
+        replayed = replay_on(parse(trace, "trace"), port_source(port))
+    except NotReplayedError as error:
+        raise AssertionError(str(error)) from None
+    if replayed.finding is not None:
+        raise AssertionError(story(replayed.finding))
+    if replayed.omission:
+        warnings.warn(replayed.omission, stacklevel=2)

@@ -47,6 +47,12 @@ def _say(line: str) -> int:
     return IMPOSSIBLE
 
 
+def _print(text: str) -> None:
+    """Write to standard output; what its encoding has no sign for is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="groupcheck",
@@ -166,21 +172,29 @@ def _replay(options: argparse.Namespace) -> int:
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
-    from groupcheck.properties.run import replay_on
+    from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
     from groupcheck.reports.story import story
 
     try:
         sequence = load(options.trace)
         with interruptible():
-            finding = replay_on(sequence, port_source(options.port))
+            replayed = replay_on(sequence, port_source(options.port))
     except OSError as error:
         msg = f"cannot read {options.trace}: {error.strerror}"
         raise _Impossible(msg) from error
-    except (MalformedTraceError, UnknownPortError, PortUnavailableError) as error:
+    except (
+        MalformedTraceError,
+        UnknownPortError,
+        PortUnavailableError,
+        NotReplayedError,
+    ) as error:
         raise _Impossible(str(error)) from error
-    if finding is None:
-        sys.stdout.write(f"{len(sequence.steps)} steps, each answered as Kafka would\n")
-        return CONFORMS
-    sys.stdout.write(story(finding))
-    return DIVERGES
+    omission = f"{replayed.omission}\n" if replayed.omission else ""
+    if replayed.finding is not None:
+        _print(story(replayed.finding) + omission)
+        return DIVERGES
+    done = len(sequence.steps) - len(replayed.left_out)
+    count = "1 step" if done == 1 else f"{done} steps"
+    _print(f"{count}, each answered as Kafka would\n{omission}")
+    return CONFORMS

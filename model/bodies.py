@@ -21,12 +21,16 @@ from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    OffsetFetchRequest,
     RequestBody,
     ResponseBody,
 )
 
 Json = dict[str, Any]
 Record = TypeVar("Record")
+
+LONGEST_STRING = 2**15 - 1  # bytes of UTF-8: the length on the wire is an int16
+WIDE_FIELDS = {"committedOffset"}  # int64; every other number in a request is an int32
 
 
 class MalformedBodyError(ValueError):
@@ -57,12 +61,15 @@ def decode_request(api: str, api_version: int, body: object) -> RequestBody:
     """
     cls = REQUESTS[api]
     if cls is LeaveGroupRequest and api_version < 3 and isinstance(body, dict):
-        member_id = body.get("memberId")
-        if not isinstance(member_id, str):
-            msg = f"{api}.memberId: expected a string, got {member_id!r}"
-            raise MalformedBodyError(msg)
+        member_id = _text(body.get("memberId"), f"{api}.memberId")
         body = {"groupId": body.get("groupId"), "members": [{"memberId": member_id}]}
-    return trim(decode(cls, body, api), api_version)
+    request: RequestBody = decode(cls, body, api)
+    _check_sizes(request, api)
+    if isinstance(request, OffsetFetchRequest) and api_version < 2 and request.topics is None:
+        # OffsetFetchRequest.json, nullableVersions of Topics.
+        msg = f"{api}.topics: only from version 2 on may it be null"
+        raise MalformedBodyError(msg)
+    return trim(request, api_version)
 
 
 def decode_response(api: str, api_version: int, body: object) -> ResponseBody:
@@ -106,10 +113,56 @@ def decode(cls: type[Record], body: object, path: str) -> Record:
     return record
 
 
+def check_string(value: object, path: str) -> str:
+    """A string that fits into a request on Kafka's wire.
+
+    Raises:
+        MalformedBodyError: it is none.
+    """
+    text = _text(value, path)
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise _refuse(path, "a string that UTF-8 can write", value) from error
+    if size > LONGEST_STRING:
+        raise _refuse(path, f"at most {LONGEST_STRING} bytes", value)
+    return text
+
+
+def check_integer(value: object, path: str, bits: int = 32) -> int:
+    """A whole number that fits into so many bits, sign included.
+
+    Raises:
+        MalformedBodyError: it is none.
+    """
+    number = _integer(value, path)
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise _refuse(path, f"an integer of {bits} bits", value)
+    return number
+
+
+def _check_sizes(value: Any, path: str) -> None:
+    """Refuse what no client could write: a number or a string too large for its field."""
+    if isinstance(value, str):
+        check_string(value, path)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        check_integer(value, path, 64 if path.rpartition(".")[2] in WIDE_FIELDS else 32)
+    elif hasattr(value, "_fields"):
+        for name, item in zip(value._fields, value, strict=True):
+            _check_sizes(item, f"{path}.{camel(name)}")
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            _check_sizes(item, f"{path}[{i}]")
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: on one line, and not a long one."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def _refuse(path: str, expected: str, value: object) -> MalformedBodyError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return MalformedBodyError(f"{path}: expected {expected}, got {shown}")
+    return MalformedBodyError(f"{path}: expected {expected}, got {shown(value)}")
 
 
 def _text(value: object, path: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TypeGuard
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple, TypeGuard
 
 from groupcheck.model.canonical import rename
 from groupcheck.model.profiles import PROFILES
@@ -16,7 +16,7 @@ from groupcheck.properties.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.sequence import Sequence, symbols_of
+from groupcheck.properties.sequence import Sequence, step_message, symbols_of
 
 # How late a timer of a coordinator on a real clock may fire, and still be lawful. Kafka's
 # purgatory ticks every millisecond and its reaper runs every 200 ms; the rest is for loaded
@@ -32,7 +32,11 @@ class FoundError(Exception):
         self.finding = finding
 
 
-class UnfairError(Exception):
+class NotReplayedError(Exception):
+    """Nothing can be said of a port by this sequence; the message says why."""
+
+
+class UnfairError(NotReplayedError):
     """A request uses a member id that the port has not told: no client could send it."""
 
 
@@ -132,37 +136,76 @@ def expected(lawful: list[Outcome]) -> set[int]:
     return set.intersection(*answered) if answered else set()
 
 
+class Replayed(NamedTuple):
+    """What came of a sequence: the finding it ends in, if any, and what was not supported."""
+
+    finding: Finding | None
+    left_out: tuple[Input, ...]
+
+    @property
+    def omission(self) -> str:
+        """How many steps were left out, and which; empty if none was."""
+        if not self.left_out:
+            return ""
+        count = "1 step" if len(self.left_out) == 1 else f"{len(self.left_out)} steps"
+        return f"{count} left out, not supported: {', '.join(dict.fromkeys(self._names()))}"
+
+    def _names(self) -> Iterator[str]:
+        for step in self.left_out:
+            if isinstance(step, Request):
+                yield f"{step.api} v{step.api_version}"
+            else:
+                message = step_message(step)
+                yield message["fault" if "fault" in message else "type"]
+
+
 def replay(sequence: Sequence, port: Port) -> Finding | None:
     """Do a sequence on a port; the finding it ends in, if it does.
 
-    Steps that the port does not support are left out.
+    Steps that the port does not support are left out, and an unfair one ends it.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
     try:
+        return _replay(sequence, port).finding
+    except UnfairError:
+        return None
+
+
+def _replay(sequence: Sequence, port: Port) -> Replayed:
+    left_out: list[Input] = []
+    number = 0
+    try:
         run = Run(port, PROFILES[sequence.profile], sequence.broker)
-        for step in sequence.steps:
-            run.step(step)
+        for number, step in enumerate(sequence.steps, 1):  # noqa: B007 - said in the error
+            if run.step(step) is not None:
+                left_out.append(step)
         run.close()
     except FoundError as found:
-        return found.finding
-    except UnfairError:
-        pass
-    return None
+        return Replayed(found.finding, tuple(left_out))
+    except UnfairError as unfair:
+        msg = f"step {number} uses a member id that the port never told"
+        raise UnfairError(msg) from unfair
+    return Replayed(None, tuple(left_out))
 
 
-def replay_on(sequence: Sequence, source: PortSource) -> Finding | None:
+def replay_on(sequence: Sequence, source: PortSource) -> Replayed:
     """Do a sequence on a port that is made for it and let go afterwards.
 
     Raises:
+        NotReplayedError: a step is unfair, or the port supports none of them.
         PortUnavailableError: the port cannot be reached.
     """
     try:
         port = source.connect()
         try:
-            return replay(sequence, port)
+            replayed = _replay(sequence, port)
         finally:
             port.shutdown()
     finally:
         source.stop()
+    if replayed.finding is None and replayed.left_out == sequence.steps != ():
+        msg = f"nothing was done: {replayed.omission}"
+        raise NotReplayedError(msg)
+    return replayed

@@ -7,30 +7,51 @@ sequence therefore says the same to every port.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
-from groupcheck.model.bodies import MalformedBodyError, decode_request, encode
+from groupcheck.model.bodies import (
+    Json,
+    MalformedBodyError,
+    check_integer,
+    check_string,
+    decode_request,
+    encode,
+    shown,
+)
 from groupcheck.model.canonical import rename
-from groupcheck.model.config import Config
-from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.instance import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
-    REQUESTS,
     DescribeGroupsRequest,
+    HeartbeatRequest,
     JoinGroupRequest,
+    LeaveGroupRequest,
     Request,
     RequestBody,
+    SyncGroupRequest,
 )
+
+Taken = TypeVar("Taken")
 
 FORMAT = 1
 FAULTS: dict[str, type[HoldAppends | ReleaseAppends]] = {
     "holdAppends": HoldAppends,
     "releaseAppends": ReleaseAppends,
 }
+BROKER_SETTINGS = {
+    "group.initial.rebalance.delay.ms",
+    "group.max.session.timeout.ms",
+    "group.min.session.timeout.ms",
+    "offset.metadata.max.bytes",
+}
+MOST_DIGITS = 20  # an int64 with its sign
+# The APIs that refuse the group without a name; for the others it is one more group.
+NEED_A_NAME = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
 
 
 class MalformedTraceError(ValueError):
@@ -58,12 +79,17 @@ class Sequence(NamedTuple):
         return self._replace(steps=steps)
 
 
+def _member_ids(body: RequestBody) -> list[str]:
+    """The member ids that a request uses, symbols or not."""
+    member_ids = [getattr(body, "member_id", "")]
+    for field in ("assignments", "members"):
+        member_ids += [entry.member_id for entry in getattr(body, field, ())]
+    return member_ids
+
+
 def symbols_of(body: RequestBody) -> Iterator[str]:
     """The member symbols that a request uses."""
-    candidates = [getattr(body, "member_id", "")]
-    for field in ("assignments", "members"):
-        candidates += [entry.member_id for entry in getattr(body, field, ())]
-    return (name for name in candidates if name.startswith("#"))
+    return (name for name in _member_ids(body) if name.startswith("#"))
 
 
 def well_formed(steps: Iterable[Input]) -> bool:
@@ -78,7 +104,7 @@ def well_formed(steps: Iterable[Input]) -> bool:
     return True
 
 
-def step_message(step: Input) -> dict[str, Any]:
+def step_message(step: Input) -> Json:
     """A step as the port protocol's message, member ids as symbols."""
     if isinstance(step, Request):
         return {
@@ -116,96 +142,142 @@ def load(path: Path) -> Sequence:
         OSError: the file cannot be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         msg = f"{path}: not a text file in UTF-8"
         raise MalformedTraceError(msg) from error
-    return parse(lines, str(path))
+    return parse(text, str(path))
 
 
-def parse(lines: Iterable[str], name: str) -> Sequence:
-    """A sequence from the lines of a trace; `name` is said in errors.
+def parse(text: str, name: str) -> Sequence:
+    """A sequence from the text of a trace; `name` is said in errors.
 
     Raises:
         MalformedTraceError: with the line and what is wrong with it.
     """
-    header: dict[str, Any] | None = None
-    steps: list[Input] = []
-    for number, line in enumerate(lines, 1):
-        where = f"{name}:{number}"
-        try:
-            message = json.loads(line)
-        except json.JSONDecodeError as error:
-            msg = f"{where}: not a JSON object ({error.msg})"
-            raise MalformedTraceError(msg) from error
-        if header is None:
-            header = _header(message, where)
-        else:
-            steps.append(_step(message, where))
-    if header is None:
+    if not text.strip():
         msg = f"{name}: empty, not a trace"
         raise MalformedTraceError(msg)
+    # Not splitlines, which also splits at characters that a JSON string may hold.
+    first, *rest = text.removesuffix("\n").split("\n")
+    profile, broker = _read(first, f"{name}:1", _header)
+    numbers: set[int] = set()
+
+    def step(message: Json) -> Input:
+        return _step(message, profile, numbers)
+
+    steps = tuple(_read(line, f"{name}:{n}", step) for n, line in enumerate(rest, 2))
     if not well_formed(steps):
         msg = f"{name}: a step uses the member id of a JoinGroup that is not before it"
         raise MalformedTraceError(msg)
-    return Sequence(header["profile"], header["config"], tuple(steps))
+    return Sequence(profile.name, broker, steps)
 
 
-def _header(message: object, where: str) -> dict[str, Any]:
-    if not isinstance(message, dict) or message.get("trace") != FORMAT:
-        msg = f"{where}: not the first line of a trace of format {FORMAT}"
-        raise MalformedTraceError(msg)
-    if message.get("profile") not in PROFILES:
-        known = ", ".join(PROFILES)
-        msg = f"{where}: unknown profile {message.get('profile')!r} (known: {known})"
-        raise MalformedTraceError(msg)
-    config = message.get("config")
-    settings = {field.replace("_", ".") for field in Config._fields}
-    if not isinstance(config, dict) or not all(
-        name in settings and isinstance(value, int) for name, value in config.items()
-    ):
-        msg = f"{where}: config must map broker settings to integers"
-        raise MalformedTraceError(msg)
-    return message
-
-
-def _step(message: object, where: str) -> Input:
-    if not isinstance(message, dict):
-        msg = f"{where}: not a JSON object"
-        raise MalformedTraceError(msg)
-    match message:
-        case {"type": "advance", "ms": int(ms)} if ms >= 0:
-            return Advance(ms)
-        case {"type": "fault", "fault": str(name)} if name in FAULTS:
-            return FAULTS[name]()
-        case {"type": "request", "id": int(), "api": str(api), "apiVersion": int()}:
-            if api in REQUESTS:
-                return _request(message, where)
-    msg = f"{where}: not a step that this version can replay: {json.dumps(message)[:80]}"
+def _read(line: str, where: str, take: Callable[[Json], Taken]) -> Taken:
+    """What a line holds; its errors are said with where it stands."""
+    try:
+        message = json.loads(line, parse_int=_whole)
+        if not isinstance(message, dict):
+            reason = "not a JSON object"
+        else:
+            return take(message)
+    except json.JSONDecodeError as error:
+        reason = f"not a JSON object ({error.msg})"
+    except (MalformedBodyError, MalformedTraceError) as error:
+        reason = str(error)
+    except RecursionError:
+        reason = "nested too deep"
+    msg = f"{where}: {reason}"
     raise MalformedTraceError(msg)
 
 
-def _request(message: dict[str, Any], where: str) -> Request:
-    version = message["apiVersion"]
-    try:
-        body = decode_request(message["api"], version, message.get("body"))
-    except MalformedBodyError as error:
-        msg = f"{where}: {error}"
-        raise MalformedTraceError(msg) from error
+def _whole(digits: str) -> int:
+    """A whole number; Python refuses to read the very long ones in words of its own."""
+    if len(digits) > MOST_DIGITS:
+        msg = f"a number of {len(digits)} digits"
+        raise MalformedTraceError(msg)
+    return int(digits)
+
+
+def _natural(value: object, path: str) -> int:
+    """A number that the model may count with: of 32 bits, and not negative."""
+    number = check_integer(value, path)
+    if number < 0:
+        msg = f"{path}: expected at least 0, got {number}"
+        raise MalformedTraceError(msg)
+    return number
+
+
+def _header(message: Json) -> tuple[Profile, dict[str, int]]:
+    if type(message.get("trace")) is not int or message["trace"] != FORMAT:
+        msg = f"not the first line of a trace of format {FORMAT}"
+        raise MalformedTraceError(msg)
+    name, config = message.get("profile"), message.get("config")
+    if not isinstance(name, str) or name not in PROFILES:
+        msg = f"unknown profile {shown(name)} (known: {', '.join(PROFILES)})"
+        raise MalformedTraceError(msg)
+    if not isinstance(config, dict) or not config.keys() <= BROKER_SETTINGS:
+        known = ", ".join(sorted(BROKER_SETTINGS))
+        msg = f"config must map broker settings to numbers (known: {known})"
+        raise MalformedTraceError(msg)
+    return PROFILES[name], {key: _natural(config[key], f"config: {key}") for key in config}
+
+
+def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
+    """A step; `numbers` are the ids of the requests so far."""
+    match message:
+        case {"type": "advance"}:
+            return Advance(_natural(message.get("ms"), "ms"))
+        case {"type": "fault", "fault": str(name)} if name in FAULTS:
+            return FAULTS[name]()
+        case {"type": "request", "api": str(api)} if api in profile.max_versions:
+            number = _natural(message.get("id"), "id")
+            if number in numbers:
+                msg = f"a second request with the id {number}"
+                raise MalformedTraceError(msg)
+            numbers.add(number)
+            return _request(message, number, api, profile)
+    msg = f"not a step that this version can replay: {shown(message)}"
+    raise MalformedTraceError(msg)
+
+
+def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
+    version = check_integer(message.get("apiVersion"), "apiVersion")
+    # Version 0 of these two is ZooKeeper's.
+    oldest, newest = int(api in {"OffsetCommit", "OffsetFetch"}), profile.max_versions[api]
+    if not oldest <= version <= newest:
+        msg = f"{api} has versions {oldest} to {newest} in profile {profile.name}, not {version}"
+        raise MalformedTraceError(msg)
+    body = decode_request(api, version, message.get("body"))
+    _check_in_the_model(body)
+    client_id = check_string(message.get("clientId", "client"), "clientId")
+    client_host = check_string(message.get("clientHost", "/127.0.0.1"), "clientHost")
+    return Request(number, version, body, client_id, client_host)
+
+
+def _check_in_the_model(body: RequestBody) -> None:
+    """Refuse what Kafka takes, and the model knows nothing of."""
     groups = body.groups if isinstance(body, DescribeGroupsRequest) else (body.group_id,)
-    if not set(groups) <= {GROUP_ID, ""}:
-        msg = f"{where}: a trace is about the one group {GROUP_ID!r}, not {groups[0]!r}"
+    nameless = groups == ("",) and isinstance(body, NEED_A_NAME)
+    if groups != (GROUP_ID,) and not nameless:
+        others = shown(groups[0] if len(groups) == 1 else list(groups))
+        msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
         raise MalformedTraceError(msg)
     if _is_static(body):
-        msg = f"{where}: static members (groupInstanceId) are not part of the model yet"
+        msg = "static members (groupInstanceId) are not part of the model yet"
         raise MalformedTraceError(msg)
-    return Request(
-        message["id"],
-        version,
-        body,
-        str(message.get("clientId", "client")),
-        str(message.get("clientHost", "/127.0.0.1")),
-    )
+    # A port might by chance have given out any other, which nobody was told in the trace.
+    for member_id in _member_ids(body):
+        if member_id not in {"", NOBODY} and not member_id.startswith("#"):
+            msg = f"a member id is that of a JoinGroup ('#7') or {NOBODY!r}, not {shown(member_id)}"
+            raise MalformedTraceError(msg)
+    if isinstance(body, JoinGroupRequest):
+        names = [protocol.name for protocol in body.protocols]
+        # Kafka counts such a vote twice and fails in the middle of the rebalance; and a protocol
+        # without a name cannot be told from none.
+        if len({"", *names}) <= len(names):
+            msg = "a JoinGroup that names a protocol twice, or '', is not part of the model"
+            raise MalformedTraceError(msg)
 
 
 def _is_static(body: RequestBody) -> bool:

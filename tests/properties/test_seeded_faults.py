@@ -21,7 +21,7 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
-from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.sequence import Sequence, dump, parse
 from groupcheck.properties.shrink import merged, realise, shrink
 from groupcheck.properties.verify import Verification
 from support.faulty import FAULTS, faulty_port
@@ -97,12 +97,13 @@ def test_a_seeded_fault_is_found_in_seconds_and_shown_by_the_shortest_sequence_t
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_finding_is_found_again_by_its_sequence_and_no_lawful_port_shows_it(fault: str) -> None:
+def test_the_trace_of_a_finding_finds_it_again_and_no_lawful_port_shows_it(fault: str) -> None:
     for finding in _verified(fault).findings:
-        again = replay(finding.sequence, faulty_port(fault))
-        assert again is not None
-        assert again.key == finding.key
-        assert replay(finding.sequence, BuiltinPort()) is None
+        trace = parse(dump(finding.sequence), "trace")
+        # What Kafka leaves open the copy draws from its seed, and a finding may hang on that.
+        again = (replay(trace, faulty_port(fault, seed)) for seed in range(16))
+        assert any(found is not None and found.key == finding.key for found in again)
+        assert replay(trace, BuiltinPort()) is None
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,15 @@ from groupcheck.model.vocabulary import (
     JoinGroupRequest,
     LeaveGroupRequest,
     MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
     Protocol,
     Request,
     SyncGroupRequest,
 )
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import (
     MalformedTraceError,
     Sequence,
@@ -50,8 +56,6 @@ SEQUENCE = Sequence(
         Request(12, 1, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))),
     ),
 )
-HEARTBEAT = '{"type":"request","id":1,"api":"Heartbeat","apiVersion":4,"body":%s}'
-HEADER = '{"type":"open","trace":1,"profile":"2.7","config":{}}'
 
 
 def test_a_sequence_survives_the_way_to_a_file_and_back(tmp_path: Path) -> None:
@@ -66,7 +70,7 @@ def test_every_path_of_a_space_survives_the_way_to_json_lines_and_back() -> None
     for node in range(0, len(space.nodes), 25):
         _, steps = realise(space, graph.path(node))
         sequence = Sequence("2.7", space.instance.broker, steps)
-        assert parse(dump(sequence).splitlines(), "trace") == sequence
+        assert parse(dump(sequence), "trace") == sequence
 
 
 def test_renumbering_counts_requests_from_one_and_takes_member_ids_along() -> None:
@@ -88,42 +92,215 @@ def test_a_member_id_is_known_only_after_the_join_group_that_told_it() -> None:
     assert well_formed([Request(2, 4, HeartbeatRequest(GROUP_ID, 1, "nobody"))])
 
 
+def _request(api: str, version: object, body: str, number: str = "1") -> str:
+    return f'{{"type":"request","id":{number},"api":"{api}","apiVersion":{version},"body":{body}}}'
+
+
+def _heartbeat(generation: object, member_id: str = '"nobody"') -> str:
+    return f'{{"groupId":"group","generationId":{generation},"memberId":{member_id}}}'
+
+
+def _join(protocols: str = "[]", group: str = "group", timeout: str = "10000") -> str:
+    return (
+        f'{{"groupId":"{group}","sessionTimeoutMs":{timeout},"rebalanceTimeoutMs":1,"memberId":"",'
+        f'"protocolType":"consumer","protocols":{protocols}}}'
+    )
+
+
+def _header(profile: str = '"2.7"', config: str = "{}", trace: str = "1") -> str:
+    return f'{{"type":"open","trace":{trace},"profile":{profile},"config":{config}}}'
+
+
+HEADER = _header()
+RANGE = '{"name":"range","metadata":""}'
+OFFSET = '{"partitionIndex":%s,"committedOffset":%s,"committedLeaderEpoch":%s}'
+COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
+
+
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ([], "empty, not a trace"),
+        ([], "t: empty, not a trace"),
         (["what"], "t:1: not a JSON object"),
-        (["[1]"], "t:1: not the first line of a trace of format 1"),
-        (['{"trace":1,"profile":"9.9","config":{}}'], "t:1: unknown profile '9.9'"),
-        (['{"trace":1,"profile":"2.7","config":{"x":1}}'], "t:1: config must map broker settings"),
+        (["[1]"], "t:1: not a JSON object"),
+        (["{}"], "t:1: not the first line of a trace of format 1"),
+        ([_header(trace="true")], "t:1: not the first line of a trace of format 1"),
+        ([_header('"9.9"')], r"t:1: unknown profile '9.9' \(known: 0.10.2, 2.7\)"),
+        ([_header("[]")], r"t:1: unknown profile \[\]"),
+        ([_header(config="[]")], "t:1: config must map broker settings"),
+        ([_header(config='{"x":1}')], "t:1: config must map broker settings"),
+        ([_header(config='{"timer.late.ms":1}')], "t:1: config must map broker settings"),
+        ([_header(config='{"new.member.join.timeout.ms":1}')], "t:1: config must map broker"),
+        *(
+            ([_header(config=f'{{"offset.metadata.max.bytes":{value}}}')], complaint)
+            for value, complaint in (
+                ("1.0", "t:1: config: offset.metadata.max.bytes: expected an integer, got 1.0"),
+                ("true", "expected an integer, got True"),
+                ("null", "expected an integer, got None"),
+                ('"1"', "expected an integer, got '1'"),
+                ("-1", "expected at least 0, got -1"),
+                (str(2**31), "expected an integer of 32 bits"),
+            )
+        ),
+        ([HEADER, "", ""], "t:2: not a JSON object"),
         ([HEADER, "[]"], "t:2: not a JSON object"),
-        ([HEADER, '{"type":"advance","ms":-1}'], "t:2: not a step that this version can replay"),
+        ([HEADER, "[" * 100_000], "t:2: nested too deep"),
+        ([HEADER, '{"type":"advance","ms":' + "9" * 5_000 + "}"], "t:2: a number of 5000 digits"),
+        ([HEADER, '{"type":"advance","ms":-1}'], "t:2: ms: expected at least 0, got -1"),
+        ([HEADER, '{"type":"advance","ms":true}'], "t:2: ms: expected an integer, got True"),
+        ([HEADER, '{"type":"advance","ms":2147483648}'], "t:2: ms: expected an integer of 32 bits"),
         ([HEADER, '{"type":"fault","fault":"crash"}'], "t:2: not a step"),
+        ([HEADER, '{"type":"fault","fault":[]}'], "t:2: not a step"),
+        ([HEADER, _request("ListGroups", 0, "{}")], "t:2: not a step"),
+        ([HEADER, _request("Heartbeat", 4, "{}")], "t:2: Heartbeat: expected a field 'groupId'"),
         (
-            [HEADER, '{"type":"request","id":1,"api":"Heartbeat","apiVersion":4,"body":{}}'],
-            "t:2: Heartbeat: expected a field 'groupId'",
+            [HEADER, _request("Heartbeat", 5, _heartbeat(1))],
+            "t:2: Heartbeat has versions 0 to 4 in profile 2.7, not 5",
         ),
         (
-            [HEADER, HEARTBEAT % '{"groupId":"other","generationId":1,"memberId":"m"}'],
+            [_header('"0.10.2"'), _request("Heartbeat", 1, _heartbeat(1))],
+            "t:2: Heartbeat has versions 0 to 0 in profile 0.10.2, not 1",
+        ),
+        ([HEADER, _request("Heartbeat", "true", _heartbeat(1))], "apiVersion: expected an integer"),
+        (
+            [HEADER, _request("OffsetCommit", 0, '{"groupId":"group"}')],
+            "t:2: OffsetCommit has versions 1 to 8",
+        ),
+        (
+            [HEADER, _request("OffsetFetch", 0, '{"groupId":"group","topics":[]}')],
+            "t:2: OffsetFetch has versions 1 to 7",
+        ),
+        (
+            [HEADER, _request("OffsetFetch", 1, '{"groupId":"group","topics":null}')],
+            "t:2: OffsetFetch.topics: only from version 2 on may it be null",
+        ),
+        ([HEADER, _request("Heartbeat", 4, _heartbeat(1), "true")], "t:2: id: expected an integer"),
+        ([HEADER, _request("Heartbeat", 4, _heartbeat(1), "-1")], "t:2: id: expected at least 0"),
+        (
+            [HEADER, *[_request("Heartbeat", 4, _heartbeat(1))] * 2],
+            "t:3: a second request with the id 1",
+        ),
+        (
+            [HEADER, _request("Heartbeat", 4, _heartbeat(2**31))],
+            "t:2: Heartbeat.generationId: expected an integer of 32 bits, got 2147483648",
+        ),
+        ([HEADER, _request("Heartbeat", 4, _heartbeat("false"))], "expected an integer, got False"),
+        (
+            [HEADER, _request("Heartbeat", 4, _heartbeat(1, r'"\ud800"'))],
+            r"t:2: Heartbeat.memberId: expected a string that UTF-8 can write, got '\\ud800'",
+        ),
+        (
+            [HEADER, _request("Heartbeat", 4, _heartbeat(1, f'"{"m" * 2**15}"'))],
+            "t:2: Heartbeat.memberId: expected at most 32767 bytes, got 'mmm",
+        ),
+        (
+            [HEADER, _request("JoinGroup", 3, _join(timeout=str(-(2**31) - 1)))],
+            "t:2: JoinGroup.sessionTimeoutMs: expected an integer of 32 bits",
+        ),
+        (
+            [HEADER, _request("JoinGroup", 3, _join(f"[{RANGE},{RANGE}]"))],
+            "t:2: a JoinGroup that names a protocol twice",
+        ),
+        (
+            [HEADER, _request("JoinGroup", 3, _join('[{"name":"","metadata":""}]'))],
+            "t:2: a JoinGroup that names a protocol twice, or '', is not part",
+        ),
+        (
+            [HEADER, _request("OffsetCommit", 8, COMMIT % (OFFSET % (2**31, 1, 1)))],
+            "partitionIndex: expected an integer of 32 bits",
+        ),
+        (
+            [HEADER, _request("OffsetCommit", 8, COMMIT % (OFFSET % (1, 2**63, 1)))],
+            "committedOffset: expected an integer of 64 bits",
+        ),
+        (
+            [HEADER, _request("OffsetCommit", 8, COMMIT % (OFFSET % (1, 1, 2**31)))],
+            "committedLeaderEpoch: expected an integer of 32 bits",
+        ),
+        (
+            [HEADER, _request("JoinGroup", 3, _join(group="other"))],
             "t:2: a trace is about the one group 'group', not 'other'",
+        ),
+        *(
+            (
+                [HEADER, _request(api, 5, body)],
+                f"t:2: a trace is about the one group 'group', {what}",
+            )
+            for api, body, what in (
+                ("OffsetCommit", '{"groupId":""}', "not ''"),
+                ("OffsetFetch", '{"groupId":""}', "not ''"),
+                ("DescribeGroups", '{"groups":[""]}', "not ''"),
+                ("DescribeGroups", '{"groups":[]}', r"not \[\]"),
+                ("DescribeGroups", '{"groups":["group","group"]}', r"not \['group', 'group'\]"),
+            )
         ),
         (
             [
                 HEADER,
-                HEARTBEAT
-                % '{"groupId":"group","generationId":1,"memberId":"m","groupInstanceId":"i"}',
+                _request(
+                    "LeaveGroup",
+                    4,
+                    '{"groupId":"group","members":[{"memberId":"m","groupInstanceId":"i"}]}',
+                ),
             ],
             "t:2: static members",
         ),
         (
-            [HEADER, HEARTBEAT % '{"groupId":"group","generationId":1,"memberId":"#7"}'],
+            [HEADER, _request("Heartbeat", 4, _heartbeat(1, '"client-1"'))],
+            r"t:2: a member id is that of a JoinGroup \('#7'\) or 'nobody', not 'client-1'",
+        ),
+        (
+            [HEADER, _request("Heartbeat", 4, _heartbeat(1, '"#7"'))],
             "t: a step uses the member id of a JoinGroup that is not before it",
+        ),
+        (
+            [HEADER, _request("Heartbeat", 4, _heartbeat(1))[:-1] + ',"clientId":null}'],
+            "t:2: clientId: expected a string, got None",
         ),
     ],
 )
 def test_what_is_not_a_trace_is_refused_with_the_line(lines: list[str], complaint: str) -> None:
-    with pytest.raises(MalformedTraceError, match=complaint):
-        parse(lines, "t")
+    with pytest.raises(MalformedTraceError, match=complaint) as refused:
+        parse("\n".join(lines), "t")
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 250
+
+
+def test_the_largest_numbers_that_kafkas_fields_hold_are_taken() -> None:
+    commit = COMMIT % (OFFSET % (2**31 - 1, 2**63 - 1, -(2**31)))
+    lines = [
+        _header(config='{"group.max.session.timeout.ms":2147483647}'),
+        _request("OffsetCommit", 8, commit),
+        '{"type":"advance","ms":2147483647}',
+    ]
+    assert replay(parse("\n".join(lines), "t"), BuiltinPort()) is None
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_the_group_without_a_name_is_for_the_apis_that_refuse_it(version: int) -> None:
+    lines = [
+        HEADER,
+        _request("JoinGroup", version, _join(group="")),
+        _request("SyncGroup", version, _heartbeat(1).replace('"group"', '""'), "2"),
+        _request("Heartbeat", version, _heartbeat(1).replace('"group"', '""'), "3"),
+        _request("LeaveGroup", 0, '{"groupId":"","memberId":"nobody"}', "4"),
+    ]
+    assert replay(parse("\n".join(lines), "t"), BuiltinPort()) is None
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x0b", "\x1c"])
+def test_only_a_newline_ends_a_line_of_a_trace(odd: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    offset = OffsetCommitRequestPartition(0, 1, committed_metadata=f"a{odd}b")
+    commit = OffsetCommitRequest(GROUP_ID, topics=(OffsetCommitRequestTopic("t", (offset,)),))
+    sequence = Sequence("2.7", {}, (Request(1, 8, commit),))
+    raw = dump(sequence)
+    if odd >= " ":
+        raw = raw.replace(json.dumps(odd)[1:-1], odd)
+    path.write_bytes(raw.encode())
+    assert load(path) == sequence
+    path.write_bytes(raw.replace("\n", "\r\n").encode())
+    assert load(path) == sequence
 
 
 def test_a_binary_file_is_refused_as_a_trace(tmp_path: Path) -> None:
