@@ -140,8 +140,8 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        help="write the graphs (GraphML, DOT, JSON), and the "
-        "path to RULE (ITF, and a trace to be replayed), there",
+        help="write the graphs (GraphML, DOT, JSON), and the path to RULE (ITF, and a trace to be "
+        "replayed), there; takes five times the memory",
     )
     explore.add_argument("--json", action="store_true", help="print the result as JSON")
     explore.set_defaults(command=_explore)
@@ -238,14 +238,16 @@ def _explore(options: argparse.Namespace) -> int:
         options.witness,
     )
     files: list[Path] = []
+    bars = Bars()
 
     def keep(name: str, space: Space) -> None:
         if options.out:
+            bars(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
 
     gc.set_threshold(50_000)  # as in _verify
     try:
-        with Bars() as bars:
+        with bars:
             exploration = run(settings, bars, keep)
         if options.out and exploration.witness:
             files += write_witness(exploration.witness, options.out)

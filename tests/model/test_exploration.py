@@ -70,14 +70,17 @@ def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
     assert "nothing goes along absent -> Empty" in said
 
 
-def test_a_space_with_more_states_than_allowed_is_given_up_and_named() -> None:
+def test_a_space_with_more_states_than_allowed_is_given_up_and_named(
+    exploration: Exploration,
+) -> None:
+    allowed = exploration.spaces[1].figures.states
     kept: list[str] = []
 
     def keep(name: str, _space: Space) -> None:
         kept.append(name)
 
-    settings = Settings(PROFILE, spaces=("metadata", "storing"), most_states=106)
-    with pytest.raises(TooManyStatesError, match="storing has more than 106 states"):
+    settings = Settings(PROFILE, spaces=("metadata", "storing"), most_states=allowed)
+    with pytest.raises(TooManyStatesError, match=f"storing has more than {allowed} states"):
         run(settings, _silent, keep)
     assert kept == ["metadata"]  # which has exactly as many
 
