@@ -40,7 +40,7 @@ class Figures(NamedTuple):
 
     @property
     def generated(self) -> int:
-        """The states that TLC says it generates: one for each edge, and the initial one."""
+        """The states that TLC says it generates, without symmetry: one an edge, and the initial."""
         return self.edges + 1
 
 

@@ -53,7 +53,9 @@ def as_json(exploration: Exploration) -> dict[str, Any]:
         "members": settings.members,
         "symmetry": settings.symmetry,
         "errors": exploration.errors,
-        "spaces": [_space_as_json(space) for space in exploration.spaces],
+        "spaces": [
+            _space_as_json(space, symmetry=settings.symmetry) for space in exploration.spaces
+        ],
         "arrows": {
             str(arrow): dict(reasons)
             for arrow, reasons in sorted(exploration.projection.arrows.items())
@@ -68,13 +70,13 @@ def as_json(exploration: Exploration) -> dict[str, Any]:
     }
 
 
-def _space_as_json(space: Explored) -> dict[str, Any]:
+def _space_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
     figures = space.figures
     return {
         "name": space.name,
         "states": figures.states,
         "edges": figures.edges,
-        "generated": figures.generated,
+        "generated": None if symmetry else figures.generated,
         "depth": figures.depth,
         "out_degree": figures.out_degree._asdict(),
         "discovered": figures.discovered._asdict(),

@@ -33,7 +33,9 @@ def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[
     assert main(["explore", "--json", "--no-symmetry", *QUICK]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["symmetry"] is False
-    assert [space["name"] for space in result["spaces"]] == ["metadata"]
+    (space,) = result["spaces"]
+    assert space["name"] == "metadata"
+    assert space["generated"] == space["edges"] + 1
 
 
 def test_the_graphs_and_the_witness_are_written_and_their_names_printed(

@@ -69,6 +69,20 @@ def test_what_part_of_the_model_does_not_show_is_named(exploration: Exploration)
     assert "1 member;" in summary(group, [])
 
 
+def test_arrows_that_part_of_the_model_does_not_go_along_are_named(
+    exploration: Exploration,
+) -> None:
+    first = exploration.spaces[0]
+    arrows = {a: why for a, why in first.projection.arrows.items() if a.target != "Stable"}
+    part = exploration._replace(
+        settings=exploration.settings._replace(spaces=("membership",)),
+        spaces=[first._replace(projection=first.projection._replace(arrows=arrows))],
+    )
+    said = summary(part, [])
+    assert "[GroupMetadata.scala:54], but for CompletingRebalance -> Stable" in said
+    assert "ERROR" not in said
+
+
 def test_errors_come_last_and_take_the_place_of_what_they_deny(exploration: Exploration) -> None:
     first = exploration.spaces[0]
     arrows = dict(first.projection.arrows)
@@ -98,7 +112,8 @@ def test_the_json_has_what_the_screen_has(exploration: Exploration) -> None:
     space = said["spaces"][0]
     figures = exploration.spaces[0].figures
     assert (space["name"], space["states"]) == ("membership", figures.states)
-    assert space["generated"] == figures.edges + 1
+    assert space["edges"] == figures.edges
+    assert space["generated"] is None  # by TLC, that is, which knows no such reduction
     assert sum(component["states"] for component in space["components"]) == figures.states
     assert said["arrows"]["CompletingRebalance -> Stable"].keys() == {
         "sync/leader-completing",
