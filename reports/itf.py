@@ -86,8 +86,10 @@ def _variant(kinds: tuple[Any, ...]) -> Encoder:
     if NoneType in kinds:
         rest = tuple(kind for kind in kinds if kind is not NoneType)
         encode = _encoder(rest[0]) if len(rest) == 1 else _variant(rest)
-        nothing = {"tag": "None", "value": {"#tup": []}}
-        return lambda value: nothing if value is None else {"tag": "Some", "value": encode(value)}
+        nothing = {"tag": "Absent", "value": {"#tup": []}}
+        return lambda value: (
+            nothing if value is None else {"tag": "Present", "value": encode(value)}
+        )
     encoders = {kind: _encoder(kind) for kind in kinds}
     return lambda value: {"tag": type(value).__name__, "value": encoders[type(value)](value)}
 

@@ -174,7 +174,7 @@ def _decoded(hint: Any, value: Any) -> Any:
             kind = next(kind for kind in kinds if kind.__name__ == value["tag"])
             return _decoded(kind, value["value"])
         rest = [kind for kind in kinds if kind is not NoneType]
-        some = value["tag"] == "Some"
+        some = value["tag"] == "Present"
         return _decoded(reduce(or_, rest), value["value"]) if some else None
     if get_origin(hint) is tuple:
         return _decoded_tuple(get_args(hint), value)
