@@ -199,6 +199,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> int:
+    from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.run import replay_on
@@ -207,7 +208,8 @@ def _replay(options: argparse.Namespace) -> int:
 
     try:
         sequence = load(options.trace)
-        finding = replay_on(sequence, port_source(options.port))
+        with interruptible():
+            finding = replay_on(sequence, port_source(options.port))
     except OSError as error:
         msg = f"cannot read {options.trace}: {error.strerror}"
         raise _Impossible(msg) from error

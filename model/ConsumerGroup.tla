@@ -1,21 +1,23 @@
 ---------------------------- MODULE ConsumerGroup ----------------------------
-(* One consumer group at its coordinator, as Apache Kafka 2.7.2 keeps it: the  *)
-(* classic protocol, dynamic members. Each process of the algorithm is an API  *)
-(* of the coordinator, or something else that happens to it; the labels are    *)
-(* the names of the Python functions that transcribe them, the headings those  *)
-(* of their modules. TLC and the Python explorer are held to the same states.  *)
+(* One consumer group at its coordinator, as Apache Kafka keeps it: the        *)
+(* classic protocol, dynamic members, versions 0.10.0, 0.10.2 and 2.7. Each    *)
+(* process of the algorithm is an API of the coordinator, or something else    *)
+(* that happens to it; the labels are the names of the Python functions that   *)
+(* transcribe them, the headings those of their modules. TLC and the Python    *)
+(* explorer are held to the same states.                                       *)
 (*                                                                             *)
 (* A step of the coordinator is a value [group, holding, appends, answers] on  *)
 (* its way. An operator that takes one gives the set of steps that may follow  *)
 (* where Kafka leaves something open: who leads after the leader left, a tied  *)
 (* vote, the order of timers due together.                                     *)
 (*                                                                             *)
-(* Comments name the rules and cite Kafka's source at tag 2.7.2: GC is         *)
-(* GroupCoordinator.scala, GM GroupMetadata.scala, GMM                         *)
+(* Comments name the rules and cite Kafka's source, at tag 2.7.2 where they    *)
+(* say no other: GC is GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
 (* GroupMetadataManager.scala.                                                 *)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
+  Version,         \* of Kafka: "0.10.0", "0.10.2" or "2.7"
   Names,           \* of members, strings; also how many there are at one time
   Offers,          \* the protocol lists that members send, the first when new
   SessionTicks,    \* the session timeout of every member
@@ -25,6 +27,27 @@ CONSTANTS
   Timed,           \* FALSE: no time but the initial delay ever passes
   WithOffsets,     \* whether offsets are committed and fetched
   MaxHeld          \* how many appends to the log may be incomplete at a time
+
+\* What differs between the versions.
+Old == Version \in {"0.10.0", "0.10.2"}
+GivesIdsFirst      == ~Old  \* MEMBER_ID_REQUIRED, pending members (KIP-394)
+InitialDelay       == ~Old  \* from Empty the join phase lasts a delay (KIP-134)
+NewMembersExpire   == ~Old  \* a parked JoinGroup is no life for ever (KAFKA-7610)
+RemovedAreAnswered == ~Old  \* who is removed with its JoinGroup parked is told (KAFKA-7610)
+ChecksEveryGroupId == ~Old  \* not only JoinGroup's
+ChecksFirstOffer   == ~Old  \* of who joins an Empty group (KAFKA-6005)
+SyncsByProtocol    == ~Old  \* SyncGroup says type and name (KIP-559)
+LeavesInBatches    == ~Old  \* (KIP-345)
+FetchesStable      == ~Old  \* (KIP-447)
+AliveInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10134)
+DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
+CompletingFirst    == Old   \* a commit is refused before its member is looked at
+AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
+EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
+Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
+RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
+RefusedGeneration  == IF Old THEN 0 ELSE -1
+CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
 
 NoMember  == ""        \* of a request: no member id
 Nobody    == "nobody"  \* a member id that was never given out
@@ -52,8 +75,10 @@ NewGroup ==
    joinTimer      |-> NoTimer,
    newMemberAdded |-> FALSE,
    offset         |-> NoOffset,   \* of the one partition there is
-   unstable       |-> 0]          \* the held append of its last commit, 0 if none
+   unstable       |-> 0,          \* the held append of its last commit, 0 if none
+   ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
 
+Gone(g) == g = NoGroup \/ g.state = "Dead"
 Max(a, b) == IF a > b THEN a ELSE b
 Min(a, b) == IF a < b THEN a ELSE b
 Without(f, names) == [n \in DOMAIN f \ names |-> f[n]]
@@ -70,6 +95,9 @@ Parked(api, n) == <<api, n>>
 JoinAnswer(to, error, memberId) ==
   [to |-> to, error |-> error, memberId |-> memberId, generation |-> -1,
    protocolType |-> Null, protocolName |-> Null, leader |-> NoMember, members |-> NoEntries]
+
+Refusal(error, memberId) ==
+  [JoinAnswer(This, error, memberId) EXCEPT !.generation = RefusedGeneration]
 
 SyncAnswer(to, error) ==
   [to |-> to, error |-> error, protocolType |-> Null, protocolName |-> Null, assignment |-> ""]
@@ -115,14 +143,12 @@ MetadataOf(m, name) ==
 
 \* The protocols with the most votes, each member for the first that all support. GM:420
 SelectProtocol(members) ==
-  LET vote(n) ==
-        LET p == members[n].protocols
-            i == CHOOSE i \in DOMAIN p :
-                   /\ SupportedByAll(members, p[i].name)
-                   /\ \A j \in DOMAIN p : j < i => ~SupportedByAll(members, p[j].name)
-        IN p[i].name
+  LET supported(n) == {i \in DOMAIN members[n].protocols :
+                         SupportedByAll(members, members[n].protocols[i].name)}
+      vote(n) == LET first == CHOOSE i \in supported(n) : \A j \in supported(n) : i =< j
+                 IN members[n].protocols[first].name
       votes(name) == Cardinality({n \in DOMAIN members : vote(n) = name})
-      voted == {vote(n) : n \in DOMAIN members}
+      voted == {vote(n) : n \in {m \in DOMAIN members : supported(m) # {}}}
   IN {name \in voted : \A other \in voted : votes(other) =< votes(name)}
 
 \* In Stable not even a leader gets the list: it need not assign again. GC:327
@@ -142,25 +168,51 @@ DropMembers(s, names) ==
      ELSE IF DOMAIN left = {} THEN {[s EXCEPT !.group = [g EXCEPT !.leader = NoMember]]}
      ELSE {[s EXCEPT !.group = [g EXCEPT !.leader = n]] : n \in DOMAIN left}
 
+\* The session timers of members that are dropped run on. 0.10.2 GC:685
+KeepTimers(g, dropped) ==
+  LET left == {g.members[n].sessionLeft : n \in dropped} \ {Stopped}
+      count(k) == Cardinality({n \in dropped : g.members[n].sessionLeft = k})
+      before(k) == IF k \in DOMAIN g.ghosts THEN g.ghosts[k] ELSE 0
+  IN [k \in DOMAIN g.ghosts \cup left |-> before(k) + count(k)]
+
+DropNotRejoined(s, absent) ==
+  IF absent = {} THEN {s}
+  ELSE LET kept == [s EXCEPT !.group.ghosts =
+                      IF DroppedKeepTimers THEN KeepTimers(s.group, absent) ELSE @]
+       IN DropMembers(kept, absent)
+
+\* The member is answered, and its session starts anew.
+Admitted(m) ==
+  [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT !.isNew = FALSE, !.told = TRUE]
+
+BeginGeneration(s, name) ==
+  LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name]
+  IN [s EXCEPT
+        !.answers = @ \cup
+          {CurrentGeneration(Parked("JoinGroup", n), g, n) : n \in DOMAIN g.members},
+        !.group = [g EXCEPT !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
+
+\* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
+Buried(s) ==
+  [s EXCEPT
+     !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
+                                !.unstable = s.group.unstable],
+     !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
+
 \* The join phase ends with those who joined. GC:1183
 CompleteJoin(s) ==
-  LET admitted(n) ==
-        [RearmSession([n EXCEPT !.awaitingJoin = FALSE]) EXCEPT !.isNew = FALSE, !.told = TRUE]
-      begin(t, name) ==
-        LET g == [t.group EXCEPT !.generation = @ + 1, !.joinTimer = NoTimer,
-                                 !.state = "CompletingRebalance", !.protocolName = name]
-        IN [t EXCEPT
-              !.answers = @ \cup
-                {CurrentGeneration(Parked("JoinGroup", n), g, n) : n \in DOMAIN g.members},
-              !.group = [g EXCEPT !.members =
-                [n \in DOMAIN g.members |-> admitted(g.members[n])]]]
-      absent == {n \in DOMAIN s.group.members : ~s.group.members[n].awaitingJoin}
-  IN UNION {
-       IF DOMAIN t.group.members = {}
-       THEN {[t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer,
-                       !.group.state = "Empty", !.group.protocolName = Null]}
-       ELSE {begin(t, name) : name \in SelectProtocol(t.group.members)}
-       : t \in IF absent = {} THEN {s} ELSE DropMembers(s, absent)}
+  LET absent == {n \in DOMAIN s.group.members : ~s.group.members[n].awaitingJoin}
+      raised(t) == [t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer]
+      ended(t) ==
+        LET members == t.group.members
+            names == SelectProtocol(members)
+        IN IF DOMAIN members = {}
+           THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null]}
+           ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
+           \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
+           ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
+  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE ended(raised(t))
+            : t \in DropNotRejoined(s, absent)}
 
 \* Ids given out and not yet used are waited for; the initial delay is never cut short. GC:1171
 CheckJoinComplete(s) ==
@@ -175,8 +227,8 @@ PrepareRebalance(s) ==
   LET t == IF s.group.state = "CompletingRebalance"
            THEN PropagateAssignment(s, "REBALANCE_IN_PROGRESS") ELSE s
       g == t.group
-      timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTicks
-      timer == IF g.state = "Empty"
+      timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTimeout
+      timer == IF g.state = "Empty" /\ InitialDelay
                THEN [left |-> DelayTicks, initial |-> TRUE, round |-> DelayTicks,
                      extension |-> Max(timeout - DelayTicks, 0)]
                ELSE [NoTimer EXCEPT !.left = timeout]
@@ -190,9 +242,9 @@ MaybePrepareRebalance(s) ==  \* GC:1115
 \* GC:990
 AddMember(s, n, protocols) ==
   LET g == s.group
-      m == [protocols |-> protocols, isNew |-> TRUE, told |-> n \in DOMAIN g.pending,
-            sessionLeft |-> NewMemberTicks, awaitingJoin |-> TRUE, awaitingSync |-> FALSE,
-            assignment |-> ""]
+      m == [protocols |-> protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
+            sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
+            awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> ""]
   IN MaybePrepareRebalance([s EXCEPT !.group =
        [g EXCEPT
           !.members = With(@, n, m), !.pending = Without(@, {n}),
@@ -208,7 +260,7 @@ ParkJoin(s, n, protocols) ==
 
 \* A parked JoinGroup is told to start anew; a parked SyncGroup is never answered. GC:1147
 RemoveMember(s, n) ==
-  LET t == IF s.group.members[n].awaitingJoin
+  LET t == IF s.group.members[n].awaitingJoin /\ RemovedAreAnswered
            THEN Answer(s, JoinAnswer(Parked("JoinGroup", n), "UNKNOWN_MEMBER_ID", NoMember))
            ELSE s
   IN UNION {IF u.group.state = "PreparingRebalance" THEN CheckJoinComplete(u)
@@ -259,6 +311,11 @@ StoreAssignments(s, given) ==
               assignments |-> [n \in DOMAIN s.group.members |->
                 IF n \in DOMAIN given THEN given[n] ELSE ""]])
 
+\* Where groups without members die, the offsets of one that never was are all there is of it.
+OffsetsOnly(s) ==
+  IF s.group # NoGroup THEN s
+  ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty"]]
+
 \* GMM:340
 StoreOffsets(s, r) ==
   IF r.tooLong THEN Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))
@@ -278,12 +335,15 @@ Elapse(s, ticks) ==
                 !.members = [n \in DOMAIN g.members |->
                   [g.members[n] EXCEPT !.sessionLeft = less(@)]],
                 !.pending = [n \in DOMAIN g.pending |-> less(g.pending[n])],
+                !.ghosts = [k \in {left - ticks : left \in DOMAIN g.ghosts} |->
+                  g.ghosts[k + ticks]],
                 !.joinTimer.left = less(@)]]
 
 Timers(g) ==
   IF g = NoGroup THEN {}
   ELSE {[kind |-> "session", of |-> n, left |-> g.members[n].sessionLeft] : n \in DOMAIN g.members}
        \cup {[kind |-> "pending", of |-> n, left |-> g.pending[n]] : n \in DOMAIN g.pending}
+       \cup {[kind |-> "ghost", of |-> "", left |-> k] : k \in DOMAIN g.ghosts}
        \cup {[kind |-> "join", of |-> "", left |-> g.joinTimer.left]}
 
 DueNext(g, ticks) ==
@@ -302,9 +362,19 @@ EndJoinPhase(s) ==
                                    extension |-> Max(timer.extension - timer.round, 0)]]}
      ELSE CompleteJoin(s)
 
+\* 0.10.2 GC:739
+EndGhost(s, left) ==
+  LET ghosts == s.group.ghosts
+      fewer == IF ghosts[left] = 1 THEN Without(ghosts, {left})
+               ELSE With(ghosts, left, ghosts[left] - 1)
+      t == [s EXCEPT !.group.ghosts = fewer]
+  IN IF s.group.state \in {"CompletingRebalance", "Stable"} THEN PrepareRebalance(t) ELSE {t}
+
+\* With nothing left.
 Fire(s, timer) ==
   CASE timer.kind = "session" -> RemoveMember(s, timer.of)   \* GC:1278
     [] timer.kind = "pending" -> RemovePending(s, timer.of)  \* GC:1282
+    [] timer.kind = "ghost"   -> EndGhost(s, 0)
     [] timer.kind = "join"    -> EndJoinPhase(s)
 
 RECURSIVE PassTime(_, _)
@@ -324,6 +394,7 @@ Untimed(g) ==
   [g EXCEPT
      !.members = [n \in DOMAIN g.members |-> [g.members[n] EXCEPT !.sessionLeft = Stopped]],
      !.pending = [n \in DOMAIN g.pending |-> Forever],
+     !.ghosts = NoEntries,
      !.joinTimer = IF @ = NoTimer THEN @
                    ELSE IF @.initial
                    THEN [@ EXCEPT !.left = g.joinTimer.round, !.extension = Forever]
@@ -356,27 +427,29 @@ Chosen(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protoc
 Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q : q[i] = n}
 
 JoinGroupRequests(g) ==
-  LET join(n) == [groupId |-> GroupId, version |-> 7, memberId |-> n,
+  LET join(n) == [groupId |-> GroupId, givesId |-> GivesIdsFirst, memberId |-> n,
                   sessionTicks |-> SessionTicks, protocols |-> Offers[1]]
   IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
      \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
      \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
      \cup (IF Free(g) = {} THEN {}
-           ELSE {join(NoMember), [join(NoMember) EXCEPT !.version = 3]})
+           ELSE {join(NoMember), [join(NoMember) EXCEPT !.givesId = FALSE]})
      \cup (IF g # NoGroup THEN {}
            ELSE {[join(NoMember) EXCEPT !.groupId = ""],
                  [join(NoMember) EXCEPT !.sessionTicks = 0]})
 
 SyncGroupRequests(g) ==
   LET sync(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
-                  protocolType |-> "consumer", protocolName |-> Chosen(g),
+                  protocolType |-> IF SyncsByProtocol THEN "consumer" ELSE Null,
+                  protocolName |-> IF SyncsByProtocol THEN Chosen(g) ELSE Null,
                   assignments |-> NoEntries]
       everybody == [n \in Members(g) |-> "part"]
   IN {[sync(n) EXCEPT !.assignments = IF g # NoGroup /\ n = g.leader THEN everybody ELSE @]
         : n \in Told(g) \cup {Nobody}}
-     \cup UNION {{[sync(n) EXCEPT !.generation = @ - 1],
-                  [sync(n) EXCEPT !.protocolType = "connect"],
-                  [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in Told(g)}
+     \cup {[sync(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
+     \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in Told(g)}  \* a leader that assigns nothing
+           ELSE UNION {{[sync(n) EXCEPT !.protocolType = "connect"],
+                        [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in Told(g)})
      \cup (IF g # NoGroup THEN {}
            ELSE {[sync(Nobody) EXCEPT !.groupId = ""],
                  [sync(Nobody) EXCEPT !.protocolType = Null, !.protocolName = Null]})
@@ -390,7 +463,8 @@ HeartbeatRequests(g) ==
 LeaveGroupRequests(g) ==
   LET leave(names) == [groupId |-> GroupId, memberIds |-> names]
   IN {leave(<<n>>) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
-     \cup (IF Cardinality(Told(g)) < 2 THEN {} ELSE {leave(names) : names \in Orders(Told(g))})
+     \cup (IF ~LeavesInBatches \/ Cardinality(Told(g)) < 2 THEN {}
+           ELSE {leave(names) : names \in Orders(Told(g))})
      \cup (IF g # NoGroup THEN {} ELSE {[leave(<<Nobody>>) EXCEPT !.groupId = ""]})
 
 OffsetCommitRequests(g) ==
@@ -402,22 +476,29 @@ OffsetCommitRequests(g) ==
            \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
      \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
 
-OffsetFetchRequests(g) == IF WithOffsets THEN {[requireStable |-> b] : b \in BOOLEAN} ELSE {}
+OffsetFetchRequests(g) ==
+  IF ~WithOffsets THEN {}
+  ELSE {[requireStable |-> b] : b \in IF FetchesStable THEN BOOLEAN ELSE {FALSE}}
 
 ------------------------------------------------------------------------------
 (* What some requests do                                                       *)
 
 \* Not (Empty and something offered, or the same type and a protocol all support). GM:442
 Inconsistent(g, r) ==
-  IF g.state = "Empty" THEN r.protocols = <<>>
+  IF ~ChecksFirstOffer /\ DOMAIN g.members = {} THEN FALSE
+  ELSE IF g.state = "Empty" THEN r.protocols = <<>>
   ELSE \/ g.protocolType # "consumer"
        \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
 
 \* An unknown member id brings the group into being, even if it is then refused.
-Created(s) == IF s.group = NoGroup THEN [s EXCEPT !.group = NewGroup] ELSE s
+Created(s) ==
+  LET g == IF s.group = NoGroup THEN NewGroup ELSE s.group
+      type == IF EmptyDies THEN "consumer" ELSE Null
+  IN IF Gone(s.group) THEN [s EXCEPT !.group = [g EXCEPT !.state = Begins, !.protocolType = type]]
+     ELSE s
 
 Inconsistency(s, memberId) ==
-  Answer(s, JoinAnswer(This, "INCONSISTENT_GROUP_PROTOCOL", memberId))
+  Answer(s, Refusal("INCONSISTENT_GROUP_PROTOCOL", memberId))
 
 GiveId(s, n) ==
   Answer([s EXCEPT !.group.pending = With(@, n, SessionTicks)],
@@ -461,9 +542,9 @@ Described(s) ==
       shown == [to |-> This, error |-> "NONE", state |-> "Dead", protocolType |-> "",
                 protocolName |-> "", metadata |-> NoEntries, assignments |-> NoEntries]
   IN Answer(s,
-       IF g = NoGroup THEN shown
+       IF Gone(g) THEN shown
        ELSE [shown EXCEPT
-               !.state = g.state,
+               !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
                !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
                !.protocolName = IF g.state = "Stable" THEN g.protocolName ELSE "",
                !.metadata = [n \in DOMAIN g.members |->
@@ -505,16 +586,16 @@ begin join_group:  \* GC:156
   while TRUE do
     with r \in JoinGroupRequests(group), g = Created(Begin).group, s = Created(Begin) do
       if r.groupId = "" then                                    \* join/invalid-group-id GC:857
-        Reply(JoinAnswer(This, "INVALID_GROUP_ID", r.memberId));
+        Reply(Refusal("INVALID_GROUP_ID", r.memberId));
       elsif r.sessionTicks = 0 then
         \* join/session-timeout-out-of-range GC:172
-        Reply(JoinAnswer(This, "INVALID_SESSION_TIMEOUT", r.memberId));
-      elsif group = NoGroup /\ r.memberId # NoMember then       \* join/no-group GC:180
-        Reply(JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId));
+        Reply(Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
+      elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
+        Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
       elsif r.memberId = NoMember then
         if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
           Finish(Joined({Inconsistency(s, NoMember)}), 0);
-        elsif r.version >= 4 then                               \* join/member-id-required GC:227
+        elsif r.givesId then                                    \* join/member-id-required GC:227
           Finish(Joined({GiveId(s, n) : n \in Free(g)}), 0);
         else                                                    \* join/new-member GC:238
           Finish(Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)}), 0);
@@ -524,7 +605,7 @@ begin join_group:  \* GC:156
       elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
         Finish(Joined(AddMember(s, r.memberId, r.protocols)), 0);
       elsif r.memberId \notin DOMAIN g.members then             \* join/unknown-member GC:280
-        Finish(Joined({Answer(s, JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId))}), 0);
+        Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
       elsif g.state = "PreparingRebalance" then                 \* join/rejoin-preparing GC:289
         Finish(Joined(Rejoin(s, r)), 0);
       elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then
@@ -547,20 +628,22 @@ process SyncGroup = "SyncGroup"
 begin sync_group:  \* GC:347
   while TRUE do
     with r \in SyncGroupRequests(group) do
-      if r.protocolType = Null then
+      if SyncsByProtocol /\ r.protocolType = Null then
         \* sync/protocol-missing KafkaApis.scala:1585
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif r.groupId = "" then                                 \* sync/invalid-group-id GC:857
+      elsif ChecksEveryGroupId /\ r.groupId = "" then           \* sync/invalid-group-id GC:857
         Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif group = NoGroup then                                \* sync/no-group GC:367
+      elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.memberId \notin DOMAIN group.members then         \* sync/unknown-member GC:391
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.generation # group.generation then                \* sync/other-generation GC:393
         Reply(SyncAnswer(This, "ILLEGAL_GENERATION"));
-      elsif r.protocolType # group.protocolType then            \* sync/other-protocol-type GC:395
+      elsif r.protocolType \notin {Null, group.protocolType} then
+        \* sync/other-protocol-type GC:395
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif r.protocolName # group.protocolName then            \* sync/other-protocol-name GC:397
+      elsif r.protocolName \notin {Null, group.protocolName} then
+        \* sync/other-protocol-name GC:397
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif group.state = "PreparingRebalance" then             \* sync/preparing GC:404
         Reply(SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
@@ -583,12 +666,19 @@ process Heartbeat = "Heartbeat"
 begin heartbeat:  \* GC:607
   while TRUE do
     with r \in HeartbeatRequests(group) do
-      if r.groupId = "" then                                    \* heartbeat/invalid-group-id GC:857
+      if ChecksEveryGroupId /\ r.groupId = "" then
+        \* heartbeat/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif group = NoGroup then                                \* heartbeat/no-group GC:622
+      elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif ~AliveInPreparing /\ group.state # "Stable" then
+        \* heartbeat/unstable 0.10.0 GC:363
+        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif r.memberId \notin DOMAIN group.members then         \* heartbeat/unknown-member GC:634
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif group.state = "CompletingRebalance" /\ ~AliveInCompleting then
+        \* heartbeat/completing 0.10.2 GC:367
+        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif r.generation # group.generation then                \* heartbeat/other-generation GC:636
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
       elsif group.state = "PreparingRebalance" then             \* heartbeat/preparing GC:650
@@ -604,9 +694,9 @@ process LeaveGroup = "LeaveGroup"
 begin leave_group:  \* GC:454
   while TRUE do
     with r \in LeaveGroupRequests(group) do
-      if r.groupId = "" then                                    \* leave/invalid-group-id GC:857
+      if ChecksEveryGroupId /\ r.groupId = "" then              \* leave/invalid-group-id GC:857
         Reply(LeaveAnswer(r, "INVALID_GROUP_ID", ""));
-      elsif group = NoGroup then                                \* leave/no-group GC:462
+      elsif Gone(group) \/ r.groupId = "" then                  \* leave/no-group GC:462
         Reply(LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
       else                                                      \* leave/batch GC:471
         Finish(LeaveFrom(Begin, r.memberIds, <<>>, 1), 0);
@@ -622,12 +712,15 @@ begin offset_commit:  \* GC:686
       if r.nothing then
         \* commit/nothing KafkaApis.scala:434
         Reply(ErrorAnswer(This, "NONE"));
-      elsif group = NoGroup /\ r.generation < 0 then            \* commit/simple-no-group GC:697
-        Finish({StoreOffsets(Created(Begin), r)}, 0);
-      elsif group = NoGroup then                                \* commit/no-group GC:701
+      elsif Gone(group) /\ r.generation < 0 then                \* commit/simple-no-group GC:697
+        Finish({StoreOffsets(OffsetsOnly(Begin), r)}, 0);
+      elsif Gone(group) then                                    \* commit/no-group GC:701
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
         Finish({StoreOffsets(Begin, r)}, 0);
+      elsif CompletingFirst /\ group.state = "CompletingRebalance" then
+        \* commit/completing 0.10.2 GC:439
+        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif r.memberId \notin DOMAIN group.members then         \* commit/unknown-member GC:767
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.generation # group.generation then                \* commit/other-generation GC:769
@@ -686,7 +779,7 @@ begin release_appends:  \* GMM:323
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-96bef46b24e950ad1321f6da8ca72238
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-1d390308a62b3582b9926b46978b6afa
 VARIABLES group, holding, appends, answers
 
 (* define statement *)
@@ -708,19 +801,19 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                LET g == Created(Begin).group IN
                  LET s == Created(Begin) IN
                    IF r.groupId = ""
-                      THEN /\ \E t \in Ends(({Answer(Begin, (JoinAnswer(This, "INVALID_GROUP_ID", r.memberId)))}), 0):
+                      THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
                                 /\ appends' = t.appends
                                 /\ answers' = t.answers
                       ELSE /\ IF r.sessionTicks = 0
-                                 THEN /\ \E t \in Ends(({Answer(Begin, (JoinAnswer(This, "INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
+                                 THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
                                            /\ answers' = t.answers
-                                 ELSE /\ IF group = NoGroup /\ r.memberId # NoMember
-                                            THEN /\ \E t \in Ends(({Answer(Begin, (JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
+                                 ELSE /\ IF Gone(group) /\ r.memberId # NoMember
+                                            THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
@@ -732,7 +825,7 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                                                             /\ holding' = t.holding
                                                                             /\ appends' = t.appends
                                                                             /\ answers' = t.answers
-                                                                  ELSE /\ IF r.version >= 4
+                                                                  ELSE /\ IF r.givesId
                                                                              THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g)})), 0):
                                                                                        /\ group' = t.group
                                                                                        /\ holding' = t.holding
@@ -756,7 +849,7 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                                                                        /\ appends' = t.appends
                                                                                        /\ answers' = t.answers
                                                                              ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                        THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                        THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
                                                                                                   /\ appends' = t.appends
@@ -798,19 +891,19 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                                                                                                                                          /\ answers' = t.answers
 
 SyncGroup == \E r \in SyncGroupRequests(group):
-               IF r.protocolType = Null
+               IF SyncsByProtocol /\ r.protocolType = Null
                   THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
                             /\ answers' = t.answers
-                  ELSE /\ IF r.groupId = ""
+                  ELSE /\ IF ChecksEveryGroupId /\ r.groupId = ""
                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
                                        /\ answers' = t.answers
-                             ELSE /\ IF group = NoGroup
+                             ELSE /\ IF Gone(group) \/ r.groupId = ""
                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
@@ -828,13 +921,13 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.protocolType # group.protocolType
+                                                              ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF r.protocolName # group.protocolName
+                                                                         ELSE /\ IF r.protocolName \notin {Null, group.protocolName}
                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
@@ -868,50 +961,62 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
-               IF r.groupId = ""
+               IF ChecksEveryGroupId /\ r.groupId = ""
                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
                             /\ answers' = t.answers
-                  ELSE /\ IF group = NoGroup
+                  ELSE /\ IF Gone(group) \/ r.groupId = ""
                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
                                        /\ answers' = t.answers
-                             ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                             ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF r.generation # group.generation
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF group.state = "PreparingRebalance"
-                                                              THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                   ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
-                                                                        /\ group' = t.group
-                                                                        /\ holding' = t.holding
-                                                                        /\ appends' = t.appends
-                                                                        /\ answers' = t.answers
+                                                              ELSE /\ IF r.generation # group.generation
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                   /\ group' = t.group
+                                                                                   /\ holding' = t.holding
+                                                                                   /\ appends' = t.appends
+                                                                                   /\ answers' = t.answers
+                                                                         ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                    THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                              /\ group' = t.group
+                                                                                              /\ holding' = t.holding
+                                                                                              /\ appends' = t.appends
+                                                                                              /\ answers' = t.answers
+                                                                                    ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                              /\ group' = t.group
+                                                                                              /\ holding' = t.holding
+                                                                                              /\ appends' = t.appends
+                                                                                              /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
-                IF r.groupId = ""
+                IF ChecksEveryGroupId /\ r.groupId = ""
                    THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
                              /\ group' = t.group
                              /\ holding' = t.holding
                              /\ appends' = t.appends
                              /\ answers' = t.answers
-                   ELSE /\ IF group = NoGroup
+                   ELSE /\ IF Gone(group) \/ r.groupId = ""
                               THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
@@ -930,13 +1035,13 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ holding' = t.holding
                                /\ appends' = t.appends
                                /\ answers' = t.answers
-                     ELSE /\ IF group = NoGroup /\ r.generation < 0
-                                THEN /\ \E t \in Ends(({StoreOffsets(Created(Begin), r)}), 0):
+                     ELSE /\ IF Gone(group) /\ r.generation < 0
+                                THEN /\ \E t \in Ends(({StoreOffsets(OffsetsOnly(Begin), r)}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
                                           /\ answers' = t.answers
-                                ELSE /\ IF group = NoGroup
+                                ELSE /\ IF Gone(group)
                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
@@ -948,29 +1053,35 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
                                                                 /\ answers' = t.answers
-                                                      ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                      ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
+                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
                                                                            /\ answers' = t.answers
-                                                                 ELSE /\ IF r.generation # group.generation
-                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                 ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                            ELSE /\ IF r.generation # group.generation
+                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
                                                                                                  /\ answers' = t.answers
-                                                                                       ELSE /\ \E t \in Ends(({StoreOffsets(Rearmed(Begin, r.memberId), r)}), 0):
-                                                                                                 /\ group' = t.group
-                                                                                                 /\ holding' = t.holding
-                                                                                                 /\ appends' = t.appends
-                                                                                                 /\ answers' = t.answers
+                                                                                       ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                            /\ group' = t.group
+                                                                                                            /\ holding' = t.holding
+                                                                                                            /\ appends' = t.appends
+                                                                                                            /\ answers' = t.answers
+                                                                                                  ELSE /\ \E t \in Ends(({StoreOffsets(Rearmed(Begin, r.memberId), r)}), 0):
+                                                                                                            /\ group' = t.group
+                                                                                                            /\ holding' = t.holding
+                                                                                                            /\ appends' = t.appends
+                                                                                                            /\ answers' = t.answers
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
                  \E t \in Ends(({Fetched(Begin, r)}), 0):
@@ -1018,5 +1129,5 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-d6355d6a0bc683074343cbc34cb07261
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-97a40716a08c80e432d78c2d5dea6368
 =============================================================================

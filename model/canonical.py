@@ -77,6 +77,7 @@ def untimed(state: Coordinator) -> Coordinator:
             members=tuple(m._replace(session_left_ms=None) for m in group.members),
             pending=tuple(p._replace(left_ms=UNTIMED_MS) for p in group.pending),
             join_timer=timer,
+            ghosts=(),
         )
     )
 

@@ -58,9 +58,10 @@ def _describe(
     step: Step, request: Request, protocol_data: str, members: tuple[DescribedGroupMember, ...]
 ) -> None:
     group, group_id = step.existing, _group_id(request)
-    state, protocol_type = group.state.value, group.protocol_type or ""
+    completing = group.state is GroupState.COMPLETING_REBALANCE
+    state = step.profile.traits.completing_rebalance if completing else group.state.value
     described = DescribedGroup(
-        ErrorCode.NONE, group_id, state, protocol_type, protocol_data, members
+        ErrorCode.NONE, group_id, state, group.protocol_type or "", protocol_data, members
     )
     _answer(step, request, described)
 

@@ -14,6 +14,7 @@ from groupcheck.model.config import Config
 from groupcheck.model.state import Advance, Coordinator, Group, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
+from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,
@@ -79,8 +80,9 @@ class Instance(NamedTuple):
     def inputs(self, state: Coordinator) -> Iterator[Input]:
         """What clients and time may do in a canonical state."""
         for body in self.bodies(state):
-            yield Request(0, self._version(body), body)
-        if self._room(state):
+            version = self._version(body)
+            yield Request(0, version, trim(body, version))
+        if self._room(state) and self.profile.max_versions["JoinGroup"] > 3:
             yield Request(0, 3, self._join(NO_MEMBER_ID))  # before ids were required
         timer = state.group.join_timer if state.group else None
         if self.timed:
@@ -108,7 +110,7 @@ class Instance(NamedTuple):
             yield HeartbeatRequest(GROUP_ID, older, member_id)
         for member_id in (*told, *pending, NOBODY):
             yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
-        if len(told) > 1:
+        if len(told) > 1 and self.profile.max_versions["LeaveGroup"] >= 3:
             for order in permutations(told):
                 yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, order)))
         if self.offsets:

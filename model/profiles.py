@@ -1,7 +1,7 @@
 """The profiles: for each version of Kafka, which rules hold, in which order, and its defaults.
 
-A profile is data. A rule that differs between versions is named once in the module of its API and
-listed here; no action asks which version it is.
+A profile is data. A rule that differs between versions is named once and listed in the tables of
+the versions that have it; no action asks which version it is.
 """
 
 from __future__ import annotations
@@ -9,60 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupcheck.model import (
-    describe_groups,
-    heartbeat,
-    join_group,
-    leave_group,
-    log,
-    offset_commit,
-    offset_fetch,
-    rebalance,
-    sync_group,
-    timers,
-)
-from groupcheck.model.config import Config
-from groupcheck.model.step import Profile, Rule
+from groupcheck.model.profile_0_10_0 import PROFILE_0_10_0
+from groupcheck.model.profile_0_10_2 import PROFILE_0_10_2
+from groupcheck.model.profile_2_7 import PROFILE_2_7
+from groupcheck.model.step import Profile
 
-
-def _by_name(*tables: tuple[Rule, ...]) -> dict[str, Rule]:
-    return {rule.name: rule for table in tables for rule in table}
-
-
-PROFILE_2_7: Final = Profile(
-    name="2.7",
-    kafka="Apache Kafka 2.7.2",
-    max_versions={
-        "JoinGroup": 7,
-        "SyncGroup": 5,
-        "Heartbeat": 4,
-        "LeaveGroup": 4,
-        "OffsetCommit": 8,
-        "OffsetFetch": 7,
-        "DescribeGroups": 5,
-    },
-    join_gate=join_group.GATE,
-    join_unknown=join_group.UNKNOWN,
-    join_known=join_group.KNOWN,
-    sync_group=sync_group.RULES,
-    heartbeat=heartbeat.RULES,
-    leave_group=leave_group.DECISIONS,
-    offset_commit=offset_commit.DECISIONS,
-    offset_fetch=offset_fetch.RULES,
-    describe_groups=describe_groups.RULES,
-    config=Config(),
-    rules=_by_name(
-        join_group.RULES,
-        sync_group.RULES,
-        heartbeat.RULES,
-        leave_group.RULES,
-        offset_commit.RULES,
-        offset_fetch.RULES,
-        describe_groups.RULES,
-        rebalance.RULES,
-        log.RULES,
-        timers.RULES,
-    ),
-)
-
-PROFILES: Final[Mapping[str, Profile]] = {PROFILE_2_7.name: PROFILE_2_7}
+PROFILES: Final[Mapping[str, Profile]] = {
+    profile.name: profile for profile in (PROFILE_0_10_0, PROFILE_0_10_2, PROFILE_2_7)
+}

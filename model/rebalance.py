@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
+from typing import cast
 
 from groupcheck.model.log import append
 from groupcheck.model.session import propagate_assignment, rearm_session
-from groupcheck.model.state import GroupAppend, JoinTimer, Member
+from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member
 from groupcheck.model.step import Open, Rule, Step, gc, gm
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
@@ -45,6 +47,16 @@ DROP_NOT_REJOINED = Rule(
     "a member that did not join again in time is dropped when the join phase ends",
     gc(1190),
 )
+NO_PROTOCOL = Rule(
+    "rebalance/no-protocol",
+    "the only member offers no protocol, so Kafka fails half-way and the group is stuck for good",
+    gm(420),
+)
+COMPLETE_DEAD = Rule(
+    "rebalance/complete-dead",
+    "the join phase ends with nobody left: the group is gone, but for its offsets",
+    gc(1209),
+)
 ELECT_LEADER = Rule(
     "rebalance/elect-leader", "the leader is gone, so another member leads", gm(266)
 )
@@ -79,6 +91,7 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
     """Add a new member with its JoinGroup parked, and rebalance (GroupCoordinator.scala:990)."""
     body: JoinGroupRequest = request.body  # type: ignore[assignment]
     group = step.existing
+    expires = step.profile.traits.new_members_expire
     member = Member(
         member_id,
         request.client_id,
@@ -86,9 +99,9 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         body.session_timeout_ms,
         body.rebalance_timeout_ms,
         body.protocols,
-        is_new=True,
+        is_new=expires,
         told=group.is_pending(member_id),
-        session_left_ms=step.config.new_member_join_timeout_ms,
+        session_left_ms=step.config.new_member_join_timeout_ms if expires else None,
         awaiting_join=request.request_id,
     )
     step.group = group._replace(
@@ -115,14 +128,14 @@ def prepare_rebalance(step: Step) -> None:
         propagate_assignment(step, ErrorCode.REBALANCE_IN_PROGRESS)
     group = step.existing
     timeout_ms = max((0, *(m.rebalance_timeout_ms for m in group.members)))
-    if group.state is EMPTY:
+    timer = JoinTimer(timeout_ms)
+    if group.state is STABLE:
+        step.fire(PREPARE_FROM_STABLE)
+    elif group.state is EMPTY:
         step.fire(PREPARE_FROM_EMPTY)
-        delay_ms = step.config.group_initial_rebalance_delay_ms
-        timer = JoinTimer(delay_ms, True, delay_ms, max(timeout_ms - delay_ms, 0))  # noqa: FBT003 - a record
-    else:
-        timer = JoinTimer(timeout_ms)
-        if group.state is STABLE:
-            step.fire(PREPARE_FROM_STABLE)
+        if step.profile.traits.initial_delay:
+            delay_ms = step.config.group_initial_rebalance_delay_ms
+            timer = JoinTimer(delay_ms, True, delay_ms, max(timeout_ms - delay_ms, 0))  # noqa: FBT003 - a record
     # What members were assigned shows only in Stable, so it is forgotten on the way out of it.
     members = tuple(m._replace(assignment=b"") if m.assignment else m for m in group.members)
     step.group = group._replace(state=PREPARING, join_timer=timer, members=members)
@@ -144,17 +157,55 @@ def check_join_complete(step: Step) -> None:
 
 def complete_join(step: Step) -> None:
     """End the join phase with those who joined (GroupCoordinator.scala:1183)."""
-    absent = [m.member_id for m in step.existing.members if m.awaiting_join is None]
+    absent = [m for m in step.existing.members if m.awaiting_join is None]
     if absent:
         step.fire(DROP_NOT_REJOINED)
-        drop_members(step, absent)
+        drop_members(step, [m.member_id for m in absent])
+        if step.profile.traits.dropped_keep_timers:
+            keep_timers(step, absent)
+    if step.profile.traits.empty_dies and not step.existing.members:
+        step.fire(COMPLETE_DEAD)
+        bury(step)
+        return
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
         step.group = group._replace(state=EMPTY, protocol_name=None)
-        return
-    step.fire(COMPLETE)
-    step.group = group._replace(state=COMPLETING, protocol_name=select_protocol(step))
+    elif not (winners := vote_winners(group.members)):
+        fail_without_protocol(step, group)
+    else:
+        step.fire(COMPLETE)
+        name = step.choose(Open.VOTE_TIE, winners)
+        step.group = group._replace(state=COMPLETING, protocol_name=name)
+        admit_members(step)
+
+
+def bury(step: Step) -> None:
+    """Forget the group: its offsets stay, and assignments on their way to the log reach nobody."""
+    group = step.existing
+    step.group = Group(GroupState.DEAD, offsets=group.offsets, unstable=group.unstable)
+    step.appends = tuple(
+        a._replace(generation_id=0) if isinstance(a, GroupAppend) else a for a in step.appends
+    )
+
+
+def fail_without_protocol(step: Step, group: Group) -> None:
+    """The JoinGroup of the only member is what Kafka was handling, so it is told (KAFKA-6005)."""
+    step.fire(NO_PROTOCOL)
+    step.group = group
+    for member in group.members:
+        answer = JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+        step.answer(cast("int", member.awaiting_join), answer)
+
+
+def keep_timers(step: Step, dropped: list[Member]) -> None:
+    """The session timers of dropped members run on: nothing stops them."""
+    left = [m.session_left_ms for m in dropped if m.session_left_ms is not None]
+    step.group = step.existing._replace(ghosts=tuple(sorted((*step.existing.ghosts, *left))))
+
+
+def admit_members(step: Step) -> None:
+    """Answer every parked JoinGroup, and start the sessions anew."""
     for member in step.existing.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
@@ -190,19 +241,19 @@ def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
     return sum(p.name == name for m in members for p in m.protocols) == len(members)
 
 
-def select_protocol(step: Step) -> str:
-    """The protocol with the most votes, each for the first that all support.
+def vote_winners(members: tuple[Member, ...]) -> list[str]:
+    """The protocols with the most votes, each member's for the first that all support.
 
-    Source: GroupMetadata.scala:420. There is one: whoever joined offered one that all supported.
-    (Not so if a member names a protocol twice: Kafka counts it twice and throws here, in the middle
-    of the rebalance, for good. Such requests are outside the model.)
+    Source: GroupMetadata.scala:420. There is one where whoever joins has to offer one that all
+    support. (Not so if a member names a protocol twice: Kafka counts it twice and throws here, in
+    the middle of the rebalance, for good. Such requests are outside the model.)
     """
-    members = step.existing.members
     votes: Counter[str] = Counter()
     for member in members:
-        votes[next(p.name for p in member.protocols if supported_by_all(members, p.name))] += 1
-    most = max(votes.values())
-    return step.choose(Open.VOTE_TIE, sorted(n for n, count in votes.items() if count == most))
+        supported = (p.name for p in member.protocols if supported_by_all(members, p.name))
+        votes.update(islice(supported, 1))
+    most = max(votes.values(), default=0)
+    return sorted(name for name, count in votes.items() if count == most)
 
 
 def drop_members(step: Step, member_ids: list[str]) -> None:
@@ -223,7 +274,7 @@ def remove_member(step: Step, member: Member) -> None:
 
     Its parked JoinGroup is told to start anew; its parked SyncGroup is never answered.
     """
-    if member.awaiting_join is not None:
+    if member.awaiting_join is not None and step.profile.traits.removed_are_answered:
         step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     drop_members(step, [member.member_id])
     if step.existing.state is PREPARING:

@@ -75,8 +75,9 @@ V = TypeVar("V")
 class Group(NamedTuple):
     """A group, members and pending ids in the order of their symbols.
 
-    `unstable` maps a partition to the offset commit that was last prepared for it and is not
-    complete: a request id.
+    `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
+    lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
+    it and is not complete: a request id.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -90,6 +91,7 @@ class Group(NamedTuple):
     new_member_added: bool = False
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
+    ghosts: tuple[int, ...] = ()
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""

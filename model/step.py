@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
 from groupcheck.model.state import Coordinator, Group
-from groupcheck.model.vocabulary import Request, Response, ResponseBody
+from groupcheck.model.vocabulary import GroupState, Request, Response, ResponseBody
 
 T = TypeVar("T")
 
@@ -48,6 +48,40 @@ class Rule(NamedTuple):
     when: Callable[[Step, Request], bool] = _always
     then: Callable[[Step, Request], None] = _nothing
 
+    def at(self, cited: str) -> Rule:
+        """The same rule, where another version states it."""
+        return self._replace(source=cited)
+
+
+class Traits(NamedTuple):
+    """What differs between versions and is no row of a decision list.
+
+    Args:
+        initial_delay: from Empty the join phase lasts a delay, so that more members can come
+            (KIP-134, 0.11).
+        new_members_expire: a parked JoinGroup does not keep a new member alive for ever
+            (KAFKA-7610, 2.1.1).
+        removed_are_answered: a member that is removed while its JoinGroup is parked is told so
+            (KAFKA-7610, 2.1.1).
+        dropped_keep_timers: the session timer of a member that is dropped at the end of a join
+            phase runs on, and starts a rebalance when it ends.
+        begins: the state of a new group.
+        empty_dies: a group without members is gone, but for its offsets (until KAFKA-2720, 0.10.1).
+        empty_fetch_is_all: to fetch no partition is to fetch all.
+        refused_generation_id: what a refused JoinGroup says.
+        completing_rebalance: what CompletingRebalance is called.
+    """
+
+    initial_delay: bool = True
+    new_members_expire: bool = True
+    removed_are_answered: bool = True
+    dropped_keep_timers: bool = False
+    begins: GroupState = GroupState.EMPTY
+    empty_dies: bool = False
+    empty_fetch_is_all: bool = False
+    refused_generation_id: int = -1
+    completing_rebalance: str = "CompletingRebalance"
+
 
 class Profile(NamedTuple):
     """One version's rules; each API's decision list is tried from the top."""
@@ -66,6 +100,17 @@ class Profile(NamedTuple):
     describe_groups: tuple[Rule, ...]
     config: Config
     rules: Mapping[str, Rule]
+    traits: Traits = Traits()
+
+
+def by_name(*tables: tuple[Rule, ...]) -> dict[str, Rule]:
+    """The rules of all tables."""
+    return {rule.name: rule for table in tables for rule in table}
+
+
+def cited(tables: Mapping[str, Rule], sources: Mapping[str, str]) -> tuple[Rule, ...]:
+    """A table of rules by name, in the order of `sources`, each where that version states it."""
+    return tuple(tables[name].at(source) for name, source in sources.items())
 
 
 class Outcome(NamedTuple):
@@ -195,6 +240,8 @@ gmm = source("GroupMetadataManager.scala")
 apis = source("KafkaApis.scala")
 
 
-def no_group(step: Step, _request: Request) -> bool:
-    """The group does not exist."""
-    return step.group is None
+def no_group(step: Step, request: Request) -> bool:
+    """The group does not exist, as one without a name never does."""
+    group = step.group
+    gone = group is None or group.state is GroupState.DEAD
+    return gone or getattr(request.body, "group_id", None) == ""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from groupcheck.model.rebalance import complete_join, remove_member, remove_pending
+from groupcheck.model.rebalance import (
+    COMPLETING,
+    STABLE,
+    complete_join,
+    maybe_prepare_rebalance,
+    remove_member,
+    remove_pending,
+)
 from groupcheck.model.state import Group, Member, Pending
 from groupcheck.model.step import Open, Rule, Step, gc, source
 
@@ -20,6 +27,11 @@ NEW_MEMBER_EXPIRED = Rule(
 )
 PENDING_EXPIRED = Rule(
     "time/pending-expired", "an id given out was not used within the session timeout", gc(1282)
+)
+GHOST_EXPIRED = Rule(
+    "time/ghost-expired",
+    "the session timer of a member that was dropped before ends, and a rebalance begins",
+    gc(664),
 )
 REBALANCE_TIMEOUT = Rule(
     "time/rebalance-timeout",
@@ -84,6 +96,7 @@ def due_next(group: Group | None, within_ms: int) -> list[Timer]:
         if m.session_left_ms is not None and m.session_left_ms <= within_ms
     ]
     timers += [Timer(p.left_ms, expire_pending(p)) for p in group.pending if p.left_ms <= within_ms]
+    timers += [Timer(left_ms, expire_ghost) for left_ms in group.ghosts if left_ms <= within_ms]
     if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
         timers.append(Timer(group.join_timer.left_ms, end_join_phase))
     first_ms = min((t.left_ms for t in timers), default=0)
@@ -102,6 +115,7 @@ def elapse(step: Step, ms: int) -> None:
             for m in group.members
         ),
         pending=tuple(p._replace(left_ms=p.left_ms - ms) for p in group.pending),
+        ghosts=tuple(left_ms - ms for left_ms in group.ghosts),
         join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
     )
 
@@ -126,6 +140,15 @@ def expire_pending(pending: Pending) -> Callable[[Step], None]:
         remove_pending(step, pending.member_id)
 
     return fire
+
+
+def expire_ghost(step: Step) -> None:
+    """The end of the session timer of a member that was dropped (0.10.2 GroupCoordinator:737)."""
+    step.fire(GHOST_EXPIRED)
+    group = step.existing
+    step.group = group._replace(ghosts=group.ghosts[1:])  # the earliest of them
+    if group.state in {STABLE, COMPLETING}:
+        maybe_prepare_rebalance(step)
 
 
 def end_join_phase(step: Step) -> None:

@@ -7,8 +7,8 @@ order of members, topics and partitions in an answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from groupcheck.model.instance import NOBODY
 from groupcheck.model.state import Group, Member, Offset
@@ -28,11 +28,18 @@ from groupcheck.model.vocabulary import (
 UNTOLD = "?"  # an id that nobody has been told yet
 
 Names = Mapping[str, str]
+Record = TypeVar("Record")
 
 
 def _symbol(member_id: str, names: Names) -> str:
     """What a member id stands for; ids that were never given out are what they are."""
     return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNTOLD)
+
+
+def _symbols(member_ids: list[str], names: Names) -> list[str]:
+    """What the ids of one list stand for; one that is there twice is no member's nobody knows."""
+    times = Counter(member_ids)
+    return [names.get(name, UNTOLD if times[name] == 1 else name) for name in member_ids]
 
 
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
@@ -43,7 +50,7 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
         return body._replace(
             leader=_symbol(body.leader, names),
             member_id=_symbol(body.member_id, names),
-            members=tuple(sorted(listed)) if body.members else (),
+            members=_in_order(listed),
         )
     if isinstance(body, LeaveGroupResponse):
         left = (m._replace(member_id=names.get(m.member_id, m.member_id)) for m in body.members)
@@ -52,10 +59,12 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
         return DescribeGroupsResponse(
             tuple(
                 group._replace(
-                    members=tuple(
-                        sorted(
-                            m._replace(member_id=names.get(m.member_id, UNTOLD))
-                            for m in group.members
+                    members=_in_order(
+                        m._replace(member_id=symbol)
+                        for m, symbol in zip(
+                            group.members,
+                            _symbols([m.member_id for m in group.members], names),
+                            strict=True,
                         )
                     )
                 )
@@ -64,12 +73,16 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
         )
     if isinstance(body, OffsetCommitResponse | OffsetFetchResponse):
         topics: Any = body.topics
-        return body._replace(topics=tuple(sorted(map(_in_order, topics))))
+        return body._replace(
+            topics=_in_order(t._replace(partitions=_in_order(t.partitions)) for t in topics)
+        )
     return body
 
 
-def _in_order(topic: Any) -> Any:  # noqa: ANN401 - a topic of either answer
-    return topic._replace(partitions=tuple(sorted(topic.partitions)))
+def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
+    """Records in an order of their own, whatever they hold: None has no place among strings."""
+    listed = tuple(records)
+    return tuple(sorted(listed, key=repr)) if len(listed) > 1 else listed
 
 
 def differing_field(group: Group | None, view: GroupView | None, names: Names) -> str | None:
@@ -109,8 +122,10 @@ def _told(group: Group, member_id: str | None) -> str | None:
 
 def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
     seen = view.members or ()
-    if len(seen) != len(group.members):
+    if len({shown.member_id for shown in seen}) != len(seen) or len(seen) != len(group.members):
         return True
+    if any(shown.group_instance_id for shown in seen):
+        return True  # the model has no static members
     stable = group.state is GroupState.STABLE
     unmatched: list[MemberView] = []
     told = 0

@@ -44,6 +44,11 @@ class Finding(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
+    def hung(self) -> bool:
+        """Whether the port hung: to try that again is to wait for it again."""
+        return self.failure is not None and self.failure.kind == "port hung"
+
+    @property
     def lawful(self) -> tuple[Outcome, ...]:
         """What Kafka may do at the last step."""
         return self.rejection.outcomes if self.rejection else ()

@@ -7,25 +7,31 @@ timer. The spaces are narrower and walked whole; this is where what they leave o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import ClassVar, TypeVar
 
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import HealthCheck, Phase, configuration, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.reporting import with_reporter
-from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from groupcheck.model.instance import GROUP_ID, NOBODY, TOPIC
+from groupcheck.model.instance import GROUP_ID, TOPIC
 from groupcheck.model.state import Advance, Group, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
-from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     Assignment,
     DescribeGroupsRequest,
     HeartbeatRequest,
-    JoinGroupRequest,
     LeaveGroupRequest,
     MemberIdentity,
     OffsetCommitRequest,
@@ -33,58 +39,41 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestTopic,
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
-    Protocol,
-    Request,
-    RequestBody,
     SyncGroupRequest,
 )
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run
-
-PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
-    (Protocol("range", b"r"),),
-    (Protocol("range", b"r"), Protocol("roundrobin", b"rr")),
-    (Protocol("roundrobin", b"rr"), Protocol("range", b"r")),
-    (Protocol("range", b"changed"),),
-    (Protocol("sticky", b"s"),),
-    (),
+from groupcheck.properties.sketch import (
+    METADATA,
+    Offer,
+    Sketch,
+    Spoken,
+    brokers,
+    offers,
+    picks,
+    spoken,
+    versions,
 )
-SESSION_TIMEOUTS_MS = (10_000, 6_000, 30_000, 5_999)
-REBALANCE_TIMEOUTS_MS = (20_000, 3_000, 60_000, 400_000)
-
-versions = st.integers(0, 20)  # folded into what the profile has
-picks = st.integers(0, 30)  # folded into what there is to pick from
 
 
-class Sketch:
-    """Builds requests out of the present state; picks fold into what there is to pick from."""
+class HungError(BaseException):
+    """The port hung; no Exception, for Hypothesis would try those again, and wait each time."""
 
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
-        self.request_id = 0
-        self.given: list[str] = []  # every id that was ever told, the dead ones too
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.key)
+        self.finding = finding
 
-    def request(self, body: RequestBody, version: int, client: int = 0) -> Request:
-        """The request at one of the profile's versions, the newest for pick 0."""
-        self.request_id += 1
-        api = type(body).__name__.removesuffix("Request")
-        newest = self.profile.max_versions[api]
-        oldest = 1 if api in {"OffsetCommit", "OffsetFetch"} else 0  # version 0 is ZooKeeper's
-        api_version = newest - version % (newest - oldest + 1)
-        if isinstance(body, LeaveGroupRequest) and api_version < 3:
-            body = body._replace(members=body.members[:1])
-        if isinstance(body, OffsetFetchRequest) and api_version < 2 and body.topics is None:
-            body = body._replace(topics=())
-        return Request(self.request_id, api_version, trim(body, api_version), f"client-{client}")
 
-    def member(self, pick: int) -> str:
-        """One of the ids that were ever told, the newest for pick 0, or one that never was."""
-        return [*reversed(self.given), NOBODY][pick % (len(self.given) + 1)]
+Step = TypeVar("Step", bound=Callable[..., None])
 
-    def generation(self, group: Group, pick: int) -> int:
-        """Mostly the current generation, else an old, a coming or no generation."""
-        return (group.generation_id, group.generation_id, -1, group.generation_id + 1, 0)[pick % 5]
+
+def asks(api: str) -> Callable[[Step], Step]:
+    """A rule of the machine that is only chosen if the port speaks the API."""
+    decorate: Callable[[Step], Step] = precondition(
+        lambda self: not self.over and bool(self.speaks.versions[api])
+    )
+    return decorate
 
 
 class CoordinatorMachine(RuleBasedStateMachine):
@@ -92,18 +81,22 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     port: ClassVar[Port]
     profile: ClassVar[Profile]
-    broker: ClassVar[Mapping[str, int]]
+    speaks: ClassVar[Spoken]
     known: ClassVar[set[tuple[str, ...]]]
     tally: ClassVar[list[Callable[[int], None]]]
     found: ClassVar[list[Finding]]
 
     def __init__(self) -> None:
         super().__init__()
-        self.sketch = Sketch(self.profile)
+        self.sketch = Sketch(self.speaks)
         self.over = False
         self.run: Run | None = None
+
+    @initialize(broker=brokers)
+    def begin(self, broker: dict[str, int]) -> None:
+        """Start the test, with some of the broker's settings other than Kafka's defaults."""
         try:
-            self.run = Run(self.port, self.profile, self.broker)
+            self.run = Run(self.port, self.profile, broker)
         except FoundError as found:
             self._found(found)
 
@@ -112,6 +105,11 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """The group as the model has it, in one of the states that are left."""
         group = self.run.oracle.states[0].group if self.run else None
         return group or Group()
+
+    @property
+    def holding(self) -> bool:
+        """Whether appends are held."""
+        return self.run is not None and self.run.oracle.states[0].holding
 
     def do(self, given: Input) -> None:
         """One step of both; the end of the test, if it finds what is known already."""
@@ -129,33 +127,28 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.over = True
         if found.finding.key not in self.known:
             self.found.append(found.finding)
+            if found.finding.hung:
+                raise HungError(found.finding)
             raise found
 
-    @rule(
-        version=versions, protocols=picks, session=picks, rebalance=picks, client=st.integers(0, 2)
-    )
-    def join(self, version: int, protocols: int, session: int, rebalance: int, client: int) -> None:
+    @asks("JoinGroup")
+    @rule(version=versions, client=st.integers(0, 2), offer=offers)
+    def join(self, version: int, client: int, offer: Offer) -> None:
         """A member without an id joins."""
-        body = JoinGroupRequest(
-            GROUP_ID,
-            SESSION_TIMEOUTS_MS[session % 4],
-            REBALANCE_TIMEOUTS_MS[rebalance % 4],
-            protocols=PROTOCOL_LISTS[protocols % 6],
-        )
-        self.do(self.sketch.request(body, version, client))
+        self.do(self.sketch.request(offer.request(""), version, client))
 
-    @rule(member=picks, version=versions, protocols=picks, kind=picks)
-    def join_again(self, member: int, version: int, protocols: int, kind: int) -> None:
-        """A member joins with its id, unchanged unless `protocols` says otherwise."""
+    @asks("JoinGroup")
+    @rule(member=picks, version=versions, offer=offers)
+    def join_again(self, member: int, version: int, offer: Offer) -> None:
+        """A member joins with its id, offering the same unless `offer` says otherwise."""
         member_id = self.sketch.member(member)
         known = self.group.member(member_id)
-        offered = PROTOCOL_LISTS[protocols % 6]
-        if known is not None and protocols < 10:
-            offered = known.protocols
-        protocol_type = "connect" if kind == 30 else "consumer"
-        body = JoinGroupRequest(GROUP_ID, 10_000, 20_000, member_id, None, protocol_type, offered)
+        body = offer.request(member_id)
+        if known is not None and offer.protocols < 10:
+            body = body._replace(protocols=known.protocols)
         self.do(self.sketch.request(body, version))
 
+    @asks("SyncGroup")
     @rule(member=picks, generation=picks, version=versions, kind=picks, given=picks)
     def sync(self, member: int, generation: int, version: int, kind: int, given: int) -> None:
         """A member asks for its assignment; the leader brings all, or leaves somebody out."""
@@ -173,6 +166,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         )
         self.do(self.sketch.request(body, version))
 
+    @asks("Heartbeat")
     @rule(member=picks, generation=picks, version=versions)
     def heartbeat(self, member: int, generation: int, version: int) -> None:
         """A member says that it is alive."""
@@ -181,6 +175,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         )
         self.do(self.sketch.request(body, version))
 
+    @asks("LeaveGroup")
     @rule(members=st.lists(picks, min_size=1, max_size=3), version=versions)
     def leave(self, members: list[int], version: int) -> None:
         """Members leave, alone or in a batch, perhaps the same one twice."""
@@ -189,26 +184,30 @@ class CoordinatorMachine(RuleBasedStateMachine):
         )
         self.do(self.sketch.request(body, version))
 
+    @asks("OffsetCommit")
     @rule(
         member=picks,
         generation=picks,
         version=versions,
         partitions=st.lists(
-            st.tuples(st.integers(0, 1), st.integers(0, 2), st.sampled_from((0, 0, 0, 9_000))),
-            max_size=3,
-            unique_by=lambda p: p[:2],
+            st.tuples(st.integers(0, 1), st.integers(0, 2), st.sampled_from(METADATA)), max_size=3
         ),
     )
     def commit(
-        self, member: int, generation: int, version: int, partitions: list[tuple[int, int, int]]
+        self,
+        member: int,
+        generation: int,
+        version: int,
+        partitions: list[tuple[int, int, str | None]],
     ) -> None:
         """Offsets are committed, by a member or by a consumer without a group."""
+        first = self.sketch.request_id * 10  # each offset is another, those of one partition too
         topics = tuple(
             OffsetCommitRequestTopic(
                 f"{TOPIC}-{topic}",
                 tuple(
-                    OffsetCommitRequestPartition(index, self.sketch.request_id, topic, "m" * length)
-                    for where, index, length in sorted(partitions)
+                    OffsetCommitRequestPartition(index, offset, topic, metadata)
+                    for offset, (where, index, metadata) in enumerate(partitions, first)
                     if where == topic
                 ),
             )
@@ -223,13 +222,28 @@ class CoordinatorMachine(RuleBasedStateMachine):
         )
         self.do(self.sketch.request(body, version))
 
-    @rule(version=versions, everything=st.booleans(), stable=st.booleans())
-    def fetch(self, version: int, *, everything: bool, stable: bool) -> None:
-        """Committed offsets are asked for."""
-        topics = tuple(OffsetFetchRequestTopic(f"{TOPIC}-{i}", (0, 1, 2)) for i in range(2))
-        body = OffsetFetchRequest(GROUP_ID, None if everything else topics, stable)
-        self.do(self.sketch.request(body, version))
+    @asks("OffsetFetch")
+    @rule(
+        version=versions,
+        named=st.none()
+        | st.lists(
+            st.tuples(st.integers(0, 1), st.lists(st.integers(0, 2), max_size=4)), max_size=3
+        ),
+        stable=st.booleans(),
+    )
+    def fetch(
+        self, version: int, named: list[tuple[int, list[int]]] | None, *, stable: bool
+    ) -> None:
+        """Committed offsets are asked for, all or those that are named, perhaps more than once."""
+        topics = None
+        if named is not None:
+            topics = tuple(
+                OffsetFetchRequestTopic(f"{TOPIC}-{topic}", tuple(indexes))
+                for topic, indexes in named
+            )
+        self.do(self.sketch.request(OffsetFetchRequest(GROUP_ID, topics, stable), version))
 
+    @asks("DescribeGroups")
     @rule(version=versions)
     def describe(self, version: int) -> None:
         """Somebody looks at the group."""
@@ -245,17 +259,17 @@ class CoordinatorMachine(RuleBasedStateMachine):
         left = [*sorted(set(left)), 1_000]
         self.do(Advance(max(left[timer % len(left)] + around, 0)))
 
+    @precondition(lambda self: self.speaks.faults and not self.holding)
     @rule()
     def hold(self) -> None:
         """From now on appends do not complete."""
-        if self.run is not None and not self.run.oracle.states[0].holding:
-            self.do(HoldAppends())
+        self.do(HoldAppends())
 
+    @precondition(lambda self: self.holding)
     @rule()
     def release(self) -> None:
         """The held appends complete."""
-        if self.run is not None and self.run.oracle.states[0].holding:
-            self.do(ReleaseAppends())
+        self.do(ReleaseAppends())
 
     def teardown(self) -> None:
         """End the test."""
@@ -281,13 +295,15 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
 ) -> Finding | None:
     """Run the state machine; the smallest finding that is not known yet, if there is one.
 
+    A hang ends it at once, and is told as it was found.
+
     `tally` is told the steps of each test, those of shrinking included.
     """
     found: list[Finding] = []
     attributes = {
         "port": port,
         "profile": profile,
-        "broker": {},
+        "speaks": spoken(port, profile),
         "known": known,
         "tally": [tally],
         "found": found,
@@ -303,11 +319,26 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
         print_blob=False,
         report_multiple_bugs=False,
     )
-    with with_reporter(lambda _text: None):
+    with _storing_nothing(), with_reporter(lambda _text: None):
         try:
             run_state_machine_as_test(machine, settings=chosen)
-        except FoundError as smallest:
+        except (FoundError, HungError) as smallest:
             return smallest.finding
         except Flaky:  # the port does not do the same twice: then the shortest that was seen
             return min(found, key=lambda finding: len(finding.sequence.steps))
     return None
+
+
+@contextmanager
+def _storing_nothing() -> Iterator[None]:
+    """What Hypothesis writes besides its database goes with the block, not to where one stands.
+
+    It cannot be asked where it writes without deciding it, so its own variable is looked at.
+    """
+    before = vars(configuration).get("__hypothesis_home_directory")
+    with TemporaryDirectory(prefix="groupcheck-", ignore_cleanup_errors=True) as directory:
+        configuration.set_hypothesis_home_dir(directory)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(before)

@@ -34,9 +34,8 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
     halves, quarters and one by one, until none can be spared; last, times that pass one after the
     other become one, and no longer than needed.
     """
-    hung = finding.failure is not None and finding.failure.kind == "port hung"
-    if hung or not finding.sequence.steps:
-        return finding  # to try a hang again is to wait for it again
+    if finding.hung or not finding.sequence.steps:
+        return finding
     ways = sorted(
         (way for graph in graphs for way in other_ways(finding, graph)),
         key=lambda way: (len(way.sequence.steps), way.forks),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, repeat
 from random import Random
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage import Coverage
 from groupcheck.properties.finding import Finding
+from groupcheck.properties.interruption import interruptible
 from groupcheck.properties.machine import lockstep
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
@@ -24,7 +26,8 @@ from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.shrink import shrink
 from groupcheck.properties.tour import tour
 
-# A port that hangs is waited for no more often than this.
+# A port that hangs is waited for no more often than this while its behaviour is explored, and no
+# more often again while findings are made minimal.
 MOST_HANGS = 3
 
 # How often a sequence is tried again while a finding is made smaller.
@@ -59,11 +62,14 @@ class Verification:
         self._coverages: dict[str, Coverage] = {}
         self._graphs: dict[str, StateGraph] = {}
         self._raw: dict[tuple[str, ...], Finding] = {}
+        self._hangs = 0  # while findings are made minimal
+        self._check_interruption: Callable[[], None] = lambda: None
 
     def run(self) -> Result:
         """Do all of it.
 
-        An interruption, or a port that is gone, ends it early with what was found until then.
+        An interruption, or a port that is gone, ends it early with what was found until then. In
+        the main thread SIGTERM and SIGHUP interrupt it as Ctrl-C does.
 
         Raises:
             PortUnavailableError: the port could not be reached in the first place.
@@ -71,14 +77,8 @@ class Verification:
         """
         started = time.monotonic()
         try:
-            self._explore()
-            if self.source.real_time:
-                self._walk_side_by_side()
-            else:
-                self._tour()
-                if not any(map(_hung, self._raw.values())):
-                    self._lockstep()
-            self._shrink()
+            with interruptible() as self._check_interruption:
+                self._do()
         except KeyboardInterrupt:
             self._end_early("interrupted")
         except PortUnavailableError as gone:
@@ -90,9 +90,33 @@ class Verification:
             self.result.seconds = time.monotonic() - started
         return self.result
 
+    def _do(self) -> None:
+        self._explore()
+        if self.source.real_time:
+            self._walk_side_by_side()
+        else:
+            self._tour()
+            if not any(map(_is_the_end, self._raw.values())):
+                self._lockstep()
+        self._shrink()
+        self._tell()
+
     def _end_early(self, why: str) -> None:
         self.result.ended_early = why
-        self.result.findings = list(self._raw.values())
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell what was found, as small as it was made, the shortest first and each once."""
+        found = {finding.finding_id: finding for finding in self._kept()}
+        self.result.findings = sorted(found.values(), key=_length)
+
+    def _kept(self) -> list[Finding]:
+        """The findings, without those that are too many to be told."""
+        raw = sorted(self._raw.values(), key=_length)
+        most = self.settings.max_findings
+        self.result.more += len(raw[most:])
+        self._raw = {finding.key: finding for finding in raw[:most]}
+        return raw[:most]
 
     def _spaces(self) -> dict[str, Instance]:
         build = real_spaces if self.source.real_time else virtual_spaces
@@ -118,8 +142,8 @@ class Verification:
                 for steps, finding in tour(coverage, port, self.settings.steps):
                     self._count(steps, finding)
                     tell(coverage.news())
-                    hangs += _hung(finding)
-                    if hangs >= MOST_HANGS:
+                    hangs += finding is not None and finding.hung
+                    if hangs >= MOST_HANGS or (finding and not finding.sequence.steps):
                         return
                     if len(self._raw) >= self.settings.max_findings:
                         break
@@ -148,6 +172,8 @@ class Verification:
                 if finding is None:
                     break
                 self._raw[finding.key] = finding
+                if _is_the_end(finding):
+                    break
 
     def _walk_side_by_side(self) -> None:
         (name,) = self._coverages
@@ -165,6 +191,7 @@ class Verification:
             list(pool.map(walk, range(self.settings.examples)))
 
     def _count(self, steps: int, finding: Finding | None = None) -> None:
+        self._check_interruption()
         self.result.sequences += 1
         self.result.steps += steps
         if finding is not None:
@@ -173,29 +200,25 @@ class Verification:
                 self._raw[finding.key] = finding
 
     def _shrink(self) -> None:
-        raw = sorted(self._raw.values(), key=lambda finding: len(finding.sequence.steps))
-        self.result.more = max(len(raw) - self.settings.max_findings, 0)
-        raw = raw[: self.settings.max_findings]
+        raw = self._kept()
         if not raw:
             return
         graphs = list(self._graphs.values())
         tell = self.progress("making findings minimal", len(raw))
 
-        def smallest(finding: Finding) -> Finding:
-            small = self._raw[finding.key] = shrink(finding, trial, graphs)
+        def smallest(finding: Finding) -> None:
+            self._raw[finding.key] = shrink(finding, trial, graphs)
             tell(1)
-            return small
 
         with self._trial() as trial:
             if self.source.real_time:
                 # One waits most of the time, and may as well wait for all of them at once.
                 with _pool(len(raw)) as pool:
-                    small = list(pool.map(smallest, raw))
+                    list(pool.map(smallest, raw))
             else:
                 # In this thread, where an interruption, or a port that hangs, can be stopped.
-                small = [smallest(finding) for finding in raw]
-        found = {finding.finding_id: finding for finding in small}
-        self.result.findings = sorted(found.values(), key=lambda f: len(f.sequence.steps))
+                for finding in raw:
+                    smallest(finding)
 
     @contextmanager
     def _trial(self) -> Iterator[Callable[[list[Sequence], tuple[str, ...]], Finding | None]]:
@@ -205,10 +228,17 @@ class Verification:
                 yield lambda sequences, key: _first(pool.map(self._once, sequences), key)
         else:
             with self._port() as port:
-                # A port is free in some of what it does: it is given more than one chance.
-                yield lambda sequences, key: _first(
-                    (replay(s, port) for s in sequences for _ in range(CHANCES)), key
-                )
+                yield lambda sequences, key: _first(self._one_by_one(sequences, port), key)
+
+    def _one_by_one(self, sequences: list[Sequence], port: Port) -> Iterator[Finding | None]:
+        # A port is free in some of what it does: it is given more than one chance.
+        for sequence in chain.from_iterable(repeat(s, CHANCES) for s in sequences):
+            if self._hangs >= MOST_HANGS:
+                return
+            self._check_interruption()
+            finding = replay(sequence, port)
+            self._hangs += finding is not None and finding.hung
+            yield finding
 
     def _once(self, sequence: Sequence) -> Finding | None:
         with self._port() as port:
@@ -245,9 +275,13 @@ def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _hung(finding: Finding | None) -> bool:
-    failure = finding.failure if finding else None
-    return failure is not None and failure.kind == "port hung"
+def _length(finding: Finding) -> int:
+    return len(finding.sequence.steps)
+
+
+def _is_the_end(finding: Finding) -> bool:
+    """Whether there is no use in going on: the port hangs, or no test can begin."""
+    return finding.hung or not finding.sequence.steps
 
 
 def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:

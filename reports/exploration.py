@@ -11,7 +11,7 @@ from groupcheck import model
 from groupcheck.model.exploration import Exploration, Explored, Witness
 from groupcheck.model.figures import Degrees
 from groupcheck.model.graph import Component
-from groupcheck.model.projection import LAWFUL, Projection
+from groupcheck.model.projection import DEAD, Projection
 from groupcheck.properties.sequence import step_message
 from groupcheck.reports.words import answer_in_words, letters, step_in_words
 
@@ -122,7 +122,7 @@ def _sizes(components: list[Component]) -> str:
     """How many there are, and of how many states."""
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
-    return f"{len(sizes)}, of {span} states"
+    return f"{len(sizes)}, of {span} state{'' if span == '1' else 's'}"
 
 
 def _actions(spaces: list[Explored]) -> list[list[str]]:
@@ -143,7 +143,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 def _arrows(projection: Projection) -> list[str]:
     """Each arrow of the group's state with the rules that are the reason for it."""
-    arrows = [*(arrow for arrow in LAWFUL if arrow in projection.arrows), *projection.unlawful]
+    arrows = sorted(projection.arrows, key=[*projection.kafkas, *projection.arrows].index)
     head = max(len(str(arrow)) for arrow in arrows) + 2
     lines = ["state of the group".ljust(head) + "because of"]
     for arrow in arrows:
@@ -175,11 +175,12 @@ def _findings(exploration: Exploration) -> list[str]:
 
 
 def _lawful(projection: Projection) -> str:
-    those = "as in validPreviousStates [GroupMetadata.scala:54]"
+    those = "as in validPreviousStates [GroupMetadata.scala]"
     if projection.missing:
         missing = ", ".join(map(str, projection.missing))
         return f"{those}, but for {missing}"
-    return f"{those}, no more, no less (but for Dead)"
+    dies = any(arrow.target == DEAD for arrow in projection.arrows)
+    return f"{those}, no more, no less{'' if dies else ' (but for Dead)'}"
 
 
 def _wrapped(head: str, words: Iterable[str]) -> list[str]:
@@ -190,13 +191,14 @@ def _wrapped(head: str, words: Iterable[str]) -> list[str]:
 def _compared(exploration: Exploration) -> list[str]:
     """How to have TLC find the same."""
     name = exploration.spaces[0].name if len(exploration.spaces) == 1 else "SPACE"
-    command = "java -cp tla2tools.jar tlc2.TLC -deadlock"
     names = ", ".join(f'"m{number}"' for number in range(1, exploration.settings.members + 1))
+    settings = f'Version = "{exploration.settings.profile.name}", Names = {{{names}}}'
+    command = "java -cp tla2tools.jar tlc2.TLC -deadlock"
     return [
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
         f"{'':11}so is one more, and its out-degree what is here called new states",
-        f"{'':11}(in {MODEL}, with Names = {{{names}}} in the .cfg)",
+        f"{'':11}(in {MODEL}, with {settings} in the .cfg)",
     ]
 
 

@@ -2,7 +2,7 @@
 
 A state has the variables of the model (`group`, `holding`, `appends`) and how it came about:
 `input`, the `answers` released and the `rules` applied. What a field looks like follows from its
-type alone; what may be missing is a variant, `None` or `Some`, and bytes are base64.
+type alone; what may be missing is a list of none or one, and bytes are base64.
 """
 
 from __future__ import annotations
@@ -86,10 +86,7 @@ def _variant(kinds: tuple[Any, ...]) -> Encoder:
     if NoneType in kinds:
         rest = tuple(kind for kind in kinds if kind is not NoneType)
         encode = _encoder(rest[0]) if len(rest) == 1 else _variant(rest)
-        nothing = {"tag": "Absent", "value": {"#tup": []}}
-        return lambda value: (
-            nothing if value is None else {"tag": "Present", "value": encode(value)}
-        )
+        return lambda value: [] if value is None else [encode(value)]
     encoders = {kind: _encoder(kind) for kind in kinds}
     return lambda value: {"tag": type(value).__name__, "value": encoders[type(value)](value)}
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from random import Random
+from typing import Final
 
 from groupcheck.implementation.config import Config
 from groupcheck.implementation.coordinator import Coordinator
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.ports.port import Fault, Observation, PortInfo
+from groupcheck.properties.ports.port import (
+    Fault,
+    Observation,
+    PortInfo,
+    PortUnavailableError,
+)
+
+PROFILE: Final = "2.7"
 
 
 class BuiltinPort:
@@ -28,7 +36,14 @@ class BuiltinPort:
         self._coordinator = make()
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
-        """Start a test with an empty coordinator."""
+        """Start a test with an empty coordinator.
+
+        Raises:
+            PortUnavailableError: it is not that version's coordinator.
+        """
+        if profile != PROFILE:
+            msg = f"the built-in coordinator is that of Kafka {PROFILE}, not of {profile}"
+            raise PortUnavailableError(msg)
         settings = {name.replace(".", "_"): value for name, value in config.items()}
         self._numbers = iter(range(1, 1 << 62))
         self._coordinator = self._make(

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, Final, NoReturn
 
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.ports.messages import Conversation, protocol_error, shorten
+from groupcheck.properties.ports.messages import Conversation, plain, protocol_error, shorten
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -151,7 +151,7 @@ class ExecPort:
 
 def _parsed(line: bytes) -> object:
     try:
-        return _decode(line.decode())
+        return plain(_decode(line.decode()))
     except UnicodeDecodeError:
         protocol_error(f"a line that is not UTF-8: {shorten(line)}")
     except (ValueError, RecursionError):

@@ -25,12 +25,60 @@ Json = dict[str, Any]
 
 PROTOCOL_VERSION = 1
 SHOWN_CHARS = 120
+MAX_DEPTH = 20
+INTEGERS = range(-(2**63), 2**63)  # no field of Kafka's is wider
 
 
 def shorten(value: object) -> str:
     """The repr of what a port sent, short enough for one line of a report."""
     shown = repr(value)
     return shown if len(shown) <= SHOWN_CHARS else f"{shown[: SHOWN_CHARS - 3]}..."
+
+
+def plain(value: object, depth: int = 0) -> object:
+    """What a port said as JSON values of Python's own types, tuples as lists.
+
+    Raises:
+        PortFailedError: it is none, or one that no message has: it is nested too deep, a whole
+            number has more than 64 bits, or a string cannot be written in UTF-8.
+    """
+    if depth > MAX_DEPTH:
+        protocol_error(f"a message nested deeper than {MAX_DEPTH}")
+    if isinstance(value, Mapping):
+        return {_key(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    return _scalar(value)
+
+
+def _scalar(value: object) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, int):
+        number = int.__index__(value)
+        if number not in INTEGERS:
+            protocol_error("a whole number of more than 64 bits")
+        return number
+    return protocol_error(f"not a JSON value: an object of type {type(value).__name__}")
+
+
+def _text(value: str) -> str:
+    text = str.__str__(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        protocol_error(f"a string that cannot be written in UTF-8: {text[:SHOWN_CHARS]!a}")
+    return text
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        protocol_error(f"an object with a key of type {type(key).__name__}")
+    return _text(key)
 
 
 def protocol_error(reason: str) -> NoReturn:
@@ -114,7 +162,7 @@ class Conversation:
         self._done = False
 
     def take(self, message: object) -> bool:
-        """Take in one message of the port; True when it was `done`.
+        """Take in one `plain` message of the port; True when it was `done`.
 
         Raises:
             PortFailedError: the message does not keep to the protocol.

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import weakref
 from collections import deque
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO, Final, NoReturn
 
 from groupcheck.properties.ports.messages import protocol_error, shorten
@@ -23,6 +23,7 @@ CHUNK_BYTES: Final = 64 * 1024
 STDERR_LINES: Final = 20
 STDERR_LINE_BYTES: Final = 4096
 EXIT_S: Final = 1.0
+WATCH_S: Final = 0.002
 LAST_CHUNKS: Final = 16
 
 
@@ -162,10 +163,9 @@ class Program:
 
     def _raise_ended(self, otherwise: str) -> NoReturn:
         """Raise what became of the program; `otherwise` is said when it still runs."""
-        try:
-            status = self._process.wait(EXIT_S)
-        except subprocess.TimeoutExpired:
-            raise EndedError(otherwise) from None
+        status = _status_within(EXIT_S, self._process)
+        if status is None:
+            raise EndedError(otherwise)
         if status >= 0:
             how = f"exited with status {status}"
         else:
@@ -205,9 +205,30 @@ class Program:
         with contextlib.suppress(TimeoutError, PortFailedError):
             while not self._ended:
                 self._pump(deadline)
+        return _status_within(deadline - monotonic(), self._process) is not None
+
+
+def _status_within(seconds: float, process: subprocess.Popen[bytes]) -> int | None:
+    """The status that a program ends with, negative for a signal; None if it runs on.
+
+    It stays a zombie, so that its id, which is its group's too, cannot become somebody else's
+    before the group is killed.
+    """
+    if not hasattr(os, "waitid"):  # macOS, before Python 3.13
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(0.0, deadline - monotonic()))
-        return self._process.returncode is not None
+            process.wait(max(seconds, 0))
+        return process.returncode
+    deadline = monotonic() + seconds
+    while True:
+        try:
+            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:  # where SIGCHLD is ignored nobody can know
+            return 0
+        if ended is not None:
+            return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        if monotonic() >= deadline:
+            return None
+        sleep(WATCH_S)
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -27,25 +27,26 @@ between the objects that it returns.
 All calls come from one thread. A call that takes longer than the limit is interrupted by an alarm
 signal (SIGALRM), which raises in the port's code. Python allows that in the main thread of a POSIX
 process only, and only between two steps of the interpreter: in another thread, or in native code
-that never returns, there is no limit. A port that may block there is better run as a program.
+that never returns, there is no limit. A port that may block there is better run as a program. So is
+one that may end the whole process, with `os._exit` or in native code: groupcheck ends with it, and
+its exit status says nothing. What the port prints goes to standard error.
 """
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
-from time import monotonic
-from types import FrameType, TracebackType
+from pathlib import Path
+from types import TracebackType
 from typing import Final, NoReturn
 
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.ports.authors_code import TooLongError, authors_code, close_coroutine
 from groupcheck.properties.ports.messages import (
     Conversation,
     fault_fields,
+    plain,
     protocol_error,
     shorten,
 )
@@ -60,7 +61,6 @@ from groupcheck.properties.ports.python_factory import Factory, load_factory, ma
 __all__ = ["PythonPort", "load_factory"]
 
 MAX_MESSAGES: Final = 100_000
-ALARM_AGAIN_S: Final = 1.0
 
 
 class PythonPort:
@@ -88,12 +88,12 @@ class PythonPort:
             PortFailedError: the object failed.
         """
         if self._port is None:
-            self._port = made(self._factory)
+            self._port = made(self._factory, limit_s=self._limit_s)
         message = self._conversation.open(profile, config)
         answer = self._call("open", message["profile"], message["config"])
         try:
-            if isinstance(answer, Mapping) and "type" in answer:
-                self._conversation.take(dict(answer))
+            if isinstance(answer, dict) and "type" in answer:
+                self._conversation.take(answer)
             else:
                 self._conversation.take({"type": "done", "port": answer})
             return self._conversation.port_info()
@@ -162,72 +162,40 @@ class PythonPort:
         return self._conversation.observation()
 
     def _call(self, method: str, *args: object, **fields: object) -> object:
-        """Call the object; an iterable that it returns is run to its end within the same limit."""
+        """Call the object; what it returns as plain JSON, an iterable as a list of messages."""
         try:
-            with _alarm(self._limit_s):
-                answer = getattr(self._port, method)(*args, **fields)
-                if not isinstance(answer, Iterable) or isinstance(answer, Mapping | str | bytes):
-                    return answer
-                messages = list(islice(answer, MAX_MESSAGES + 1))
-        except _AlarmError as alarm:
+            with authors_code(self._limit_s):
+                return _said(method, getattr(self._port, method)(*args, **fields))
+        except TooLongError as alarm:
             reason = f"{method}() did not return within {self._limit_s:g} s"
             self._fail("port hung", reason, alarm.__traceback__)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, PortFailedError):
             self._port = None
             raise
         # SystemExit too: a coordinator that calls sys.exit() must not end groupcheck.
         except BaseException as error:  # noqa: BLE001 (whatever it is, it ended the call)
             self._fail("port crashed", said(error), error.__traceback__)
-        if len(messages) > MAX_MESSAGES:
-            self._fail("port hung", f"{method}() gave more than {MAX_MESSAGES} messages", None)
-        return messages
 
     def _fail(self, kind: str, reason: str, where: TracebackType | None) -> NoReturn:
         self._port = None
         raise PortFailedError(kind, reason, _own_frames(where)) from None
 
 
+def _said(method: str, answer: object) -> object:
+    """What a call returned, as plain JSON; all of it is code and data of the port's author."""
+    if close_coroutine(answer):
+        protocol_error(f"{method}() is async: the methods of a port are plain functions")
+    if not isinstance(answer, Iterable) or isinstance(answer, Mapping | str | bytes):
+        return plain(answer)
+    messages = [plain(message) for message in islice(answer, MAX_MESSAGES + 1)]
+    if len(messages) > MAX_MESSAGES:
+        kind = "port hung"
+        raise PortFailedError(kind, f"{method}() gave more than {MAX_MESSAGES} messages")
+    return messages
+
+
 def _own_frames(where: TracebackType | None) -> str:
-    """A traceback without the frames of this module."""
-    frames = [f for f in traceback.extract_tb(where) if f.filename != __file__]
+    """A traceback without the frames of this folder."""
+    here = Path(__file__).parent
+    frames = [f for f in traceback.extract_tb(where) if Path(f.filename).parent != here]
     return "".join(traceback.format_list(frames)).rstrip()
-
-
-class _AlarmError(BaseException):
-    """The call takes too long; no Exception, so that the port's own handlers let it through."""
-
-
-@contextlib.contextmanager
-def _alarm(limit_s: float) -> Iterator[None]:
-    """Raise `_AlarmError` in the block when it takes longer than `limit_s`, where that is possible.
-
-    A timer that was set before (pytest-timeout's, say) goes on when the block is left.
-    """
-    if not hasattr(signal, "setitimer") or (
-        threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-    rang = False
-    inside = True
-
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        nonlocal rang
-        rang = True
-        if inside:
-            raise _AlarmError
-
-    before = signal.signal(signal.SIGALRM, ring)
-    started = monotonic()
-    # Again and again, for a port that swallows the first one (a bare `except:`) and goes on.
-    left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, limit_s, ALARM_AGAIN_S)
-    try:
-        yield
-    finally:
-        inside = False
-        if left_s:
-            left_s = max(left_s - (monotonic() - started), 1e-6)
-        signal.signal(signal.SIGALRM, before if before is not None else signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, left_s, interval_s)
-    if rang:
-        raise _AlarmError

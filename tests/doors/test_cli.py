@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.vocabulary import HeartbeatRequest, Request
+from groupcheck.properties.sequence import Sequence, dump
 
+HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, "m")),))
 QUICK = ["--examples", "5", "--members", "1"]
 
 
@@ -61,11 +65,18 @@ def test_an_unknown_form_of_port_is_refused_with_the_known_ones(
     assert "builtin" in line or "kafka://HOST:PORT" in line
 
 
+def test_a_run_leaves_nothing_in_the_current_directory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "groupcheck", "verify", "builtin", *QUICK]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_unknown_profile_is_refused_with_the_known_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     line = _fails_with(capsys, "verify", "builtin", "--profile", "9.9")
-    assert line == "groupcheck: unknown profile '9.9'; known: 2.7\n"
+    assert line == "groupcheck: unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7\n"
 
 
 @pytest.mark.parametrize(
@@ -136,22 +147,44 @@ def test_help_imports_none_of_the_libraries_that_commands_need() -> None:
     assert done.returncode == 0
 
 
-def test_an_interrupted_run_says_what_it_had_found(tmp_path: Path) -> None:
+def _interrupted(
+    tmp_path: Path, number: signal.Signals, answered: int, *arguments: str
+) -> tuple[str, str, int]:
+    """Interrupt a command while the port is busy with a request; the port must be gone then."""
     port = Path(__file__).parent.parent / "support" / "slow_port.py"
     busy = tmp_path / "busy"
-    exec_port = f"exec:{sys.executable} {port} {busy}"
-    command = [sys.executable, "-m", "groupcheck", "verify", exec_port]
+    exec_port = f"exec:{sys.executable} {port} {busy} {answered}"
+    command = [sys.executable, "-m", "groupcheck", *arguments, exec_port]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     ) as run:
         deadline = time.monotonic() + 60
         while not busy.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        os.kill(run.pid, signal.SIGINT)
+        os.kill(run.pid, number)
         out, err = run.communicate(timeout=60)
     assert "Traceback" not in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(busy.read_text()), 0)
+    return out, err, run.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_says_what_it_had_found_and_leaves_no_program_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    out, _, status = _interrupted(tmp_path, number, 2, "verify")
+    assert "Finding" in out
     assert "interrupted" in out
-    assert run.returncode in (1, 2)
+    assert status == 1
+
+
+def test_an_interrupted_replay_leaves_no_program_behind(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(dump(HEARTBEAT), encoding="utf-8")
+    _, err, status = _interrupted(tmp_path, signal.SIGTERM, 0, "replay", str(trace))
+    assert err == "groupcheck: interrupted, before anything was found\n"
+    assert status == 2
 
 
 def test_output_into_a_closed_pipe_is_no_traceback() -> None:

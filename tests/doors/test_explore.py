@@ -60,7 +60,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
-    whole = profiles.PROFILE_2_7
+    whole = profiles.PROFILES["2.7"]
     part = whole._replace(rules={**whole.rules, rule.name: rule})
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
     assert main(["explore"]) == 1
@@ -72,7 +72,7 @@ def test_an_error_in_the_model_has_exit_status_1(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--profile", "9.9"], "unknown profile '9.9'; known: 2.7"),
+        (["--profile", "9.9"], "unknown profile '9.9'; known: 0.10.0"),
         (["--space", "outer"], "unknown space 'outer'; known: membership, metadata, storing"),
         (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
         (["--members", "0"], "0 is not within"),

@@ -10,7 +10,6 @@ from groupcheck.model.exploration import Exploration, Settings, UnfitSettingsErr
 from groupcheck.model.explorer import Space, TooManyStatesError
 from groupcheck.model.graph import Hop
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import Projection
 from groupcheck.model.step import Rule
 
 PROFILE = PROFILES["2.7"]
@@ -60,13 +59,13 @@ def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
     first = exploration.spaces[0]
     arrows = dict(first.projection.arrows)
     arrow = next(iter(arrows))
-    arrows[arrow._replace(target="Dead")] = arrows.pop(arrow)
-    projection = Projection(arrows, [Hop(0, 0)])
+    arrows[arrow._replace(target="Stable")] = arrows.pop(arrow)
+    projection = first.projection._replace(arrows=arrows, torn=[Hop(0, 0)])
     broken = exploration._replace(spaces=[first._replace(unreachable=3, projection=projection)])
     said = "\n".join(broken.errors)
     assert "3 labelled edges of membership cannot be reached" in said
     assert "1 labelled edges of membership lead to another state" in said
-    assert "Kafka has no arrow absent -> Dead" in said
+    assert "Kafka has no arrow absent -> Stable" in said
     assert "nothing goes along absent -> Empty" in said
 
 

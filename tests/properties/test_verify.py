@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Collection
 
 import pytest
 
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (
     Observation,
@@ -13,10 +18,12 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.python import PythonPort
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
 from support.faulty import faulty_port
+from support.faulty_python_port import FaultyPythonPort
 from support.model_port import ModelPort
 
 SMALL = Settings(members=1, examples=20)
@@ -40,6 +47,24 @@ def test_a_lawful_port_that_takes_other_branches_and_hides_its_state_conforms() 
     seeds = iter(range(1_000))
     result = _verify(lambda: ModelPort(next(seeds)))
     assert result.conforms
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_model_conforms_to_itself_in_every_version(profile: str) -> None:
+    result = _verify(lambda: ModelPort(2), Settings(profile, examples=40))
+    assert result.conforms
+    assert result.shown >= 0.95 * result.edges
+
+
+def test_a_port_of_one_version_is_found_not_to_be_the_other() -> None:
+    class Newer(ModelPort):
+        def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            del profile
+            return super().open("2.7", config)
+
+    result = _verify(Newer, Settings("0.10.2", members=1, examples=10))
+    assert not result.conforms
+    assert len(result.findings) > 1
 
 
 def test_findings_are_the_shortest_first_and_each_is_there_once() -> None:
@@ -112,25 +137,122 @@ def test_a_port_that_fails_when_a_test_begins_is_a_finding_without_steps() -> No
     assert finding.failure is not None
 
 
-class Interrupting(ModelPort):
-    """The person at the keyboard loses patience after a while."""
-
-    patience = 100
-
-    def request(self, request, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-        Interrupting.patience -= 1
-        if not Interrupting.patience:
-            raise KeyboardInterrupt
-        seen: Observation = super().request(request, expected)
-        return seen
+METHODS = ("open", "request", "advance", "fault", "close")
 
 
-def test_an_interrupted_run_keeps_what_it_has() -> None:
-    result = _verify(Interrupting)
+def _hanging(port: Port, method: str, when: Callable[..., bool] = lambda *_: True) -> list[str]:
+    """Let a method of the port hang; a list of how often it did."""
+    hangs: list[str] = []
+    lawful = getattr(port, method)
+
+    def hang(*args: object) -> object:
+        if when(*args):
+            hangs.append(method)
+            raise HUNG
+        return lawful(*args)
+
+    setattr(port, method, hang)
+    return hangs
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_port_that_hangs_is_waited_for_a_few_times_whatever_it_hangs_at(method: str) -> None:
+    port = ModelPort(0)
+    hangs = _hanging(port, method)
+    result = _verify(lambda: port, Settings(members=1))
+    assert any(finding.hung for finding in result.findings)
+    assert len(hangs) <= (1 if method == "open" else 3)
+
+
+def test_a_hang_that_the_state_machine_meets_is_waited_for_once() -> None:
+    port = ModelPort(0)
+    hangs = _hanging(port, "request", lambda request, _: request.client_id == "client-1")
+    (finding,) = _verify(lambda: port).findings
+    assert finding.hung
+    assert len(hangs) == 1
+
+
+def test_hangs_while_other_findings_are_made_minimal_are_waited_for_a_few_times() -> None:
+    port = faulty_port("a heartbeat from an old generation is accepted")
+    phases: list[str] = []
+    hangs = _hanging(port, "request", lambda *_: phases[-1] == "making findings minimal")
+
+    def progress(what: str, _total: int | None) -> Callable[[int], None]:
+        phases.append(what)
+        return lambda _done: None
+
+    result = Verification(PortSource("port", lambda: port), SMALL, progress).run()
+    assert result.findings
+    assert not any(finding.hung for finding in result.findings)
+    assert len(hangs) == 3
+
+
+class Spins(FaultyPythonPort):
+    """A Python object one method of which never returns."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__()
+        setattr(self, method, lambda *_: threading.Event().wait())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_python_object_that_never_returns_is_found_to_hang(method: str) -> None:
+    result = _verify(lambda: PythonPort(lambda: Spins(method), limit_s=0.1))
+    assert any(finding.hung for finding in result.findings)
+
+
+def _interrupted_in(phase: str, port: Port, after: int) -> Result:
+    """Verify, with an interruption at a request of that phase that the port catches."""
+    phases: list[str] = []
+    requests: list[object] = []
+    lawful = port.request
+
+    def request(request: Request, expected: Collection[int]) -> Observation:
+        if phases[-1] == phase:
+            requests.append(request)
+            if len(requests) == after:
+                with contextlib.suppress(KeyboardInterrupt):
+                    signal.raise_signal(signal.SIGINT)
+        return lawful(request, expected)
+
+    port.request = request  # type: ignore[method-assign]
+
+    def progress(what: str, _total: int | None) -> Callable[[int], None]:
+        phases.append(what)
+        return lambda _done: None
+
+    result = Verification(PortSource("port", lambda: port), SMALL, progress).run()
+    assert phases[-1] == phase
+    return result
+
+
+@pytest.mark.parametrize("phase", ["labelled edges, metadata", "random sequences"])
+def test_an_interrupted_run_keeps_what_it_has_even_if_the_interruption_is_lost(phase: str) -> None:
+    result = _interrupted_in(phase, ModelPort(), 100)
     assert result.ended_early == "interrupted"
     assert not result.conforms
     assert result.steps > 0
     assert [space.states for space in result.spaces] == [61, 24, 126]
+
+
+def test_an_interruption_while_findings_are_made_minimal_keeps_those_that_are() -> None:
+    source = PortSource(
+        "port", lambda: faulty_port("a heartbeat from an old generation is accepted")
+    )
+    minimal = {finding.finding_id for finding in Verification(source, SMALL).run().findings}
+
+    def interrupt(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    def progress(what: str, _total: int | None) -> Callable[[int], None]:
+        return interrupt if what == "making findings minimal" else lambda _done: None
+
+    result = Verification(source, SMALL, progress).run()
+    assert result.ended_early == "interrupted"
+    first, second = result.findings
+    assert first.finding_id in minimal
+    assert second.finding_id not in minimal
+    assert len(second.sequence.steps) > len(first.sequence.steps)
 
 
 class Gone(ModelPort):

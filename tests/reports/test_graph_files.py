@@ -174,8 +174,7 @@ def _decoded(hint: Any, value: Any) -> Any:
             kind = next(kind for kind in kinds if kind.__name__ == value["tag"])
             return _decoded(kind, value["value"])
         rest = [kind for kind in kinds if kind is not NoneType]
-        some = value["tag"] == "Present"
-        return _decoded(reduce(or_, rest), value["value"]) if some else None
+        return next((_decoded(reduce(or_, rest), item) for item in value), None)
     if get_origin(hint) is tuple:
         return _decoded_tuple(get_args(hint), value)
     if hasattr(hint, "_fields"):

@@ -1,18 +1,21 @@
-"""A port that answers every request wrongly, and slowly: something to be interrupted."""
+"""A port that answers a few requests wrongly, and then is busy: something to be interrupted."""
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
 
+busy, answered = Path(sys.argv[1]), int(sys.argv[2])
 requests = 0
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "request":
-        time.sleep(0.3)
         requests += 1
-        if requests == 3:
-            Path(sys.argv[1]).touch()  # now it may be interrupted
+        if requests > answered:
+            busy.with_suffix(".new").write_text(str(os.getpid()))
+            busy.with_suffix(".new").rename(busy)  # now it may be interrupted
+            time.sleep(600)
         answer = {"type": "response", "id": message["id"], "body": {"errorCode": -1}}
         print(json.dumps(answer))  # noqa: T201 - it speaks on standard output
     print(json.dumps({"type": "done", "port": {"name": "slow"}}), flush=True)  # noqa: T201

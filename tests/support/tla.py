@@ -58,11 +58,15 @@ def translated(folder: Path) -> str:
     return Path(copy).read_text(encoding="utf-8")
 
 
-def config(space: str, members: int, *, answers: bool = False) -> str:
-    """The text of a space's .cfg for that many members; with `answers` they are part of a state."""
+def config(space: str, profile: str, members: int, *, answers: bool = False) -> str:
+    """The text of a space's .cfg for that profile and so many members.
+
+    With `answers` they are part of a state.
+    """
     text = (ROOM / f"{space}.cfg").read_text(encoding="utf-8")
     names = ", ".join(f'"m{i}"' for i in range(1, members + 1))
     text = re.sub(r"Names = .*", f"Names = {{{names}}}", text)
+    text = re.sub(r"Version = .*", f'Version = "{profile}"', text)
     return text.replace("VIEW State\n", "") if answers else text
 
 
@@ -123,15 +127,15 @@ def _state(block: str) -> dict[str, Value]:
     return {name: parse(value) for name, _, value in (v.partition(" = ") for v in variables)}
 
 
-TOKEN = re.compile(r'\s*(<<|>>|\|->|"[^"]*"|-?\d+|\w+|[\[\]{},])')
+TOKEN = re.compile(r'\s*(<<|>>|\|->|:>|@@|"[^"]*"|-?\d+|\w+|[\[\]{}(),])')
 
 
 def parse(text: str) -> Value:
     """A value as TLC prints it.
 
     Returns:
-        A record or a function of strings as a sorted tuple of pairs, a set as a frozenset, a
-        sequence as a tuple; so that all of them can be elements of a set.
+        A record or a function as a sorted tuple of pairs, a set as a frozenset, a sequence as a
+        tuple; so that all of them can be elements of a set.
     """
     tokens = TOKEN.findall(text)
     value, end = _value(tokens, 0)
@@ -141,7 +145,7 @@ def parse(text: str) -> Value:
     return value
 
 
-CLOSING = {"[": "]", "{": "}", "<<": ">>"}
+CLOSING = {"[": "]", "(": ")", "{": "}", "<<": ">>"}
 
 
 def _value(tokens: list[str], at: int) -> tuple[Value, int]:
@@ -151,18 +155,18 @@ def _value(tokens: list[str], at: int) -> tuple[Value, int]:
     items: list[Value] = []
     at += 1
     while tokens[at] != CLOSING[opening]:
-        if tokens[at] == ",":
+        if tokens[at] in {",", "@@"}:
             at += 1
-        if opening == "[":
+        if opening in "[(":  # a field or an argument, an arrow, and what it is mapped to
             value, after = _value(tokens, at + 2)
-            items.append((tokens[at], value))
+            items.append((tokens[at] if opening == "[" else _atom(tokens[at]), value))
             at = after
         else:
             value, at = _value(tokens, at)
             items.append(value)
     if opening == "{":
         return frozenset(items), at + 1
-    return tuple(sorted(items) if opening == "[" else items), at + 1
+    return tuple(sorted(items) if opening in "[(" else items), at + 1
 
 
 def _atom(text: str) -> Value:

@@ -69,7 +69,14 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         group["newMemberAdded"],
         ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
         unstable,
+        _ghosts(group["ghosts"], instance),
     )
+
+
+def _ghosts(counts: Value, instance: Instance) -> tuple[int, ...]:
+    # TLC prints a function of 1 to n as the sequence it is.
+    pairs = counts if counts and isinstance(counts[0], tuple) else enumerate(counts, 1)
+    return tuple(left * instance.tick_ms for left, count in pairs for _ in range(count))
 
 
 def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
@@ -80,7 +87,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         "client",
         "/127.0.0.1",
         instance.session_ticks * instance.tick_ms,
-        instance.rebalance_ticks * instance.tick_ms,
+        _rebalance_ticks(instance) * instance.tick_ms,
         tuple(Protocol(p["name"], p["metadata"].encode()) for p in protocols),
         member["isNew"],
         member["told"],
@@ -89,6 +96,12 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
     )
+
+
+def _rebalance_ticks(instance: Instance) -> int:
+    # Version 0 of JoinGroup has the session timeout alone.
+    older = instance.profile.max_versions["JoinGroup"] == 0
+    return instance.session_ticks if older else instance.rebalance_ticks
 
 
 def _join_timer(timer: dict[str, Value], instance: Instance) -> JoinTimer | None:

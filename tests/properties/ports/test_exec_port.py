@@ -298,6 +298,9 @@ def test_a_line_beyond_16_mib_is_a_protocol_error(scripted: MakePort) -> None:
         ("say('[1]')", "not a JSON object: [1]"),
         ("say('[' * 200_000)", "a line that is not JSON: '[[["),
         ("sys.stdout.buffer.write(b'\\xff\\n')", "a line that is not UTF-8: b'\\xff'"),
+        ("say('[' * 100 + ']' * 100)", "a message nested deeper than 20"),
+        (says(type="\ud800"), "a string that cannot be written in UTF-8: '\\ud800'"),
+        (answers({"errorCode": 2**63}), "a whole number of more than 64 bits"),
         ("say('{}')", "a message without 'type': {}"),
         (says(type="dome"), "a message of unknown type 'dome'"),
         (answers({}, 9), "a response to request 9, which was never sent"),
@@ -383,6 +386,46 @@ def test_a_failure_ends_the_program_and_what_it_started(scripted: MakePort, tmp_
         port.request(HEARTBEAT, ())
     assert not is_running(pid)
     assert is_soon_gone(int(child.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("ends", ["sys.exit(3)", "os.close(1); sys.exit(3)", "pass"])
+def test_the_group_of_a_program_is_killed_while_the_program_still_has_its_id(
+    scripted: MakePort, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ends: str
+) -> None:
+    child = tmp_path / "child"
+    spawn = (
+        "child = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL)\n"
+        f"open({str(child)!r}, 'w').write(str(child.pid))\n"
+    )
+    kill, killed = os.killpg, []
+
+    def killpg(group: int, number: int) -> None:
+        os.kill(group, 0)  # raises when there is no such process, a zombie even
+        killed.append(group)
+        kill(group, number)
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    port = scripted(spawn + ends)
+    port.open("2.7", {})
+    pid = pid_of(port)
+    with contextlib.suppress(PortFailedError):
+        port.request(HEARTBEAT, ())
+    port.shutdown()
+    assert pid in killed
+    assert not Path(f"/proc/{pid}").exists()
+    assert is_soon_gone(int(child.read_text(encoding="utf-8")))
+
+
+def test_a_program_ends_where_the_end_of_children_is_ignored(scripted: MakePort) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        port = scripted("sys.exit(3)")
+        port.open("2.7", {})
+        with pytest.raises(PortFailedError, match="port crashed"):
+            port.request(HEARTBEAT, ())
+        port.shutdown()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_an_interrupt_ends_the_program_and_passes_through(scripted: MakePort) -> None:

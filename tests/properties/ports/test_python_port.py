@@ -9,8 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -219,6 +222,128 @@ def test_the_open_after_a_failure_makes_a_new_object() -> None:
     assert len(made) == 2
 
 
+# --- whatever a port may say
+
+
+class Hostile:
+    """Fails at whatever is asked of it."""
+
+    def _fail(self, *_: object) -> Any:
+        raise LookupError
+
+    __repr__ = __str__ = __eq__ = __iter__ = __bool__ = __len__ = __hash__ = _fail
+
+
+class HostileText(str):
+    __slots__ = ()
+    __repr__ = __str__ = __eq__ = __iter__ = __hash__ = encode = Hostile._fail  # type: ignore[assignment]
+
+
+class HostileError(Exception):
+    __repr__ = __str__ = Hostile._fail
+
+
+KEYS = ("type", "id", "body", "groups", "what", "groupId", "errorCode", "members", "memberId")
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    st.integers(-3, 30),
+    st.sampled_from((64, 5_000)).map(lambda power: -(10**power)),
+    st.sampled_from(("response", "state", "unsupported", "done", "Stable", "g", "\ud800")),
+    st.binary(max_size=3),
+    st.builds(Hostile),
+    st.builds(HostileText),
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+        st.dictionaries(st.sampled_from((7, None, "\ud800")), inner, max_size=1),
+    ),
+    max_leaves=12,
+)
+ANSWERS = st.fixed_dictionaries({"type": st.just("response"), "id": st.just(7), "body": ANYTHING})
+STATES = st.fixed_dictionaries(
+    {"type": st.just("state"), "groups": st.lists(st.dictionaries(st.sampled_from(KEYS), ANYTHING))}
+)
+
+
+@given(ANYTHING | st.lists(ANYTHING | ANSWERS | STATES, max_size=3))
+def test_whatever_a_port_says_is_an_observation_or_a_failure_that_can_be_told(says: object) -> None:
+    try:
+        seen = opened(lambda: says).request(HEARTBEAT, ())
+    except PortFailedError as failure:
+        told = str(failure)
+    else:
+        told = repr(seen)
+    assert told.encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"errorCode": "\ud800"}, r"a string that cannot be written in UTF-8: '\ud800'"),
+        ({"errorCode": 10**5_000}, "a whole number of more than 64 bits"),
+        ({"errorCode": 0.0}, "Heartbeat.errorCode: expected an integer, got 0.0"),
+        ({"errorCode": True}, "Heartbeat.errorCode: expected an integer, got True"),
+        ({"errorCode": 0, 7: 7}, "an object with a key of type int"),
+        ({"errorCode": b"0"}, "not a JSON value: an object of type bytes"),
+        ({"errorCode": Hostile()}, "not a JSON value: an object of type Hostile"),
+    ],
+)
+def test_what_no_message_holds_is_a_protocol_error(body: object, said: str) -> None:
+    failure = failure_of([ANSWER | {"body": body}])
+    assert failure.kind == "protocol error"
+    assert said in failure.reason
+
+
+def test_a_message_that_holds_itself_is_a_protocol_error() -> None:
+    endless: dict[str, object] = {}
+    endless["body"] = endless
+    assert failure_of([endless]).reason == "a message nested deeper than 20"
+
+
+def test_an_exception_that_cannot_be_told_is_a_crash_all_the_same() -> None:
+    def says() -> object:
+        raise HostileError
+
+    assert failure_of(says).reason == "HostileError"
+
+
+class Async(Recorder):
+    async def request(self, *args: object) -> object:
+        return args
+
+
+class CallsAsync(Recorder):
+    def request(self, *args: object) -> object:
+        return Async().request(*args)
+
+
+def test_an_async_method_is_a_protocol_error_and_its_coroutine_is_closed() -> None:
+    for kind in (Async, CallsAsync):
+        port = PythonPort(kind)
+        port.open("2.7", {})
+        with pytest.raises(PortFailedError, match=r"request\(\) is async: the methods of a port"):
+            port.request(HEARTBEAT, ())
+
+
+def test_an_async_factory_is_unavailable() -> None:
+    async def factory() -> Recorder:
+        return Recorder()
+
+    with pytest.raises(PortUnavailableError, match="the factory is async"):
+        PythonPort(factory).open("2.7", {})
+
+
+def test_what_a_port_prints_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    opened(lambda: print("in a method")).close()  # noqa: T201 (that is the point)
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "in a method\n")
+
+
 # --- calls that do not return
 
 
@@ -337,7 +462,7 @@ def test_a_factory_is_found_from_the_current_directory(module: str, prefix: str,
     [
         ("Prot", "the module {module!r} has no 'Prot'"),
         ("number", "'number' is a int, which cannot be called"),
-        ("broken", "the factory raised OSError: no such disk"),
+        ("broken", "the factory failed: OSError: no such disk"),
         ("Half", "the factory's Half lacks request(), advance(), fault(), close()"),
         (
             "Narrow",
@@ -375,6 +500,27 @@ def test_a_module_that_fails_to_import_is_unavailable(module: str, code: str) ->
         load_factory(f"{module}:Port")
 
 
+def test_a_factory_that_does_not_return_is_unavailable() -> None:
+    with pytest.raises(PortUnavailableError, match=r"the factory failed: it took more than 0\.2 s"):
+        PythonPort(spin, limit_s=0.2).open("2.7", {})
+
+
+def test_a_module_whose_import_does_not_end_is_unavailable(module: str) -> None:
+    Path(f"{module}.py").write_text("import time; time.sleep(60)", encoding="utf-8")
+    with pytest.raises(PortUnavailableError, match=r"cannot import '.*': it took more than 0\.2 s"):
+        load_factory(f"{module}:Port", limit_s=0.2)
+
+
+def test_what_is_printed_by_a_module_or_a_factory_goes_to_standard_error(
+    module: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prints = "print('imported')\ndef make():\n    print('made')\n    return Port()\n"
+    Path(f"{module}.py").write_text(MODULE + prints, encoding="utf-8")
+    load_factory(f"{module}:make")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "imported\nmade\n")
+
+
 def test_a_factory_that_fails_at_open_is_unavailable() -> None:
-    with pytest.raises(PortUnavailableError, match="the factory raised ZeroDivisionError"):
+    with pytest.raises(PortUnavailableError, match="the factory failed: ZeroDivisionError"):
         PythonPort(lambda: 1 / 0).open("2.7", {})

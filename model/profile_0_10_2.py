@@ -1,0 +1,201 @@
+"""Kafka 0.10.2 (tag 0.10.2.2): what it has of 2.7's rules, and the rules that are its own.
+
+No ids given out first, no initial delay, no limit to how long a new member may wait; the group id
+is looked at by JoinGroup alone. CompletingRebalance is called AwaitingSync.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupcheck.model import (
+    describe_groups,
+    heartbeat,
+    join_group,
+    leave_group,
+    log,
+    offset_commit,
+    offset_fetch,
+    rebalance,
+    sync_group,
+    timers,
+)
+from groupcheck.model.config import Config
+from groupcheck.model.step import Profile, Rule, Traits, apis, by_name, cited, gc, gm, gmm, source
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    HeartbeatResponse,
+)
+
+JOIN = by_name(join_group.RULES)
+SYNC = by_name(sync_group.RULES)
+HEARTBEAT = by_name(heartbeat.RULES)
+LEAVE = by_name(leave_group.RULES)
+COMMIT = by_name(offset_commit.RULES)
+FETCH = by_name(offset_fetch.RULES)
+DESCRIBE = by_name(describe_groups.RULES)
+REBALANCE = by_name((*rebalance.RULES, rebalance.NO_PROTOCOL))
+LOG = by_name(log.RULES)
+TIMERS = by_name((*timers.RULES, timers.GHOST_EXPIRED))
+
+JOIN_GATE: Final = cited(
+    JOIN,
+    {
+        "join/invalid-group-id": gc(103),
+        "join/session-timeout-out-of-range": gc(109),
+        "join/no-group": gc(118),
+    },
+)
+
+# An Empty group asks nothing of who joins, not even a protocol (KAFKA-6005).
+JOIN_UNKNOWN: Final = (
+    JOIN["join/new-inconsistent"]._replace(source=gc(141), when=join_group.inconsistent_in_use),
+    JOIN["join/new-member"].at(gc(611)),
+)
+JOIN_KNOWN: Final = (
+    JOIN["join/inconsistent"]._replace(source=gc(141), when=join_group.inconsistent_in_use),
+    *cited(
+        JOIN,
+        {
+            "join/unknown-member": gc(144),
+            "join/rejoin-preparing": gc(162),
+            "join/repeated-completing": gc(170),
+            "join/changed-completing": gc(187),
+            "join/leader-stable": gc(197),
+            "join/changed-stable": gc(197),
+            "join/repeated-stable": gc(202),
+        },
+    ),
+)
+SYNC_GROUP: Final = cited(
+    SYNC,
+    {
+        "sync/no-group": gc(233),
+        "sync/unknown-member": gc(247),
+        "sync/other-generation": gc(249),
+        "sync/preparing": gc(256),
+        "sync/leader-completing": gc(263),
+        "sync/follower-completing": gc(260),
+        "sync/stable": gc(288),
+    },
+)
+HEARTBEAT_COMPLETING: Final = Rule(
+    "heartbeat/completing",
+    "the group waits for its leader, and no heartbeat counts: the member is told to join again",
+    gc(367),
+    when=lambda step, _request: step.existing.state is rebalance.COMPLETING,
+    then=lambda step, request: step.answer(
+        request.request_id, HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
+    ),
+)
+HEARTBEATS: Final = (
+    *cited(HEARTBEAT, {"heartbeat/no-group": gc(347), "heartbeat/unknown-member": gc(364)}),
+    HEARTBEAT_COMPLETING,
+    *cited(
+        HEARTBEAT,
+        {
+            "heartbeat/other-generation": gc(372),
+            "heartbeat/preparing": gc(376),
+            "heartbeat/alive": gc(387),
+        },
+    ),
+)
+LEAVE_GROUP: Final = cited(LEAVE, {"leave/no-group": gc(312), "leave/batch": gc(319)})
+OFFSET_COMMIT: Final = cited(
+    COMMIT,
+    {
+        "commit/nothing": apis(278),
+        "commit/simple-no-group": gc(410),
+        "commit/no-group": gc(414),
+        "commit/simple-empty": gc(435),
+        "commit/completing": gc(439),
+        "commit/unknown-member": gc(441),
+        "commit/other-generation": gc(443),
+        "commit/member": gc(446),
+    },
+)
+OFFSET_FETCH: Final = cited(FETCH, {"fetch/no-group": gmm(338), "fetch/committed": gmm(357)})
+DESCRIBE_GROUPS: Final = cited(
+    DESCRIBE,
+    {"describe/no-group": gc(491), "describe/stable": gm(255), "describe/unstable": gm(259)},
+)
+SHARED: Final = (
+    *cited(LEAVE, {"leave/unknown-member": gc(321), "leave/member": gc(324)}),
+    *cited(COMMIT, {"commit/metadata-too-large": gmm(306)}),
+    *cited(
+        REBALANCE,
+        {
+            "rebalance/prepare-from-empty": gc(650),
+            "rebalance/prepare-from-stable": gc(650),
+            "rebalance/prepare-from-completing": gc(647),
+            "rebalance/complete": gc(691),
+            "rebalance/complete-empty": gc(692),
+            "rebalance/drop-not-rejoined": gc(685),
+            "rebalance/no-protocol": gm(207),
+            "rebalance/elect-leader": gm(177),
+        },
+    ),
+    *cited(
+        LOG,
+        {
+            "log/hold": gmm(253),
+            "log/release": gmm(253),
+            "log/assignments-stored": gc(280),
+            "log/assignments-outdated": gc(275),
+            "log/offsets-stored": gmm(268),
+        },
+    ),
+    *cited(
+        TIMERS,
+        {
+            "time/pass": source("Timer.scala")(103),
+            "time/session-expired": gc(739),
+            "time/ghost-expired": gc(739),
+            "time/rebalance-timeout": source("DelayedJoin.scala")(43),
+        },
+    ),
+)
+
+PROFILE_0_10_2: Final = Profile(
+    name="0.10.2",
+    kafka="Apache Kafka 0.10.2.2",
+    max_versions={
+        "JoinGroup": 1,
+        "SyncGroup": 0,
+        "Heartbeat": 0,
+        "LeaveGroup": 0,
+        "OffsetCommit": 2,
+        "OffsetFetch": 2,
+        "DescribeGroups": 0,
+    },
+    join_gate=JOIN_GATE,
+    join_unknown=JOIN_UNKNOWN,
+    join_known=JOIN_KNOWN,
+    sync_group=SYNC_GROUP,
+    heartbeat=HEARTBEATS,
+    leave_group=LEAVE_GROUP,
+    offset_commit=OFFSET_COMMIT,
+    offset_fetch=OFFSET_FETCH,
+    describe_groups=DESCRIBE_GROUPS,
+    config=Config(group_max_session_timeout_ms=300_000),
+    rules=by_name(
+        JOIN_GATE,
+        JOIN_UNKNOWN,
+        JOIN_KNOWN,
+        SYNC_GROUP,
+        HEARTBEATS,
+        LEAVE_GROUP,
+        OFFSET_COMMIT,
+        OFFSET_FETCH,
+        DESCRIBE_GROUPS,
+        SHARED,
+    ),
+    traits=Traits(
+        initial_delay=False,
+        new_members_expire=False,
+        removed_are_answered=False,
+        dropped_keep_timers=True,
+        refused_generation_id=0,
+        completing_rebalance="AwaitingSync",
+    ),
+)

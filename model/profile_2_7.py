@@ -1,0 +1,56 @@
+"""Kafka 2.7 (tag 2.7.2), whose tables are those of the APIs' own modules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupcheck.model import (
+    describe_groups,
+    heartbeat,
+    join_group,
+    leave_group,
+    log,
+    offset_commit,
+    offset_fetch,
+    rebalance,
+    sync_group,
+    timers,
+)
+from groupcheck.model.config import Config
+from groupcheck.model.step import Profile, by_name
+
+PROFILE_2_7: Final = Profile(
+    name="2.7",
+    kafka="Apache Kafka 2.7.2",
+    max_versions={
+        "JoinGroup": 7,
+        "SyncGroup": 5,
+        "Heartbeat": 4,
+        "LeaveGroup": 4,
+        "OffsetCommit": 8,
+        "OffsetFetch": 7,
+        "DescribeGroups": 5,
+    },
+    join_gate=join_group.GATE,
+    join_unknown=join_group.UNKNOWN,
+    join_known=join_group.KNOWN,
+    sync_group=sync_group.RULES,
+    heartbeat=heartbeat.RULES,
+    leave_group=leave_group.DECISIONS,
+    offset_commit=offset_commit.DECISIONS,
+    offset_fetch=offset_fetch.RULES,
+    describe_groups=describe_groups.RULES,
+    config=Config(),
+    rules=by_name(
+        join_group.RULES,
+        sync_group.RULES,
+        heartbeat.RULES,
+        leave_group.RULES,
+        offset_commit.RULES,
+        offset_fetch.RULES,
+        describe_groups.RULES,
+        rebalance.RULES,
+        log.RULES,
+        timers.RULES,
+    ),
+)

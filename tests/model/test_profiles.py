@@ -1,0 +1,254 @@
+"""What differs between the versions: for each a sequence that two profiles tell apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.model.explorer import explore
+from groupcheck.model.graph import check_every_rule_is_reached
+from groupcheck.model.instance import (
+    GROUP_ID,
+    OTHER_PROTOCOLS,
+    PROTOCOLS,
+    commit,
+    fetch,
+    virtual_spaces,
+)
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import (
+    Assignment,
+    DescribeGroupsRequest,
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    Request,
+    RequestBody,
+    SyncGroupRequest,
+)
+
+OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
+SESSION_MS, REBALANCE_MS = 10_000, 4_000
+DELAY = Advance(3_000)
+
+
+def join(member_id: str = "", **changed: Any) -> JoinGroupRequest:
+    body = JoinGroupRequest(GROUP_ID, SESSION_MS, REBALANCE_MS, member_id, protocols=PROTOCOLS)
+    return body._replace(**changed)
+
+
+def sync(member_id: str, generation_id: int) -> SyncGroupRequest:
+    given = (Assignment(member_id, b"part"),)
+    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
+
+
+def heartbeat(member_id: str, generation_id: int) -> HeartbeatRequest:
+    return HeartbeatRequest(GROUP_ID, generation_id, member_id)
+
+
+def trimmed(profile: Profile, body: RequestBody) -> Request:
+    """The request as the profile's clients can send it, before ids were required."""
+    api = type(body).__name__.removesuffix("Request")
+    version = min(profile.max_versions[api], 3 if api == "JoinGroup" else 99)
+    return Request(0, version, trim(body, version))
+
+
+def run(profile: Profile, *inputs: RequestBody | Advance) -> tuple[Coordinator, dict[int, Any]]:
+    """The state after the inputs, and the answer to each request by its number from 1 on."""
+    state = Coordinator()
+    answers: dict[int, Any] = {}
+    for number, given in enumerate(inputs, 1):
+        step: Input
+        if isinstance(given, Advance):
+            step = given
+        else:
+            step = trimmed(profile, given)._replace(request_id=number)
+        (outcome,) = successors(state, step, profile, profile.config)
+        state = outcome.coordinator
+        answers |= {response.request_id: response.body for response in outcome.responses}
+    return state, answers
+
+
+def group_state(state: Coordinator) -> GroupState | None:
+    return state.group.state if state.group else None
+
+
+def test_from_empty_only_the_newer_waits_for_more_members_to_come() -> None:
+    assert group_state(run(OLD, join())[0]) is GroupState.COMPLETING_REBALANCE
+    assert group_state(run(NEW, join())[0]) is GroupState.PREPARING_REBALANCE
+
+
+def test_only_the_newer_gives_ids_out_first_and_only_from_version_4_on() -> None:
+    assert OLD.max_versions["JoinGroup"] < 4 <= NEW.max_versions["JoinGroup"]
+    assert "join/member-id-required" in NEW.rules.keys() - OLD.rules.keys()
+
+
+def test_a_first_member_without_protocols_is_refused_by_the_newer_and_jams_the_older() -> None:
+    state, answers = run(OLD, join(protocols=()), Advance(10**9), join())
+    assert answers[1].error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert answers[3].error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert group_state(state) is GroupState.PREPARING_REBALANCE
+    state, answers = run(NEW, join(protocols=()))
+    assert answers[1].error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert group_state(state) is GroupState.EMPTY
+
+
+def test_a_refused_join_says_generation_0_in_the_older_and_minus_1_in_the_newer() -> None:
+    assert run(OLD, join("nobody"))[1][1].generation_id == 0
+    assert run(NEW, join("nobody"))[1][1].generation_id == -1
+
+
+def test_a_parked_new_member_waits_for_ever_in_the_older_and_five_minutes_in_the_newer() -> None:
+    slow = join(session_timeout_ms=300_000, rebalance_timeout_ms=10**9)
+    half = Advance(150_000)
+    # The first member heartbeats, and does not join again.
+    steps = (slow, DELAY, slow, half, heartbeat("#1", 1), half)
+    state, answers = run(OLD, *steps)
+    assert state.group is not None
+    assert state.group.member("#3") is not None
+    assert 3 not in answers
+    state, answers = run(NEW, *steps)
+    assert state.group is not None
+    assert state.group.member("#3") is None
+    assert answers[3].error_code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_member_that_leaves_while_its_join_is_parked_is_told_so_by_the_newer_alone() -> None:
+    leave = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
+    two_members = (join(), join(), join("#1"), DELAY, DELAY)
+    changed = join("#1", protocols=OTHER_PROTOCOLS)
+    _, old = run(OLD, *two_members, changed, leave)
+    _, new = run(NEW, *two_members, changed, leave)
+    assert 6 not in old
+    assert new[6].error_code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_heartbeat_before_the_assignments_counts_in_the_newer_alone() -> None:
+    _, old = run(OLD, join(), DELAY, heartbeat("#1", 1))
+    _, new = run(NEW, join(), DELAY, heartbeat("#1", 1))
+    assert old[3].error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert new[3].error_code is ErrorCode.NONE
+
+
+def test_before_the_assignments_the_older_does_not_look_at_a_heartbeats_generation() -> None:
+    assert run(OLD, join(), DELAY, heartbeat("#1", 7))[1][3].error_code == 27
+    assert run(NEW, join(), DELAY, heartbeat("#1", 7))[1][3].error_code == 22
+
+
+def test_a_leader_that_never_syncs_but_heartbeats_is_removed_by_the_older_alone() -> None:
+    wait = Advance(SESSION_MS - 1)
+    beats: tuple[RequestBody | Advance, ...] = (wait, heartbeat("#1", 1), wait)
+    assert group_state(run(OLD, join(), DELAY, *beats)[0]) is GroupState.EMPTY
+    assert group_state(run(NEW, join(), DELAY, *beats)[0]) is GroupState.COMPLETING_REBALANCE
+
+
+def test_before_the_assignments_the_older_refuses_a_commit_without_looking_at_its_member() -> None:
+    def refused(profile: Profile) -> ErrorCode:
+        _, answers = run(profile, join(), DELAY, commit(1, "nobody"))
+        error: ErrorCode = answers[3].topics[0].partitions[0].error_code
+        return error
+
+    assert refused(OLD) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert refused(NEW) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        sync("nobody", 1)._replace(group_id=""),
+        heartbeat("nobody", 1)._replace(group_id=""),
+        LeaveGroupRequest("", (MemberIdentity("nobody"),)),
+    ],
+    ids=lambda body: type(body).__name__,
+)
+def test_only_the_newer_looks_at_the_group_id_of_other_requests_than_join(
+    body: RequestBody,
+) -> None:
+    old, new = run(OLD, body)[1][1], run(NEW, body)[1][1]
+    assert new.error_code is ErrorCode.INVALID_GROUP_ID
+    members = getattr(old, "members", ())
+    codes = {m.error_code for m in members} or {old.error_code}
+    assert codes == {ErrorCode.UNKNOWN_MEMBER_ID}
+
+
+def test_a_dropped_members_session_still_starts_a_rebalance_in_the_older_alone() -> None:
+    # The first does not join again within its 4 s, though it heartbeats until then; the second
+    # is then alone, and 10 s after the last heartbeat of the first the older rebalances.
+    steps = (
+        join(),
+        DELAY,
+        sync("#1", 1),
+        join(session_timeout_ms=30_000),
+        Advance(3_999),
+        heartbeat("#1", 1),
+        Advance(1),
+        sync("#4", 2),
+    )
+    for profile in (OLD, NEW):
+        state, _ = run(profile, *steps)
+        assert group_state(state) is GroupState.STABLE
+        later, _ = run(profile, *steps, Advance(SESSION_MS - 1))
+        expected = GroupState.PREPARING_REBALANCE if profile is OLD else GroupState.STABLE
+        assert group_state(later) is expected
+
+
+def test_a_group_that_waits_for_assignments_has_another_name_in_the_older() -> None:
+    describe = DescribeGroupsRequest((GROUP_ID,))
+    assert run(OLD, join(), DELAY, describe)[1][3].groups[0].group_state == "AwaitingSync"
+    assert run(NEW, join(), DELAY, describe)[1][3].groups[0].group_state == "CompletingRebalance"
+
+
+LEAVE = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
+
+
+def test_a_group_that_everybody_has_left_is_dead_in_the_oldest_and_empty_in_the_others() -> None:
+    assert group_state(run(OLDEST, join(), LEAVE)[0]) is GroupState.DEAD
+    assert group_state(run(OLD, join(), LEAVE)[0]) is GroupState.EMPTY
+    assert group_state(run(NEW, join(), DELAY, LEAVE)[0]) is GroupState.EMPTY
+
+
+def test_generations_begin_anew_in_the_oldest_when_everybody_had_left() -> None:
+    assert run(OLDEST, join(), LEAVE, join())[1][3].generation_id == 1
+    assert run(OLD, join(), LEAVE, join())[1][3].generation_id == 3
+
+
+def test_offsets_outlive_a_group_that_is_dead() -> None:
+    leave = LEAVE._replace(members=(MemberIdentity("#2"),))
+    state, answers = run(OLDEST, commit(-1, ""), join(), leave, fetch(require_stable=False))
+    assert group_state(state) is GroupState.DEAD
+    assert answers[4].topics[0].partitions[0].committed_offset == 5
+
+
+def test_to_fetch_no_partition_is_to_fetch_all_in_the_oldest_alone() -> None:
+    nothing = fetch(require_stable=False)._replace(topics=())
+    assert len(run(OLDEST, commit(-1, ""), nothing)[1][2].topics) == 1
+    assert run(OLD, commit(-1, ""), nothing)[1][2].topics == ()
+
+
+def test_outside_stable_the_oldest_does_not_even_look_at_who_sends_a_heartbeat() -> None:
+    assert run(OLDEST, join(), heartbeat("nobody", 1))[1][2].error_code == 27
+    assert run(OLD, join(), heartbeat("nobody", 1))[1][2].error_code == 25
+
+
+def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> None:
+    def longest_ms(profile: Profile) -> int:
+        group = run(profile, join(), sync("#1", 1), join())[0].group
+        assert group is not None
+        assert group.join_timer is not None
+        return group.join_timer.left_ms
+
+    assert longest_ms(OLDEST) == SESSION_MS
+    assert longest_ms(OLD) == REBALANCE_MS
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
+    check_every_rule_is_reached(profile, map(explore, virtual_spaces(profile, 2).values()))

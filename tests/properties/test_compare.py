@@ -1,0 +1,115 @@
+"""What is compared and what is free, in answers and in the inner state."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.state import Group, Member
+from groupcheck.model.vocabulary import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsResponse,
+    ErrorCode,
+    GroupState,
+    GroupView,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    MemberView,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+    Protocol,
+)
+from groupcheck.properties.compare import differing_field, normal
+
+NAMES = {"real-1": "#1"}
+TOLD = DescribedGroupMember("real-1", None, "client", "/host")
+UNTOLD = TOLD._replace(member_id="made-up")
+
+
+def _described(*members: DescribedGroupMember) -> object:
+    group = DescribedGroup(ErrorCode.NONE, "g", "PreparingRebalance", "consumer", "", members)
+    return normal(DescribeGroupsResponse((group,)), NAMES, 5)
+
+
+def test_an_id_that_nobody_was_told_is_free_and_so_is_the_order() -> None:
+    other = UNTOLD._replace(member_id="other")
+    assert _described(TOLD, UNTOLD) == _described(other, TOLD)
+    assert _described(UNTOLD, other) == _described(UNTOLD._replace(member_id="third"), other)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        (TOLD,),
+        (TOLD, UNTOLD, UNTOLD._replace(member_id="other")),
+        (TOLD, UNTOLD._replace(client_id="another")),
+        (TOLD, UNTOLD._replace(client_host="/another")),
+        (TOLD, UNTOLD._replace(member_metadata=b"shown")),
+        (TOLD, UNTOLD._replace(group_instance_id="static")),
+        (TOLD, TOLD),
+        (UNTOLD, UNTOLD._replace(member_id="other")),
+    ],
+)
+def test_all_but_the_id_of_a_member_nobody_was_told_of_is_compared(
+    members: tuple[DescribedGroupMember, ...],
+) -> None:
+    assert _described(*members) != _described(TOLD, UNTOLD)
+
+
+def test_a_member_that_is_listed_twice_does_not_stand_for_another() -> None:
+    other = UNTOLD._replace(member_id="other")
+    assert _described(UNTOLD, UNTOLD) != _described(UNTOLD, other)
+
+
+def _group(*symbols: str) -> Group:
+    members = tuple(
+        Member(
+            symbol,
+            "client",
+            "/host",
+            10_000,
+            20_000,
+            (Protocol("range", b""),),
+            is_new=False,
+            told=True,
+            session_left_ms=10_000,
+            awaiting_join=None,
+        )
+        for symbol in symbols
+    )
+    return Group(state=GroupState.COMPLETING_REBALANCE, leader=symbols[0], members=members)
+
+
+@pytest.mark.parametrize(
+    ("views", "field"),
+    [
+        ([MemberView("real-1"), MemberView("real-2")], None),
+        ([MemberView("real-1"), MemberView("real-1")], "members"),
+        ([MemberView("real-1"), MemberView("real-3")], "members"),
+        ([MemberView("real-1"), MemberView("real-2", "static")], "members"),
+        ([MemberView("real-1"), MemberView("real-2", "")], None),
+        ([MemberView("real-1")], "members"),
+    ],
+)
+def test_the_members_of_the_inner_state_are_compared_one_by_one(
+    views: list[MemberView], field: str | None
+) -> None:
+    names = {"real-1": "#1", "real-2": "#2"}
+    view = GroupView("g", members=tuple(views))
+    assert differing_field(_group("#1", "#2"), view, names) == field
+
+
+@pytest.mark.parametrize("nullable", [None, "given"])
+def test_records_with_and_without_a_nullable_field_are_put_in_order(nullable: str | None) -> None:
+    listed = [JoinGroupResponseMember("a", instance, b"") for instance in (nullable, "i")]
+    fetched = [OffsetFetchResponsePartition(0, metadata=metadata) for metadata in (nullable, "m")]
+
+    def bodies(turn: int) -> tuple[object, object]:
+        topic = OffsetFetchResponseTopic("t", tuple(fetched[::turn]))
+        return (
+            normal(JoinGroupResponse(ErrorCode.NONE, members=tuple(listed[::turn])), {}, 7),
+            normal(OffsetFetchResponse(topics=(topic,)), {}, 7),
+        )
+
+    assert bodies(1) == bodies(-1)

@@ -1,0 +1,86 @@
+"""Being told to stop: every way of it ends the block, and nothing is left changed after it."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from groupcheck.properties.interruption import SIGNALS, interruptible
+
+Check = Callable[[], None]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_each_signal_interrupts_and_its_handler_is_put_back(number: signal.Signals) -> None:
+    before = signal.getsignal(number), sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        signal.raise_signal(number)
+    assert (signal.getsignal(number), sys.unraisablehook) == before
+
+
+def test_an_interruption_that_was_caught_is_raised_again() -> None:
+    with interruptible() as check:
+        check()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            check()
+
+
+def test_an_interruption_that_a_callback_of_the_interpreter_lost_is_raised_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def callback(_phase: str, _info: object) -> None:
+        gc.callbacks.remove(callback)
+        signal.raise_signal(signal.SIGINT)
+
+    with interruptible() as check:
+        gc.callbacks.append(callback)
+        gc.collect()
+        assert callback not in gc.callbacks
+        with pytest.raises(KeyboardInterrupt):
+            check()
+    assert capsys.readouterr().err == ""
+
+
+def test_what_else_the_interpreter_lost_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+
+    def callback(_phase: str, _info: object) -> None:
+        gc.callbacks.remove(callback)
+        raise LookupError
+
+    with interruptible():
+        gc.callbacks.append(callback)
+        gc.collect()
+    assert told == [LookupError]
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible() as check:
+            signal.raise_signal(signal.SIGHUP)
+            check()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_in_another_thread_nothing_is_changed() -> None:
+    seen: list[object] = []
+
+    def run() -> None:
+        with interruptible() as check:
+            check()
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGTERM)]
