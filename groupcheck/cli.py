@@ -9,7 +9,7 @@ import argparse
 import gc
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_verify(commands)
     _add_replay(commands)
+    _add_explore(commands)
     return parser
 
 
@@ -115,6 +116,44 @@ def _add_replay(commands: argparse._SubParsersAction[_Parser]) -> None:
     replay.set_defaults(command=_replay)
 
 
+def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
+    explore = commands.add_parser(
+        "explore",
+        help="explore the model itself",
+        description="Explores the model breadth first, counts what TLC counts, and says what its "
+        "state graph shows: what can be reached and how, and what makes a group change its state.",
+    )
+    explore.add_argument("--profile", default="2.7", help="the Kafka version (2.7)")
+    explore.add_argument("--members", type=_number(1, 9), default=2, help="1 to 9 (2)")
+    explore.add_argument(
+        "--space", metavar="NAME", nargs="+", default=(), help="only these spaces (all of them)"
+    )
+    explore.add_argument(
+        "--no-symmetry",
+        action="store_true",
+        help="members keep their names, as they do for TLC: states that differ in them count apart",
+    )
+    explore.add_argument(
+        "--max-states",
+        metavar="N",
+        type=_number(1, 10**9),
+        default=100_000,
+        help="give up a space with more states, each of some 20 kB of memory (100000)",
+    )
+    explore.add_argument(
+        "--witness", metavar="RULE", help="show a shortest path to that rule of the model"
+    )
+    explore.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="write the graphs (GraphML, DOT, JSON), and the path to RULE (ITF, and a trace to be "
+        "replayed), there; takes five times the memory",
+    )
+    explore.add_argument("--json", action="store_true", help="print the result as JSON")
+    explore.set_defaults(command=_explore)
+
+
 def _number(least: int, most: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         value = int(text)
@@ -137,9 +176,7 @@ def _verify(options: argparse.Namespace) -> int:
     from groupcheck.reports.progress import Bars
     from groupcheck.reports.terminal import summary
 
-    if options.profile not in PROFILES:
-        msg = f"unknown profile {options.profile!r}; known: {', '.join(PROFILES)}"
-        raise _Impossible(msg)
+    _check_known(options.profile, PROFILES)
     settings = Settings(
         options.profile, options.members, options.examples, options.steps, options.seed
     )
@@ -198,3 +235,56 @@ def _replay(options: argparse.Namespace) -> int:
     count = "1 step" if done == 1 else f"{done} steps"
     _print(f"{count}, each answered as Kafka would\n{omission}")
     return CONFORMS
+
+
+def _explore(options: argparse.Namespace) -> int:
+    from groupcheck.model.exploration import KB_A_STATE, Settings, UnfitSettingsError, run
+    from groupcheck.model.explorer import Space, TooManyStatesError
+    from groupcheck.model.profiles import PROFILES
+    from groupcheck.reports.exploration import as_json, summary
+    from groupcheck.reports.graph_files import write_graph, write_witness
+    from groupcheck.reports.progress import Bars
+
+    _check_known(options.profile, PROFILES)
+    settings = Settings(
+        PROFILES[options.profile],
+        options.members,
+        tuple(options.space),
+        not options.no_symmetry,
+        options.max_states,
+        options.witness,
+    )
+    files: list[Path] = []
+    bars = Bars()
+
+    def keep(name: str, space: Space) -> None:
+        if options.out:
+            bars(f"writing {name}", None)
+            files.extend(write_graph(name, space, options.out))
+
+    gc.set_threshold(50_000)  # as in _verify
+    try:
+        with bars:
+            exploration = run(settings, bars, keep)
+        if options.out and exploration.witness:
+            files += write_witness(exploration.witness, options.out)
+    except UnfitSettingsError as error:
+        raise _Impossible(str(error)) from error
+    except TooManyStatesError as error:
+        msg = f"{error}; --max-states allows more, each takes some {KB_A_STATE} kB of memory"
+        raise _Impossible(msg) from error
+    except OSError as error:
+        msg = f"cannot write the graphs to {options.out}: {error.strerror}"
+        raise _Impossible(msg) from error
+    sys.stdout.write(
+        json.dumps(as_json(exploration), indent=1) + "\n"
+        if options.json
+        else summary(exploration, files)
+    )
+    return DIVERGES if exploration.errors else CONFORMS
+
+
+def _check_known(profile: str, profiles: Mapping[str, object]) -> None:
+    if profile not in profiles:
+        msg = f"unknown profile {profile!r}; known: {', '.join(profiles)}"
+        raise _Impossible(msg)

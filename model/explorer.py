@@ -48,6 +48,10 @@ class Space(NamedTuple):
         return canonical(state, timed=self.instance.timed)
 
 
+class TooManyStatesError(Exception):
+    """A space has more states than there was leave to keep."""
+
+
 class _Nodes:
     """The states found so far, each in the form, and with the number, that it has in the space."""
 
@@ -79,11 +83,15 @@ def explore(
     progress: Callable[[int], None] = lambda _count: None,
     *,
     symmetry: bool = True,
+    most_states: int | None = None,
 ) -> Space:
     """Explore a space whole; `progress` is told the number of states expanded since last told.
 
     Without `symmetry` members keep their names, as they do for TLC: states that differ in names
     alone are then different ones, and a newcomer is given each free name.
+
+    Raises:
+        TooManyStatesError: there are more than `most_states`; nothing of the space is given back.
     """
     nodes = _Nodes(instance, symmetry=symmetry)
     edges: list[tuple[Edge, ...]] = []
@@ -92,6 +100,9 @@ def explore(
     while len(edges) < len(nodes.found):
         edges.append(_edges(instance, nodes, nodes.found[len(edges)], applied))
         progress(1)
+        if most_states is not None and len(nodes.found) > most_states:
+            msg = f"more than {most_states:,} states"
+            raise TooManyStatesError(msg)
         if len(edges) - 1 == last_of_layer and len(nodes.found) > len(edges):
             depth, last_of_layer = depth + 1, len(nodes.found) - 1
     return Space(instance, tuple(nodes.found), nodes.numbers, tuple(edges), depth, applied)

@@ -18,6 +18,13 @@ class Hop(NamedTuple):
     edge: int
 
 
+class Component(NamedTuple):
+    """A strongly connected component: its nodes, and whether no edge leads out of it."""
+
+    nodes: tuple[int, ...]
+    terminal: bool
+
+
 class UnreachableRuleError(Exception):
     """A profile declares a rule that no path of any of its spaces reaches."""
 
@@ -51,6 +58,30 @@ class StateGraph:
     def witness(self, hop: Hop) -> list[Hop]:
         """A shortest path that ends with that labelled edge."""
         return [*self.path(hop.node), hop]
+
+    def witness_of(self, rule: str) -> list[Hop] | None:
+        """A shortest path that ends with a labelled edge applying that rule, if there is one."""
+        # Nodes are numbered breadth first, so the first that has such an edge is a nearest one.
+        for node, edges in enumerate(self.space.edges):
+            for place, edge in enumerate(edges):
+                if rule in edge.fired:
+                    return self.witness(Hop(node, place))
+        return None
+
+    def components(self) -> list[Component]:
+        """The strongly connected components, the largest first.
+
+        In a terminal one the system stays for good; within any, it can always come back.
+        """
+        edges = self.space.edges
+        found = [
+            Component(
+                tuple(sorted(members)),
+                all(edge.target in members for node in members for edge in edges[node]),
+            )
+            for members in nx.strongly_connected_components(self.graph)
+        ]
+        return sorted(found, key=lambda component: (-len(component.nodes), component.nodes))
 
     def edge(self, hop: Hop) -> Edge:
         """The labelled edge at that place."""

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from groupcheck.model.canonical import rename
 from groupcheck.model.config import Config
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import Hop, StateGraph
+from groupcheck.model.graph import StateGraph
+from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.state import Advance
 from groupcheck.model.timers import due_next
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
@@ -139,23 +139,3 @@ def _without_orphans(steps: list[Input]) -> list[Input]:
         if isinstance(s, Request) and isinstance(s.body, JoinGroupRequest) and not s.body.member_id
     }
     return [s for s in steps if not isinstance(s, Request) or told.issuperset(symbols_of(s.body))]
-
-
-def realise(space: Space, hops: list[Hop]) -> tuple[Coordinator, tuple[Input, ...]]:
-    """A path of the graph as concrete inputs, with the state it leads to."""
-    instance = space.instance
-    state = Coordinator()
-    steps: list[Input] = []
-    for hop in hops:
-        edge = space.edges[hop.node][hop.edge]
-        given = edge.given
-        if isinstance(given, Request):
-            given = space.frame(state).restore(given, len(steps) + 1)
-        steps.append(given)
-        state = next(
-            outcome.coordinator
-            for outcome in successors(state, given, instance.profile, instance.config)
-            if outcome.fired == edge.fired
-            and space.numbers.get(space.frame(outcome.coordinator).node) == edge.target
-        )
-    return state, tuple(steps)

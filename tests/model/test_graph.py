@@ -13,9 +13,9 @@ from groupcheck.model.graph import (
     check_every_rule_is_reached,
 )
 from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
-from groupcheck.properties.shrink import realise
 
 PROFILE = PROFILES["2.7"]
 

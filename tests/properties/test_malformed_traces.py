@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import MalformedTraceError, Sequence, dump, parse
-from groupcheck.properties.shrink import realise
 
 Json = Any
 

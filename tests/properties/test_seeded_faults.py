@@ -12,6 +12,7 @@ import pytest
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.graph import Hop, StateGraph
 from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import Request
@@ -22,7 +23,7 @@ from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
-from groupcheck.properties.shrink import merged, realise, shrink
+from groupcheck.properties.shrink import merged, shrink
 from groupcheck.properties.verify import Verification
 from support.faulty import FAULTS, faulty_port
 

@@ -10,6 +10,7 @@ import pytest
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.instance import GROUP_ID, virtual_spaces
+from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
@@ -35,7 +36,6 @@ from groupcheck.properties.sequence import (
     parse,
     well_formed,
 )
-from groupcheck.properties.shrink import realise
 
 JOIN = JoinGroupRequest(GROUP_ID, 10_000, 20_000, protocols=(Protocol("range", b"\0\xff"),))
 SEQUENCE = Sequence(

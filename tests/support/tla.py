@@ -26,12 +26,16 @@ Value = Any
 
 
 class Checked(NamedTuple):
-    """What TLC reports of one instance; `actions` counts the states that each one generates."""
+    """What TLC reports of one instance; `actions` counts the states that each one generates.
+
+    `out_degree` is the mean, the least, the most and the 95th percentile.
+    """
 
     generated: int
     distinct: int
     depth: int
     actions: Counter[str]
+    out_degree: tuple[int, ...]
     states: list[dict[str, Value]]
 
 
@@ -98,8 +102,18 @@ def check(folder: Path, text: str, *, exact: bool = True, dump: bool = True) -> 
         int(counts[2]),
         int(depth[1]),
         Counter({name: int(count) for name, count in actions if name != "Init" and int(count)}),
+        _out_degree(out),
         [_state(block) for block in dumped.split("\n\n") if block.strip()],
     )
+
+
+def _out_degree(out: str) -> tuple[int, ...]:
+    said = re.search(
+        r"average outdegree of the complete state graph is (\d+)"
+        r" \(minimum is (\d+), the maximum (\d+) and the 95th percentile is (\d+)\)",
+        out,
+    )
+    return tuple(map(int, said.groups())) if said else ()
 
 
 def _run(main: str, *arguments: str, cwd: Path | None = None) -> str:

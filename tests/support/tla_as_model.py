@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from groupcheck.model.canonical import UNTIMED_MS
@@ -18,7 +17,6 @@ from groupcheck.model.state import (
     OffsetsAppend,
     Pending,
 )
-from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
     GroupState,
@@ -27,7 +25,6 @@ from groupcheck.model.vocabulary import (
     OffsetCommitResponse,
     OffsetFetchResponse,
     Protocol,
-    Request,
     Response,
     ResponseBody,
     SyncGroupResponse,
@@ -123,16 +120,6 @@ def _ms(ticks: int, instance: Instance) -> int | None:
 
 def _nullable(text: str) -> str | None:
     return None if text == "null" else text
-
-
-def action(given: Input) -> str:
-    """The name of the PlusCal process that an input belongs to."""
-    return given.api if isinstance(given, Request) else type(given).__name__
-
-
-def generated(space: Space) -> Iterator[str]:
-    """The action of each labelled edge of a space without symmetry."""
-    return (action(edge.given) for edges in space.edges for edge in edges)
 
 
 def answered(space: Space) -> set[tuple[Coordinator, frozenset[Value]]]:

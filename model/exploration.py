@@ -1,0 +1,196 @@
+"""Several spaces of a profile explored one after the other, and what is to be said of them all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from groupcheck.model.explorer import Space, TooManyStatesError, explore
+from groupcheck.model.figures import Figures, figures
+from groupcheck.model.graph import Component, StateGraph
+from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.path import Taken, along
+from groupcheck.model.projection import Projection, merged, project
+from groupcheck.model.step import Profile
+
+# What an explored space and its graph need in memory, about: seen with 25 labelled edges a state.
+KB_A_STATE = 20
+
+
+class UnfitSettingsError(Exception):
+    """What is asked for cannot be explored; the message says why, and what can."""
+
+
+class Witness(NamedTuple):
+    """A shortest path to a labelled edge that applies a rule."""
+
+    rule: str
+    space: str
+    instance: Instance
+    steps: tuple[Taken, ...]
+
+
+class Explored(NamedTuple):
+    """One space: what TLC reports, and what networkx says about its graph.
+
+    `unreachable` labelled edges no path leads to; the others can be shown in `longest_witness`
+    steps at most.
+    """
+
+    name: str
+    figures: Figures
+    unreachable: int
+    longest_witness: int
+    components: list[Component]
+    projection: Projection
+    seconds: float
+
+
+class Settings(NamedTuple):
+    """What is explored; no `spaces` means all of them."""
+
+    profile: Profile
+    members: int = 2
+    spaces: tuple[str, ...] = ()
+    symmetry: bool = True
+    most_states: int | None = None
+    witness: str | None = None
+
+
+class Exploration(NamedTuple):
+    """All spaces together."""
+
+    settings: Settings
+    spaces: list[Explored]
+    witness: Witness | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is all that there is, so that whatever is not reached nowhere is."""
+        return not self.settings.spaces and self.settings.members > 1
+
+    @property
+    def unreached(self) -> list[str]:
+        """The declared rules that no labelled edge applies."""
+        reached = {rule for space in self.spaces for rule in space.figures.rules}
+        return sorted(set(self.settings.profile.rules) - reached)
+
+    @property
+    def projection(self) -> Projection:
+        """The arrows of the group's state in all spaces."""
+        return merged([space.projection for space in self.spaces])
+
+    @property
+    def errors(self) -> list[str]:
+        """What is wrong with the model, in words."""
+        projection = self.projection
+        found = [
+            f"{space.unreachable} labelled edges of {space.name} cannot be reached"
+            for space in self.spaces
+            if space.unreachable
+        ]
+        found += [
+            f"{len(space.projection.torn)} labelled edges of {space.name} lead to another state"
+            " of the group than their rules do"
+            for space in self.spaces
+            if space.projection.torn
+        ]
+        found += [f"Kafka has no arrow {arrow}" for arrow in projection.unlawful]
+        if self.whole:
+            found += [f"nothing goes along {arrow}" for arrow in projection.missing]
+            found += [f"no labelled edge applies the rule {rule}" for rule in self.unreached]
+        return found
+
+
+def run(
+    settings: Settings,
+    progress: Callable[[str, int | None], Callable[[int], None]],
+    keep: Callable[[str, Space], None] = lambda _name, _space: None,
+) -> Exploration:
+    """Explore the spaces; `keep` is shown each before it is let go.
+
+    Raises:
+        TooManyStatesError: a space has more than `most_states`; the message says which.
+        UnfitSettingsError: there is no such space, rule or witness, or it is sought by names.
+    """
+    _check_witness(settings)
+    found: list[Explored] = []
+    witness: Witness | None = None
+    for name, instance in _chosen(settings).items():
+        started = time.monotonic()
+        space = _explore(settings, name, instance, progress(f"exploring {name}", None))
+        seconds = time.monotonic() - started
+        graph = StateGraph(space)
+        found.append(_explored(name, graph, seconds))
+        if settings.witness is not None:
+            witness = _shorter(witness, _witness(settings.witness, name, graph))
+        keep(name, space)
+    if settings.witness is not None and witness is None:
+        names = ", ".join(space.name for space in found)
+        msg = f"no labelled edge of {names} applies the rule {settings.witness}"
+        raise UnfitSettingsError(msg)
+    return Exploration(settings, found, witness)
+
+
+def spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces that there are for so many members."""
+    return {**virtual_spaces(profile, members), **real_spaces(profile, members)}
+
+
+def _check_witness(settings: Settings) -> None:
+    rules, rule = settings.profile.rules, settings.witness
+    if rule is None:
+        return
+    if rule not in rules:
+        near = ", ".join(get_close_matches(rule, rules, 3, 0))
+        msg = f"{settings.profile.kafka} has no rule {rule!r}; the nearest are {near}"
+        raise UnfitSettingsError(msg)
+    if not settings.symmetry:
+        msg = "a witness is sought among states without names, so with symmetry"
+        raise UnfitSettingsError(msg)
+
+
+def _chosen(settings: Settings) -> dict[str, Instance]:
+    known = spaces(settings.profile, settings.members)
+    for name in settings.spaces:
+        if name not in known:
+            msg = f"unknown space {name!r}; known: {', '.join(known)}"
+            raise UnfitSettingsError(msg)
+    return {name: known[name] for name in known if name in (settings.spaces or known)}
+
+
+def _explore(
+    settings: Settings, name: str, instance: Instance, tell: Callable[[int], None]
+) -> Space:
+    try:
+        return explore(instance, tell, symmetry=settings.symmetry, most_states=settings.most_states)
+    except TooManyStatesError as error:
+        msg = f"the space {name} has {error}, and was not explored whole"
+        raise TooManyStatesError(msg) from error
+
+
+def _explored(name: str, graph: StateGraph, seconds: float) -> Explored:
+    space = graph.space
+    return Explored(
+        name,
+        figures(space),
+        len(graph.unreachable()),
+        1 + max(len(graph.path(node)) for node, edges in enumerate(space.edges) if edges),
+        graph.components(),
+        project(space),
+        seconds,
+    )
+
+
+def _witness(rule: str, name: str, graph: StateGraph) -> Witness | None:
+    hops = graph.witness_of(rule)
+    if hops is None:
+        return None
+    return Witness(rule, name, graph.space.instance, tuple(along(graph.space, hops)))
+
+
+def _shorter(one: Witness | None, other: Witness | None) -> Witness | None:
+    known = [witness for witness in (one, other) if witness is not None]
+    return min(known, key=lambda witness: len(witness.steps), default=None)

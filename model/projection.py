@@ -1,0 +1,145 @@
+"""The state graph seen through the group's state alone: its arrows, and the reasons for each.
+
+One step may pass through several states: when the last member leaves a stable group, a rebalance
+begins and ends in it. So an arrow is not read off the ends of an edge but off the rules applied on
+it, and the ends then have to agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from groupcheck.model import log, rebalance
+from groupcheck.model.explorer import Space
+from groupcheck.model.graph import Hop
+from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.vocabulary import GroupState
+
+ABSENT: Final = "absent"
+DEAD: Final = GroupState.DEAD
+
+
+class Arrow(NamedTuple):
+    """From one state of the group to another; `absent` is before anybody named it."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
+
+def lawful(profile: Profile) -> tuple[Arrow, ...]:
+    """Kafka's arrows: validPreviousStates of each state (GroupMetadata.scala), and the beginning.
+
+    Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
+    that its rules make.
+    """
+    begins = profile.traits.begins
+    arrows = (
+        Arrow(ABSENT, begins),
+        Arrow(EMPTY, PREPARING),
+        Arrow(PREPARING, COMPLETING),
+        Arrow(COMPLETING, STABLE),
+        Arrow(STABLE, PREPARING),
+        Arrow(COMPLETING, PREPARING),
+        Arrow(PREPARING, EMPTY),
+    )
+    return tuple(arrow for arrow in arrows if begins is EMPTY or EMPTY not in arrow)
+
+
+# The rules that change the group's state; none but these do.
+MAKES: Final = {
+    rebalance.PREPARE_FROM_EMPTY.name: Arrow(EMPTY, PREPARING),
+    rebalance.PREPARE_FROM_STABLE.name: Arrow(STABLE, PREPARING),
+    rebalance.PREPARE_FROM_COMPLETING.name: Arrow(COMPLETING, PREPARING),
+    rebalance.COMPLETE.name: Arrow(PREPARING, COMPLETING),
+    rebalance.COMPLETE_EMPTY.name: Arrow(PREPARING, EMPTY),
+    rebalance.COMPLETE_DEAD.name: Arrow(PREPARING, DEAD),
+    log.STABILISE.name: Arrow(COMPLETING, STABLE),
+}
+
+# What follows from another rule of the same step, and is no reason of its own.
+_CONSEQUENCES: Final = frozenset(
+    rule.name
+    for rule in (
+        *rebalance.RULES,
+        rebalance.COMPLETE_DEAD,
+        rebalance.NO_PROTOCOL,
+        log.STABILISE,
+        log.TOO_LATE,
+        log.COMMITTED,
+    )
+)
+
+
+class Projection(NamedTuple):
+    """The arrows of a space, each with its reasons, and on how many labelled edges.
+
+    `kafkas` are the arrows that there are to be, `torn` the edges whose rules do not lead from the
+    state before to the state after.
+    """
+
+    kafkas: tuple[Arrow, ...]
+    arrows: dict[Arrow, Counter[str]]
+    torn: list[Hop]
+
+    @property
+    def unlawful(self) -> list[Arrow]:
+        """The arrows that Kafka does not have."""
+        return [a for a in self.arrows if a not in self.kafkas and a.target != DEAD]
+
+    @property
+    def missing(self) -> list[Arrow]:
+        """The arrows that Kafka has and the space has not."""
+        return [arrow for arrow in self.kafkas if arrow not in self.arrows]
+
+
+def project(space: Space) -> Projection:
+    """The projection of a space."""
+    profile = space.instance.profile
+    projection = Projection(lawful(profile), {}, [])
+    for node, edges in enumerate(space.edges):
+        before = _state(space.nodes[node])
+        for place, edge in enumerate(edges):
+            after = _state(space.nodes[edge.target])
+            at: str | None = before
+            for arrow, reason in passed(profile, before, after, edge.fired):
+                projection.arrows.setdefault(arrow, Counter())[reason] += 1
+                at = arrow.target if arrow.source == at else None
+            if at != after and (at, after) != (DEAD, ABSENT):
+                projection.torn.append(Hop(node, place))
+    return projection
+
+
+def merged(projections: list[Projection]) -> Projection:
+    """The projection of several spaces of a profile together."""
+    arrows: dict[Arrow, Counter[str]] = {}
+    for projection in projections:
+        for arrow, reasons in projection.arrows.items():
+            arrows.setdefault(arrow, Counter()).update(reasons)
+    torn = [hop for projection in projections for hop in projection.torn]
+    return Projection(projections[0].kafkas, arrows, torn)
+
+
+def passed(
+    profile: Profile, before: str, after: str, fired: tuple[str, ...]
+) -> Iterator[tuple[Arrow, str]]:
+    """The arrows that an edge passes, in order, each with the rule that is the reason."""
+    reason = fired[0]
+    if before == ABSENT and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
+        yield Arrow(ABSENT, profile.traits.begins), reason
+    for rule in fired:
+        if rule in MAKES:
+            yield MAKES[rule], reason
+        elif rule not in _CONSEQUENCES:
+            reason = rule
+
+
+def _state(node: Coordinator) -> GroupState | str:
+    """The state of the group; one that is dead is no more there than one that never was."""
+    return node.group.state if node.group and node.group.state is not DEAD else ABSENT

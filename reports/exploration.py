@@ -1,0 +1,216 @@
+"""What an exploration found, on a screen and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from groupcheck import model
+from groupcheck.model.exploration import Exploration, Explored, Witness
+from groupcheck.model.figures import Degrees
+from groupcheck.model.graph import Component
+from groupcheck.model.projection import DEAD, Projection
+from groupcheck.properties.sequence import step_message
+from groupcheck.reports.words import answer_in_words, letters, step_in_words
+
+FORMAT = 1
+WIDTH = 100
+MODEL = Path(model.__file__).parent
+
+
+def summary(exploration: Exploration, files: list[Path]) -> str:
+    """The figures, the arrows, and what networkx says; what is wrong comes last."""
+    settings = exploration.settings
+    alike = (
+        "states that differ in names alone are one"
+        if settings.symmetry
+        else "members keep their names"
+    )
+    members = f"{settings.members} member{'' if settings.members == 1 else 's'}"
+    sections = [
+        [f"{settings.profile.kafka}, {members}; {alike}"],
+        _table(_figures(exploration)),
+        _table(_actions(exploration.spaces)),
+        _arrows(exploration.projection),
+        _findings(exploration),
+    ]
+    if exploration.witness is not None:
+        sections.append(_path(exploration.witness))
+    if files:
+        sections.append(_wrapped("written", (str(file) for file in files)))
+    return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
+
+
+def as_json(exploration: Exploration) -> dict[str, Any]:
+    """The same as JSON-able values; `format` is the version of this form."""
+    settings, witness = exploration.settings, exploration.witness
+    return {
+        "format": FORMAT,
+        "profile": settings.profile.name,
+        "kafka": settings.profile.kafka,
+        "members": settings.members,
+        "symmetry": settings.symmetry,
+        "errors": exploration.errors,
+        "spaces": [
+            _space_as_json(space, symmetry=settings.symmetry) for space in exploration.spaces
+        ],
+        "arrows": {
+            str(arrow): dict(reasons)
+            for arrow, reasons in sorted(exploration.projection.arrows.items())
+        },
+        "rules_not_applied": exploration.unreached,
+        "witness": witness
+        and {
+            "rule": witness.rule,
+            "space": witness.space,
+            "steps": [step_message(step.given) for step in witness.steps],
+        },
+    }
+
+
+def _space_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
+    figures = space.figures
+    return {
+        "name": space.name,
+        "states": figures.states,
+        "edges": figures.edges,
+        "generated": None if symmetry else figures.generated,
+        "depth": figures.depth,
+        "out_degree": figures.out_degree._asdict(),
+        "discovered": figures.discovered._asdict(),
+        "actions": dict(figures.actions),
+        "rules": dict(figures.rules),
+        "longest_witness": space.longest_witness,
+        "components": [
+            {"states": len(component.nodes), "terminal": component.terminal}
+            for component in space.components
+        ],
+        "seconds": round(space.seconds, 3),
+    }
+
+
+def _figures(exploration: Exploration) -> list[list[str]]:
+    columns: dict[str, Callable[[Explored], str]] = {
+        "space": lambda space: space.name,
+        "states": lambda space: f"{space.figures.states:,}",
+        "edges": lambda space: f"{space.figures.edges:,}",
+        "depth": lambda space: f"{space.figures.depth}",
+        "edges of a state": lambda space: _degrees(space.figures.out_degree),
+    }
+    if exploration.settings.symmetry:
+        columns |= {
+            "strong components": lambda space: _sizes(space.components),
+            "terminal": lambda space: _sizes([c for c in space.components if c.terminal]),
+        }
+    else:
+        columns |= {
+            "generated": lambda space: f"{space.figures.generated:,}",
+            "new states of a state": lambda space: _degrees(space.figures.discovered),
+        }
+    columns["time"] = lambda space: f"{space.seconds:.1f} s"
+    rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
+    return [list(columns), *rows]
+
+
+def _degrees(degrees: Degrees) -> str:
+    return f"{degrees.least}-{degrees.most}, mean {degrees.mean:.1f}, 95 % {degrees.percentile_95}"
+
+
+def _sizes(components: list[Component]) -> str:
+    """How many there are, and of how many states."""
+    sizes = [len(component.nodes) for component in components]
+    span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
+    return f"{len(sizes)}, of {span} state{'' if span == '1' else 's'}"
+
+
+def _actions(spaces: list[Explored]) -> list[list[str]]:
+    actions = sorted({action for space in spaces for action in space.figures.actions})
+    rows = [
+        [action, *(f"{space.figures.actions[action]:,}" for space in spaces)] for action in actions
+    ]
+    return [["edges of each action", *(space.name for space in spaces)], *rows]
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    """Rows in columns, the first to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
+
+
+def _arrows(projection: Projection) -> list[str]:
+    """Each arrow of the group's state with the rules that are the reason for it."""
+    arrows = sorted(projection.arrows, key=[*projection.kafkas, *projection.arrows].index)
+    head = max(len(str(arrow)) for arrow in arrows) + 2
+    lines = ["state of the group".ljust(head) + "because of"]
+    for arrow in arrows:
+        text = ", ".join(reason for reason, _ in projection.arrows[arrow].most_common())
+        first, *more = wrap(text, WIDTH - head, break_on_hyphens=False)
+        lines += [str(arrow).ljust(head) + first, *(" " * head + line for line in more)]
+    return lines
+
+
+def _findings(exploration: Exploration) -> list[str]:
+    edges = sum(space.figures.edges for space in exploration.spaces)
+    longest = max(space.longest_witness for space in exploration.spaces)
+    rules = len(exploration.settings.profile.rules)
+    lines = []
+    if not any(space.unreachable for space in exploration.spaces):
+        lines.append(
+            f"reached    all {edges:,} labelled edges, each by a path of at most {longest} steps"
+        )
+    if not exploration.unreached:
+        lines.append(f"applied    all {rules} rules that the profile declares")
+    elif not exploration.whole:
+        lines += _wrapped("not here", exploration.unreached)
+    projection = exploration.projection
+    if not projection.unlawful and not any(space.projection.torn for space in exploration.spaces):
+        lines.append(f"arrows     {_lawful(projection)}")
+    if not exploration.settings.symmetry:
+        lines += _compared(exploration)
+    return lines + [f"ERROR      {error}" for error in exploration.errors]
+
+
+def _lawful(projection: Projection) -> str:
+    those = "as in validPreviousStates [GroupMetadata.scala]"
+    if projection.missing:
+        missing = ", ".join(map(str, projection.missing))
+        return f"{those}, but for {missing}"
+    dies = any(arrow.target == DEAD for arrow in projection.arrows)
+    return f"{those}, no more, no less{'' if dies else ' (but for Dead)'}"
+
+
+def _wrapped(head: str, words: Iterable[str]) -> list[str]:
+    first, *more = wrap(", ".join(words), WIDTH - 11, break_on_hyphens=False)
+    return [f"{head:<11}{first}", *(" " * 11 + line for line in more)]
+
+
+def _compared(exploration: Exploration) -> list[str]:
+    """How to have TLC find the same."""
+    name = exploration.spaces[0].name if len(exploration.spaces) == 1 else "SPACE"
+    names = ", ".join(f'"m{number}"' for number in range(1, exploration.settings.members + 1))
+    settings = f'Version = "{exploration.settings.profile.name}", Names = {{{names}}}'
+    command = "java -cp tla2tools.jar tlc2.TLC -deadlock"
+    return [
+        f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
+        f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
+        f"{'':11}so is one more, and its out-degree what is here called new states",
+        f"{'':11}(in {MODEL}, with {settings} in the .cfg)",
+    ]
+
+
+def _path(witness: Witness) -> list[str]:
+    """The path in the words of a finding."""
+    steps = tuple(step.given for step in witness.steps)
+    names = letters(steps)
+    rule = witness.instance.profile.rules[witness.rule]
+    lines = [f"A shortest path to {rule.name} ({rule.says}) [{rule.source}], in {witness.space}:"]
+    for number, (given, outcome) in enumerate(witness.steps, 1):
+        lines.append(f"{number:3}. {step_in_words(given, names)}")
+        for request_id, body in outcome.responses:
+            to = "" if request_id == number else f"(to step {request_id}) "
+            lines.append(f"       <- {to}{answer_in_words(body, names)}")
+    return lines

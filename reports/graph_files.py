@@ -1,0 +1,163 @@
+"""Explored spaces on disk: each graph as GraphML, DOT and JSON, and a path as ITF and as a trace.
+
+The JSON says everything there is to say of a node or an edge; the other two say in words what a
+picture has room for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from groupcheck.model.bodies import encode_record
+from groupcheck.model.exploration import Witness
+from groupcheck.model.explorer import Edge, Space
+from groupcheck.model.figures import action
+from groupcheck.model.state import Coordinator, Group
+from groupcheck.properties.sequence import Sequence, dump, step_message
+from groupcheck.reports.itf import as_itf
+from groupcheck.reports.words import answer_in_words, step_in_words
+
+FORMAT = 1
+
+
+def write_graph(name: str, space: Space, directory: Path) -> list[Path]:
+    """Write NAME.graphml, NAME.dot and NAME.json; what was written.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    graphml, dot, as_json = (directory / f"{name}.{kind}" for kind in ("graphml", "dot", "json"))
+    nx.write_graphml(in_words(space), graphml)
+    for path, lines in ((dot, dot_lines(name, space)), (as_json, json_lines(name, space))):
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    return [graphml, dot, as_json]
+
+
+def write_witness(witness: Witness, directory: Path) -> list[Path]:
+    """Write a path as .itf.json and as a trace that `groupcheck replay` does; what was written.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    stem = "witness_" + witness.rule.replace("/", "_")
+    texts = {
+        directory / f"{stem}.itf.json": json.dumps(as_itf(witness), indent=1) + "\n",
+        directory / f"{stem}.jsonl": dump(as_sequence(witness)),
+    }
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def as_sequence(witness: Witness) -> Sequence:
+    """What is done along the path."""
+    instance = witness.instance
+    steps = tuple(step.given for step in witness.steps)
+    return Sequence(instance.profile.name, instance.broker, steps)
+
+
+def json_lines(name: str, space: Space) -> Iterator[str]:
+    """The graph as one JSON object, a line for each node and each edge; node 0 is the initial."""
+    head = {
+        "format": FORMAT,
+        "space": name,
+        "profile": space.instance.profile.name,
+        "config": space.instance.broker,
+    }
+    yield json.dumps(head)[:-1] + ', "nodes": ['
+    yield from _listed({"id": n, "state": encode_record(s)} for n, s in enumerate(space.nodes))
+    yield '], "edges": ['
+    yield from _listed(_edge(source, edge) for source, edge in _edges(space))
+    yield "]}"
+
+
+def _listed(values: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The items of a JSON list, one a line."""
+    for number, value in enumerate(values):
+        yield ("," if number else "") + json.dumps(value, separators=(",", ":"))
+
+
+def _edge(source: int, edge: Edge) -> dict[str, Any]:
+    return {
+        "source": source,
+        "target": edge.target,
+        "action": action(edge.given),
+        "input": step_message(edge.given),
+        "answers": [encode_record(response) for response in edge.responses],
+        "rules": edge.fired,
+    }
+
+
+def in_words(space: Space) -> nx.MultiDiGraph[int]:
+    """The graph with attributes that any tool can show."""
+    shown: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    for number, node in enumerate(space.nodes):
+        shown.add_node(number, **_node_in_words(node))
+    for source, edge in _edges(space):
+        shown.add_edge(source, edge.target, **_edge_in_words(space.nodes[source], edge))
+    return shown
+
+
+def dot_lines(name: str, space: Space) -> Iterator[str]:
+    """The graph for Graphviz; what an edge's label has no room for is its tooltip."""
+    yield f"digraph {_quoted(name)} {{"
+    yield "  node [shape=box];"
+    for number, node in enumerate(space.nodes):
+        words = _node_in_words(node)
+        label = "\n".join(filter(None, (words["state"], words["members"])))
+        yield f"  {number} [label={_quoted(label)}];"
+    for source, edge in _edges(space):
+        words = _edge_in_words(space.nodes[source], edge)
+        label = f"{words['action']}\n{words['rules']}"
+        tooltip = "\n".join(filter(None, (words["input"], words["answers"])))
+        attributes = f"label={_quoted(label)}, tooltip={_quoted(tooltip)}"
+        yield f"  {source} -> {edge.target} [{attributes}];"
+    yield "}"
+
+
+def _edges(space: Space) -> Iterator[tuple[int, Edge]]:
+    return ((source, edge) for source, edges in enumerate(space.edges) for edge in edges)
+
+
+def _node_in_words(node: Coordinator) -> dict[str, Any]:
+    group = node.group
+    if group is None:
+        return {"state": "absent", "generation": 0, "members": ""}
+    members = [
+        f"{member.member_id}{' (leader)' * (member.member_id == group.leader)}"
+        f"{' in join' * (member.awaiting_join is not None)}"
+        f"{' in sync' * (member.awaiting_sync is not None)}"
+        for member in group.members
+    ]
+    members += [f"{pending.member_id} pending" for pending in group.pending]
+    return {
+        "state": str(group.state),
+        "generation": group.generation_id,
+        "members": ", ".join(members),
+    }
+
+
+def _edge_in_words(source: Coordinator, edge: Edge) -> dict[str, str]:
+    group = source.group or Group()
+    ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
+    names = dict(zip(ids, ids, strict=True))
+    return {
+        "action": action(edge.given),
+        "input": step_in_words(edge.given, names),
+        "answers": "; ".join(answer_in_words(r.body, names) for r in edge.responses),
+        "rules": ", ".join(edge.fired),
+    }
+
+
+def _quoted(text: str) -> str:
+    """A string as DOT has it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,104 @@
+"""Paths in Apalache's Informal Trace Format (its ADR 15), for the tools of TLA+.
+
+A state has the variables of the model (`group`, `holding`, `appends`) and how it came about:
+`input`, the `answers` released and the `rules` applied. What a field looks like follows from its
+type alone; what may be missing is a list of none or one, and bytes are base64.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from groupcheck.model.bodies import camel
+from groupcheck.model.exploration import Witness
+from groupcheck.model.state import Coordinator, TopicPartition
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
+
+Encoder = Callable[[Any], Any]
+
+VARIABLES: Final[dict[str, Any]] = {
+    **get_type_hints(Coordinator),
+    "input": Input | None,
+    "answers": tuple[Response, ...],
+    "rules": tuple[str, ...],
+}
+
+
+def as_itf(witness: Witness) -> dict[str, Any]:
+    """The path as JSON-able values: the initial state, then the state after each step."""
+    values: list[tuple[Any, ...]] = [(*Coordinator(), None, (), ())]
+    values += [
+        (*outcome.coordinator, given, outcome.responses, outcome.fired)
+        for given, outcome in witness.steps
+    ]
+    return {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "source": "groupcheck",
+            "description": f"a shortest path to {witness.rule} in the space {witness.space}"
+            f" of {witness.instance.profile.kafka}",
+        },
+        "vars": list(VARIABLES),
+        "states": [
+            {"#meta": {"index": index}, **_state(variables)}
+            for index, variables in enumerate(values)
+        ],
+    }
+
+
+def _state(values: tuple[Any, ...]) -> dict[str, Any]:
+    return {
+        name: _encoder(hint)(value)
+        for (name, hint), value in zip(VARIABLES.items(), values, strict=True)
+    }
+
+
+_SCALARS: dict[object, Encoder] = {
+    str: str,
+    GroupState: str,
+    bool: bool,
+    int: lambda value: {"#bigint": str(value)},
+    bytes: lambda value: base64.b64encode(value).decode(),
+    ErrorCode: lambda value: value.name,
+}
+
+
+@cache
+def _encoder(hint: Any) -> Encoder:
+    """The function that writes a value of that type."""
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    if isinstance(hint, UnionType):
+        return _variant(get_args(hint))
+    if get_origin(hint) is tuple:
+        return _tuple(get_args(hint))
+    fields = [(name, camel(name), _encoder(h)) for name, h in get_type_hints(hint).items()]
+    return lambda record: {key: encode(getattr(record, name)) for name, key, encode in fields}
+
+
+def _variant(kinds: tuple[Any, ...]) -> Encoder:
+    if NoneType in kinds:
+        rest = tuple(kind for kind in kinds if kind is not NoneType)
+        encode = _encoder(rest[0]) if len(rest) == 1 else _variant(rest)
+        return lambda value: [] if value is None else [encode(value)]
+    encoders = {kind: _encoder(kind) for kind in kinds}
+    return lambda value: {"tag": type(value).__name__, "value": encoders[type(value)](value)}
+
+
+def _tuple(kinds: tuple[Any, ...]) -> Encoder:
+    """A fixed tuple, a map kept as a tuple of pairs, or a list."""
+    if kinds[-1] is not ...:
+        encoders = tuple(map(_encoder, kinds))
+        return lambda value: {"#tup": [e(v) for e, v in zip(encoders, value, strict=True)]}
+    item = kinds[0]
+    if get_origin(item) is tuple and item != TopicPartition:
+        key, mapped = map(_encoder, get_args(item))
+        return lambda value: {"#map": [[key(k), mapped(v)] for k, v in value]}
+    encode = _encoder(item)
+    return lambda value: [encode(entry) for entry in value]

@@ -1,0 +1,94 @@
+"""`groupcheck explore`: its output, its exit status, and one clear line for what cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model import profiles
+from groupcheck.model.step import Rule
+
+QUICK = ["--members", "1", "--space", "metadata"]
+
+
+def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_the_model_is_explored_with_exit_status_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", *QUICK]) == 0
+    printed = capsys.readouterr()
+    assert "\nmetadata " in printed.out
+    assert printed.err == ""
+
+
+def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "--json", "--no-symmetry", *QUICK]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["symmetry"] is False
+    (space,) = result["spaces"]
+    assert space["name"] == "metadata"
+    assert space["generated"] == space["edges"] + 1
+
+
+def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["explore", *QUICK, "--witness", "sync/stable", "--out", str(out)]) == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        "metadata.graphml",
+        "metadata.dot",
+        "metadata.json",
+        "witness_sync_stable.itf.json",
+        "witness_sync_stable.jsonl",
+    }
+    printed = "".join(capsys.readouterr().out.split())
+    assert all(str(out / name) in printed for name in names)
+    assert main(["replay", str(out / "witness_sync_stable.jsonl"), "builtin"]) == 0
+
+
+def test_an_error_in_the_model_has_exit_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
+    whole = profiles.PROFILES["2.7"]
+    part = whole._replace(rules={**whole.rules, rule.name: rule})
+    monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
+    assert main(["explore"]) == 1
+    assert "ERROR      no labelled edge applies the rule heartbeat/on-a-sunday" in (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--profile", "9.9"], "unknown profile '9.9'; known: 0.10.0"),
+        (["--space", "outer"], "unknown space 'outer'; known: membership, metadata, storing"),
+        (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
+        (["--members", "0"], "0 is not within"),
+        (["--max-states", "none"], "--max-states"),
+        ([*QUICK, "--max-states", "7"], "metadata has more than 7 states"),
+    ],
+)
+def test_what_cannot_be_explored_is_one_line_that_says_why(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complaint in _fails_with(capsys, *arguments)
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    line = _fails_with(capsys, *QUICK, "--out", str(tmp_path / "file"))
+    assert "cannot write the graphs" in line

@@ -1,0 +1,116 @@
+"""Spaces explored one after the other: what is found wrong, and what cannot be explored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from groupcheck.model.exploration import Exploration, Settings, UnfitSettingsError, run
+from groupcheck.model.explorer import Space, TooManyStatesError
+from groupcheck.model.graph import Hop
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.step import Rule
+
+PROFILE = PROFILES["2.7"]
+
+
+def _silent(_what: str, _total: int | None) -> Callable[[int], None]:
+    return lambda _done: None
+
+
+@pytest.fixture(scope="module")
+def exploration() -> Exploration:
+    return run(Settings(PROFILE), _silent)
+
+
+def test_nothing_is_wrong_with_the_model(exploration: Exploration) -> None:
+    assert exploration.errors == []
+    assert exploration.unreached == []
+    assert [space.name for space in exploration.spaces] == [
+        "membership",
+        "metadata",
+        "storing",
+        "order",
+    ]
+
+
+def test_every_labelled_edge_has_a_witness_one_step_longer_than_the_way_to_its_state(
+    exploration: Exploration,
+) -> None:
+    for space in exploration.spaces:
+        assert space.longest_witness == space.figures.depth + 1
+        assert sum(len(c.nodes) for c in space.components) == space.figures.states
+
+
+def test_a_declared_rule_that_no_edge_applies_is_an_error_where_all_is_explored() -> None:
+    rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
+    profile = PROFILE._replace(rules={**PROFILE.rules, rule.name: rule})
+    whole = run(Settings(profile), _silent)
+    assert whole.errors == ["no labelled edge applies the rule heartbeat/on-a-sunday"]
+    part = run(Settings(profile, spaces=("order",)), _silent)
+    assert part.errors == []
+    assert "heartbeat/on-a-sunday" in part.unreached
+
+
+def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
+    exploration: Exploration,
+) -> None:
+    first = exploration.spaces[0]
+    arrows = dict(first.projection.arrows)
+    arrow = next(iter(arrows))
+    arrows[arrow._replace(target="Stable")] = arrows.pop(arrow)
+    projection = first.projection._replace(arrows=arrows, torn=[Hop(0, 0)])
+    broken = exploration._replace(spaces=[first._replace(unreachable=3, projection=projection)])
+    said = "\n".join(broken.errors)
+    assert "3 labelled edges of membership cannot be reached" in said
+    assert "1 labelled edges of membership lead to another state" in said
+    assert "Kafka has no arrow absent -> Stable" in said
+    assert "nothing goes along absent -> Empty" in said
+
+
+def test_a_space_with_more_states_than_allowed_is_given_up_and_named(
+    exploration: Exploration,
+) -> None:
+    allowed = exploration.spaces[1].figures.states
+    kept: list[str] = []
+
+    def keep(name: str, _space: Space) -> None:
+        kept.append(name)
+
+    settings = Settings(PROFILE, spaces=("metadata", "storing"), most_states=allowed)
+    with pytest.raises(TooManyStatesError, match=f"storing has more than {allowed} states"):
+        run(settings, _silent, keep)
+    assert kept == ["metadata"]  # which has exactly as many
+
+
+def test_the_shortest_witness_of_all_spaces_is_the_witness() -> None:
+    found = run(Settings(PROFILE, witness="sync/stable"), _silent)
+    alone = [
+        run(Settings(PROFILE, spaces=(space.name,), witness="sync/stable"), _silent)
+        for space in found.spaces
+    ]
+    assert found.witness is not None
+    assert "sync/stable" in found.witness.steps[-1].outcome.fired
+    assert all("sync/stable" not in step.outcome.fired for step in found.witness.steps[:-1])
+    lengths = [len(each.witness.steps) for each in alone if each.witness]
+    assert len(found.witness.steps) == min(lengths)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        (Settings(PROFILE, spaces=("outer",)), "known: membership, metadata, storing, order"),
+        (Settings(PROFILE, witness="sync/stabel"), "nearest are sync/stable"),
+        (
+            Settings(PROFILE, spaces=("metadata",), witness="log/hold"),
+            "no labelled edge of meta",
+        ),
+        (Settings(PROFILE, symmetry=False, witness="sync/stable"), "with symmetry"),
+    ],
+)
+def test_what_cannot_be_explored_is_refused_with_what_can(
+    settings: Settings, complaint: str
+) -> None:
+    with pytest.raises(UnfitSettingsError, match=complaint):
+        run(settings, _silent)

@@ -1,0 +1,75 @@
+"""Paths of the reduced graph: they can be gone in the full one, and on a coordinator."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.canonical import canonical
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.graph import StateGraph
+from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.path import along
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import Request, SyncGroupRequest
+
+PROFILE = PROFILES["2.7"]
+
+
+@pytest.fixture(scope="module", params=virtual_spaces(PROFILE, 2))
+def reduced(request: pytest.FixtureRequest) -> Space:
+    return explore(virtual_spaces(PROFILE, 2)[request.param])
+
+
+@pytest.fixture(scope="module")
+def full(reduced: Space) -> Space:
+    return explore(reduced.instance, symmetry=False)
+
+
+def _by_name(given: Input) -> Input:
+    """An input with the assignments of a leader in the order of names."""
+    if isinstance(given, Request) and isinstance(given.body, SyncGroupRequest):
+        assignments = tuple(sorted(given.body.assignments))
+        return given._replace(body=given.body._replace(assignments=assignments))
+    return given
+
+
+def test_a_path_of_the_reduced_graph_is_a_path_of_the_full_one_under_each_states_names(
+    reduced: Space, full: Space
+) -> None:
+    graph = StateGraph(reduced)
+    frames = [canonical(node, timed=full.instance.timed) for node in full.nodes]
+    numbers = [reduced.numbers[frame.node] for frame in frames]
+    for node in range(len(reduced.nodes)):
+        here = {0}
+        for hop in graph.path(node):
+            step = graph.edge(hop)
+            following = set()
+            for at in here:
+                given = step.given
+                if isinstance(given, Request):
+                    given = _by_name(frames[at].restore(given, 0))
+                following |= {
+                    edge.target
+                    for edge in full.edges[at]
+                    if _by_name(edge.given) == given
+                    and edge.fired == step.fired
+                    and numbers[edge.target] == step.target
+                }
+            assert following
+            here = following
+        assert {numbers[at] for at in here} == {node}
+
+
+def test_each_step_of_a_path_is_a_lawful_step_from_where_the_one_before_led(
+    reduced: Space,
+) -> None:
+    graph = StateGraph(reduced)
+    instance = reduced.instance
+    for node in range(len(reduced.nodes)):
+        state = Coordinator()
+        for given, outcome in along(reduced, graph.path(node)):
+            assert outcome in successors(state, given, instance.profile, instance.config)
+            state = outcome.coordinator
+        assert reduced.frame(state).node == reduced.nodes[node]

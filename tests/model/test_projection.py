@@ -1,0 +1,114 @@
+"""The group's state machine as the explored spaces have it, held against Kafka's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.projection import MAKES, Arrow, Projection, merged, passed, project
+from groupcheck.model.vocabulary import GroupState
+
+PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
+EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
+
+# validPreviousStates as each version of GroupMetadata.scala has it, CompletingRebalance for
+# AwaitingSync, and the state of a new group. How a group comes to be Dead is for unloading, for
+# groups without offsets and, at first, for groups without members.
+OLD: Final[Mapping[GroupState, set[GroupState]]] = {  # 0.10.0.1, line 88
+    DEAD: {STABLE, PREPARING, COMPLETING},
+    COMPLETING: {PREPARING},
+    STABLE: {COMPLETING},
+    PREPARING: {STABLE, COMPLETING},
+}
+NEW: Final[Mapping[GroupState, set[GroupState]]] = {  # 0.10.2.2, line 108; 2.7.2, line 54 and on
+    DEAD: {STABLE, PREPARING, COMPLETING, EMPTY, DEAD},
+    COMPLETING: {PREPARING},
+    STABLE: {COMPLETING},
+    PREPARING: {STABLE, COMPLETING, EMPTY},
+    EMPTY: {PREPARING},
+}
+KAFKAS = {"0.10.0": (OLD, STABLE), "0.10.2": (NEW, EMPTY), "2.7": (NEW, EMPTY)}
+DEATHS = {"0.10.0": {Arrow(PREPARING, DEAD)}}  # those that the model has
+
+
+@pytest.fixture(scope="module", params=PROFILES)
+def spaces(request: pytest.FixtureRequest) -> list[Space]:
+    profile = PROFILES[request.param]
+    instances = {**virtual_spaces(profile, 2), **real_spaces(profile, 2)}
+    return [explore(instance) for instance in instances.values()]
+
+
+def _whole(spaces: list[Space]) -> Projection:
+    return merged([project(space) for space in spaces])
+
+
+def test_the_arrows_are_those_of_kafkas_valid_previous_states_no_more_and_no_less(
+    spaces: list[Space],
+) -> None:
+    profile = spaces[0].instance.profile.name
+    previous, begins = KAFKAS[profile]
+    arrows = {Arrow(before, after) for after, those in previous.items() for before in those}
+    arrows = {arrow for arrow in arrows if arrow.target is not DEAD} | {Arrow("absent", begins)}
+    deaths = DEATHS.get(profile, set())
+    assert all(arrow.source in previous[DEAD] for arrow in deaths)
+    whole = _whole(spaces)
+    assert set(whole.kafkas) == arrows
+    assert set(whole.arrows) == arrows | deaths
+    assert (whole.unlawful, whole.missing, whole.torn) == ([], [], [])
+
+
+def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[Space]) -> None:
+    rules, arrows = spaces[0].instance.profile.rules, _whole(spaces).arrows
+    assert set(arrows[Arrow(COMPLETING, STABLE)]) == {"sync/leader-completing", "log/release"}
+    joins = {"join/new-member", "join/pending-member"} & set(rules)
+    if Arrow(EMPTY, PREPARING) in arrows:
+        assert set(arrows[Arrow(EMPTY, PREPARING)]) == joins
+    assert set(arrows[Arrow(STABLE, PREPARING)]) - {"time/ghost-expired"} == joins | {
+        "join/changed-stable",
+        "join/leader-stable",
+        "leave/member",
+        "time/session-expired",
+    }
+
+
+def test_a_step_that_passes_through_states_is_seen_to_do_so(spaces: list[Space]) -> None:
+    profile = spaces[0].instance.profile
+    end = DEAD if profile.traits.empty_dies else EMPTY
+    fired = ("leave/batch", "leave/member", "rebalance/prepare-from-stable")
+    last = "rebalance/complete-dead" if end is DEAD else "rebalance/complete-empty"
+    assert list(passed(profile, STABLE, end, (*fired, last))) == [
+        (Arrow(STABLE, PREPARING), "leave/member"),
+        (Arrow(PREPARING, end), "leave/member"),
+    ]
+    assert any(
+        edge.fired == (*fired, last) for space in spaces for edges in space.edges for edge in edges
+    )
+
+
+def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[Space]) -> None:
+    space = spaces[0]
+    node, place = next(
+        (node, place)
+        for node, edges in enumerate(space.edges)
+        for place, edge in enumerate(edges)
+        if "rebalance/complete" in edge.fired and edge.target != node
+    )
+    torn = space.edges[node][place]._replace(fired=("time/pass",))
+    edges = (*space.edges[node][:place], torn, *space.edges[node][place + 1 :])
+    broken = space._replace(edges=(*space.edges[:node], edges, *space.edges[node + 1 :]))
+    assert project(broken).torn == [(node, place)]
+
+
+def test_an_arrow_that_kafka_does_not_have_is_unlawful(
+    spaces: list[Space], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MAKES, "rebalance/complete", Arrow(PREPARING, STABLE))
+    projection = project(spaces[0])
+    assert projection.unlawful == [Arrow(PREPARING, STABLE)]
+    assert Arrow(PREPARING, COMPLETING) in projection.missing
+    assert projection.torn

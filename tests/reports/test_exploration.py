@@ -1,0 +1,121 @@
+"""What is said of an exploration on a screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from groupcheck.model.exploration import Exploration, Settings, run
+from groupcheck.model.profiles import PROFILES
+from groupcheck.reports.exploration import as_json, summary
+
+PROFILE = PROFILES["2.7"]
+
+
+def _silent(_what: str, _total: int | None) -> Callable[[int], None]:
+    return lambda _done: None
+
+
+@pytest.fixture(scope="module")
+def exploration() -> Exploration:
+    return run(Settings(PROFILE), _silent)
+
+
+def test_the_figures_stand_in_columns_and_the_verdicts_under_them(
+    exploration: Exploration,
+) -> None:
+    said = summary(exploration, [])
+    assert said.startswith("Apache Kafka 2.7.2, 2 members; states that differ in names alone are")
+    lines = {line.split()[0]: line.split() for line in said.splitlines() if line}
+    figures = exploration.spaces[0].figures
+    counts = [f"{figures.states:,}", f"{figures.edges:,}", str(figures.depth)]
+    assert lines["membership"][1:4] == counts
+    assert lines["applied"][1:3] == ["all", str(len(PROFILE.rules))]
+    assert "steps" in lines["reached"]
+    assert "no more, no less (but for Dead)" in said
+    assert "ERROR" not in said
+
+
+def test_the_readme_shows_lines_that_are_really_printed(exploration: Exploration) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```\n(state of the group.*?)```", readme, re.DOTALL)
+    printed = summary(exploration, []).splitlines()
+    assert all(line in printed for line in shown.splitlines() if line != "...")
+
+
+def test_no_line_is_wider_than_a_screen(exploration: Exploration) -> None:
+    said = [summary(exploration, [Path("graphs/membership.dot")] * 12)]
+    said += [summary(run(Settings(PROFILE, 1, symmetry=False), _silent), [])]
+    assert max(len(line) for text in said for line in text.splitlines()) <= 110
+
+
+def test_without_symmetry_it_says_what_tlc_counts_and_how_to_run_it() -> None:
+    found = run(Settings(PROFILE, spaces=("metadata",), symmetry=False), _silent)
+    said = summary(found, [])
+    assert f"{found.spaces[0].figures.edges + 1:,}" in said.split()
+    assert "tlc2.TLC -deadlock -config metadata.cfg ConsumerGroup.tla" in said
+    assert 'Names = {"m1", "m2"}' in said
+
+
+def test_what_part_of_the_model_does_not_show_is_named(exploration: Exploration) -> None:
+    metadata = exploration.settings._replace(spaces=("metadata",))
+    said = summary(run(metadata, _silent), [])
+    assert "not here" in said
+    assert "log/hold" in said
+    group = run(metadata._replace(members=1), _silent)
+    assert "1 member;" in summary(group, [])
+
+
+def test_arrows_that_part_of_the_model_does_not_go_along_are_named(
+    exploration: Exploration,
+) -> None:
+    first = exploration.spaces[0]
+    arrows = {a: why for a, why in first.projection.arrows.items() if a.target != "Stable"}
+    part = exploration._replace(
+        settings=exploration.settings._replace(spaces=("membership",)),
+        spaces=[first._replace(projection=first.projection._replace(arrows=arrows))],
+    )
+    said = summary(part, [])
+    assert "[GroupMetadata.scala], but for CompletingRebalance -> Stable" in said
+    assert "ERROR" not in said
+
+
+def test_errors_come_last_and_take_the_place_of_what_they_deny(exploration: Exploration) -> None:
+    first = exploration.spaces[0]
+    arrows = dict(first.projection.arrows)
+    arrow = next(iter(arrows))
+    arrows[arrow._replace(target="Stable")] = arrows.pop(arrow)
+    spaces = [first._replace(unreachable=3, projection=first.projection._replace(arrows=arrows))]
+    said = summary(exploration._replace(spaces=spaces), [])
+    assert "ERROR      3 labelled edges of membership cannot be reached" in said
+    assert "ERROR      Kafka has no arrow absent -> Stable" in said
+    assert "absent -> Stable  " in said
+    assert "\nreached" not in said
+    assert "\narrows" not in said
+
+
+def test_a_witness_is_told_step_by_step_with_every_answer(exploration: Exploration) -> None:
+    settings = exploration.settings._replace(witness="rebalance/elect-leader")
+    said = summary(run(settings, _silent), [])
+    assert "A shortest path to rebalance/elect-leader (the leader is gone, so another" in said
+    assert "  4. A sends LeaveGroup v4\n       <- (to step 2) UNKNOWN_MEMBER_ID (25)" in said
+
+
+def test_the_json_has_what_the_screen_has(exploration: Exploration) -> None:
+    said = as_json(exploration)
+    assert said["format"] == 1
+    assert said["errors"] == said["rules_not_applied"] == []
+    assert said["witness"] is None
+    space = said["spaces"][0]
+    figures = exploration.spaces[0].figures
+    assert (space["name"], space["states"]) == ("membership", figures.states)
+    assert space["edges"] == figures.edges
+    assert space["generated"] is None  # by TLC, that is, which knows no such reduction
+    assert sum(component["states"] for component in space["components"]) == figures.states
+    assert said["arrows"]["CompletingRebalance -> Stable"].keys() == {
+        "sync/leader-completing",
+        "log/release",
+    }
