@@ -1,0 +1,292 @@
+"""The laws of safety: both versions keep them, and each is broken by a fault made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from groupcheck.model import instance, leave_group, rebalance, session
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.log import commit_response
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Member
+from groupcheck.model.step import Profile, Step
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    HeartbeatResponse,
+    Protocol,
+    Request,
+    SyncGroupResponse,
+)
+from groupcheck.properties import liveness, safety
+from groupcheck.properties.law import KNOWN, Broken
+
+OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
+LAWS_PAGE = Path(__file__).parent.parent.parent / "docs" / "laws.md"
+
+Then = Callable[[Step, Request], None]
+
+
+def explored(profile: Profile, name: str, members: int) -> Space:
+    spaces = {**virtual_spaces(profile, members), **real_spaces(profile, members)}
+    return explore(spaces[name])
+
+
+def by_law(space: Space) -> dict[str, Broken]:
+    return {found.law.name: found for found in safety.broken(space)}
+
+
+def faulty(profile: Profile, table: str, name: str, then: Then) -> Profile:
+    """The profile with the consequence of one rule replaced."""
+    rules = tuple(
+        rule._replace(then=then) if rule.name == name else rule for rule in getattr(profile, table)
+    )
+    changes: dict[str, Any] = {table: rules}
+    return profile._replace(**changes)
+
+
+@pytest.mark.parametrize("members", [1, 2, 3])
+@pytest.mark.parametrize("name", ["membership", "metadata", "storing", "order"])
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_no_law_is_broken_but_as_the_version_is_known_for(
+    profile: Profile, name: str, members: int
+) -> None:
+    found = by_law(explored(profile, name, members))
+    assert {law: len(each.hops) for law, each in found.items() if each.known} == (
+        {"answered-once": 1} if profile is OLD else {}
+    )
+    assert all(each.known for each in found.values())
+
+
+def _member(step: Step, request: Request) -> Member:
+    return cast("Member", step.existing.member(cast("Any", request.body).member_id))
+
+
+def _of_group(**changes: Any) -> Then:
+    """Answer the heartbeat, and change the group."""
+
+    def then(step: Step, request: Request) -> None:
+        step.answer(request.request_id, HeartbeatResponse(ErrorCode.NONE))
+        step.group = step.existing._replace(**changes)
+
+    return then
+
+
+def _raise_generation(step: Step, request: Request) -> None:
+    _of_group(generation_id=step.existing.generation_id + 1)(step, request)
+
+
+def _assign_early(step: Step, request: Request) -> None:
+    members = tuple(m._replace(assignment=b"part") for m in step.existing.members)
+    _of_group(members=members)(step, request)
+
+
+def _halve_the_session(step: Step, request: Request) -> None:
+    _of_group()(step, request)
+    member = session.rearm_session(step, _member(step, request))
+    halved = member._replace(session_left_ms=member.session_timeout_ms // 2)
+    step.group = step.existing.with_member(halved)
+
+
+def _remove(step: Step, request: Request) -> None:
+    step.answer(request.request_id, HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION))
+    rebalance.remove_member(step, _member(step, request))
+
+
+def _answer_twice(step: Step, request: Request) -> None:
+    _of_group()(step, request)
+    _of_group()(step, request)
+
+
+def _answer_never(_step: Step, _request: Request) -> None:
+    pass
+
+
+def _admit_as(**changes: Any) -> Then:
+    """Admit a member to the generation with an answer that is changed."""
+
+    def then(step: Step, request: Request) -> None:
+        answer = rebalance.current_generation(
+            step, _member(step, request), GroupState.COMPLETING_REBALANCE
+        )
+        step.answer(request.request_id, answer._replace(**changes))
+
+    return then
+
+
+def _list_to_all(step: Step, request: Request) -> None:
+    group = step.existing
+    leader = cast("Member", group.member(cast("str", group.leader)))
+    listed = rebalance.current_generation(step, leader, GroupState.COMPLETING_REBALANCE).members
+    _admit_as(members=listed)(step, request)
+
+
+def _park_with_timer(step: Step, request: Request) -> None:
+    parked = _member(step, request)._replace(awaiting_sync=request.request_id)
+    step.group = step.existing.with_member(parked)
+
+
+def _forget_assignments(step: Step, request: Request) -> None:
+    _park_with_timer(step, request)
+    rebalance.store_assignments(step, {})
+
+
+def _assign_something_else(step: Step, request: Request) -> None:
+    step.answer(request.request_id, SyncGroupResponse(ErrorCode.NONE, assignment=b"else"))
+
+
+def _accept_commit(step: Step, request: Request) -> None:
+    step.answer(request.request_id, commit_response({(instance.TOPIC, 0): ErrorCode.NONE}))
+
+
+class Fault(NamedTuple):
+    """A rule with another consequence, and in how many steps that breaks the law."""
+
+    law: str
+    table: str
+    rule: str
+    then: Then
+    steps: int
+    space: str = "membership"
+    members: int = 1
+
+
+def _heartbeat(law: str, then: Then, rule: str = "heartbeat/alive") -> Fault:
+    return Fault(law, "heartbeat", rule, then, 3)
+
+
+def _sync(law: str, rule: str, then: Then, steps: int, *where: Any) -> Fault:
+    return Fault(law, "sync_group", rule, then, steps, *where)
+
+
+def _join(law: str, then: Then, steps: int, *where: Any) -> Fault:
+    return Fault(law, "join_known", "join/repeated-completing", then, steps, *where)
+
+
+LEADER, FOLLOWER = "sync/leader-completing", "sync/follower-completing"
+FAULTS = (
+    _heartbeat("lawful-transitions", _of_group(state=GroupState.STABLE)),
+    _heartbeat("generation", _raise_generation),
+    _heartbeat("leader", _of_group(leader=None)),
+    _join("one-leader", _admit_as(leader="m9"), 3),
+    _join("member-list", _admit_as(members=()), 3),
+    _join("member-list", _list_to_all, 5, "membership", 2),
+    _heartbeat("assigned-only-in-stable", _assign_early),
+    _sync("assigned-as-sent", LEADER, _forget_assignments, 3),
+    _sync("assigned-as-sent", "sync/stable", _assign_something_else, 4),
+    _sync("assigned-as-sent", FOLLOWER, _assign_something_else, 5, "membership", 2),
+    _sync("appended-as-sent", LEADER, _forget_assignments, 4, "storing"),
+    _sync("appended-as-sent", FOLLOWER, _forget_assignments, 6, "storing", 2),
+    _sync("waiting-does-not-expire", FOLLOWER, _park_with_timer, 5, "membership", 2),
+    _heartbeat("removed-in-time", _remove, "heartbeat/other-generation"),
+    _heartbeat("sessions-run-with-time", _halve_the_session),
+    Fault(
+        "commits-are-current",
+        "offset_commit",
+        "commit/other-generation",
+        _accept_commit,
+        3,
+        "storing",
+    ),
+    _heartbeat("answered-once", _answer_twice),
+    _heartbeat("unanswered", _answer_never),
+)
+
+
+@pytest.mark.parametrize(
+    "fault", FAULTS, ids=lambda fault: f"{fault.law}-{fault.rule}-{fault.members}"
+)
+def test_a_rule_with_another_consequence_breaks_the_law_in_as_few_steps_as_can_be(
+    fault: Fault,
+) -> None:
+    profile = faulty(NEW, fault.table, fault.rule, fault.then)
+    space = explored(profile, fault.space, fault.members)
+    found = by_law(space)[fault.law]
+    assert len(found.hops) == fault.steps
+    assert found.known is None
+    last = found.hops[-1]
+    assert fault.rule in space.edges[last.node][last.edge].fired
+
+
+BOTH = (Protocol("range", b"one"), Protocol("roundrobin", b"one"))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_members_that_offer_two_protocols_in_either_order_get_one_that_wins(
+    members: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(instance, "OTHER_PROTOCOLS", BOTH[::-1])
+    space = explored(NEW, "metadata", members)
+    names = {node.group.protocol_name for node in space.nodes if node.group}
+    assert names == {None, "range", "roundrobin"}
+    assert not by_law(space)
+
+
+def test_a_protocol_that_loses_the_vote_breaks_the_law_of_the_vote_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(instance, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(rebalance, "vote_winners", lambda _members: ["roundrobin"])
+    found = by_law(explored(NEW, "membership", 1))
+    assert {law: len(each.hops) for law, each in found.items()} == {"protocol-voted": 2}
+
+
+def test_a_protocol_that_a_member_does_not_support_breaks_the_law_of_support(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Member, "metadata", lambda _member, _name: b"")
+    monkeypatch.setattr(rebalance, "vote_winners", lambda _members: ["roundrobin"])
+    found = by_law(explored(NEW, "membership", 1))
+    assert len(found["protocol-supported"].hops) == 2
+
+
+def test_a_join_of_a_removed_member_stays_unanswered_only_where_the_version_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silent = NEW._replace(traits=NEW.traits._replace(removed_are_answered=False))
+    assert not by_law(explored(silent, "membership", 2))
+
+    def remove(step: Step, member: Member) -> None:
+        rebalance.drop_members(step, [member.member_id])
+
+    monkeypatch.setattr(leave_group, "remove_member", remove)
+    found = by_law(explored(NEW, "membership", 1))["unanswered"]
+    assert len(found.hops) == 3
+
+
+def test_a_break_that_the_version_is_not_known_for_is_told_before_one_that_it_is() -> None:
+    profile = faulty(OLD, "heartbeat", "heartbeat/alive", _answer_twice)
+    found = by_law(explored(profile, "membership", 1))["answered-once"]
+    assert found.known is None
+    assert len(found.hops) == 3
+
+
+def _rows(laws: tuple[Any, ...]) -> list[str]:
+    return [f"| `{law.name}` | {law.says} | {law.source} |" for law in laws]
+
+
+def test_the_page_of_laws_has_every_law_and_every_known_break_in_order() -> None:
+    rows = [
+        *_rows(safety.LAWS),
+        *_rows(liveness.LAWS),
+        *(
+            f"| {each.profile} | {', '.join(f'`{law}`' for law in each.laws)} "
+            f"| {each.says} | {each.source} |"
+            for each in KNOWN
+        ),
+    ]
+    page = LAWS_PAGE.read_text(encoding="utf-8").splitlines()
+    heads = ("| law |", "| profile |", "| ---")
+    assert [line for line in page if line.startswith("|") and not line.startswith(heads)] == rows
+
+
+def test_no_two_laws_have_the_same_name_and_every_known_break_is_of_a_law() -> None:
+    names = [law.name for law in (*safety.LAWS, *liveness.LAWS)]
+    assert len(set(names)) == len(names)
+    assert {law for each in KNOWN for law in each.laws} <= set(names)
