@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
-from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.state import Coordinator, Group, OffsetsAppend
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, Response
@@ -104,6 +104,13 @@ def hop_of(space: Space, step: Taken) -> Hop:
     label = step.given, answers, landing(space, step.after)[0]
     edges = space.edges[step.node]
     return Hop(step.node, next(i for i, edge in enumerate(edges) if edge[:3] == label))
+
+
+def waiting(state: Coordinator) -> set[int]:
+    """The requests that wait for their answer."""
+    members = state.group.members if state.group else ()
+    parked = {i for m in members for i in (m.awaiting_join, m.awaiting_sync) if i is not None}
+    return parked | {e.request_id for e in state.appends if isinstance(e, OffsetsAppend)}
 
 
 def known(profile: Profile, law: Law) -> Known | None:

@@ -24,7 +24,17 @@ from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, landing, taken
+from groupcheck.properties.law import (
+    Broken,
+    Known,
+    Law,
+    Taken,
+    hop_of,
+    known,
+    landing,
+    taken,
+    waiting,
+)
 from groupcheck.properties.safety import ARROWS
 
 GROUP = "group"  # what is unfinished is the group's rebalance, and not a request of a member
@@ -37,22 +47,26 @@ class Unfinished(NamedTuple):
     who: str
 
 
+Step = tuple[Unfinished, Unfinished]
+Lasso = tuple[tuple[Hop, ...], tuple[Hop, ...]]
+
+
 class _Course:
     """How what a law wants finished may go on unfinished, from node to node."""
 
     def __init__(self) -> None:
         self.graph: nx.DiGraph[Unfinished] = nx.DiGraph()
-        self.hops: dict[tuple[Unfinished, Unfinished], Hop] = {}
-        self.ticks: dict[tuple[Unfinished, Unfinished], Hop] = {}
+        self.steps: dict[Step, Taken] = {}
+        self.ticks: dict[Step, Taken] = {}
 
-    def add(self, here: Unfinished, there: Unfinished, hop: Hop, *, tick: bool) -> None:
+    def add(self, here: Unfinished, there: Unfinished, step: Taken) -> None:
         """Note a step over which it stays unfinished."""
         self.graph.add_edge(here, there)
-        self.hops.setdefault((here, there), hop)
-        if tick:
-            self.ticks.setdefault((here, there), hop)
+        self.steps.setdefault((here, there), step)
+        if isinstance(step.given, Advance):
+            self.ticks.setdefault((here, there), step)
 
-    def lasso(self, states: StateGraph) -> tuple[tuple[Hop, ...], tuple[Hop, ...]] | None:
+    def lasso(self, states: StateGraph) -> Lasso | None:
         """A path and a cycle: of the shortest cycles through each tick, the soonest gone through.
 
         None if there is no such cycle.
@@ -61,26 +75,24 @@ class _Course:
         for number, nodes in enumerate(nx.strongly_connected_components(self.graph)):
             component |= dict.fromkeys(nodes, number)
         lassos = [
-            self._enter(states, self._cycle(here, there))
+            _entered(states, self._cycle(here, there))
             for here, there in self.ticks
             if component[here] == component[there]
         ]
         return min(lassos, key=lambda lasso: len(lasso[0]) + len(lasso[1]), default=None)
 
-    def _cycle(self, here: Unfinished, there: Unfinished) -> list[Hop]:
+    def _cycle(self, here: Unfinished, there: Unfinished) -> list[Taken]:
         """The shortest cycle through a tick, which comes first."""
         back: list[Unfinished] = nx.shortest_path(self.graph, there, here)
-        return [
-            self.ticks[here, there],
-            *(self.hops[a, b] for a, b in pairwise(back)),
-        ]
+        return [self.ticks[here, there], *(self.steps[pair] for pair in pairwise(back))]
 
-    @staticmethod
-    def _enter(states: StateGraph, cycle: list[Hop]) -> tuple[tuple[Hop, ...], tuple[Hop, ...]]:
-        """The shortest path to any node of a cycle, and the cycle from there."""
-        paths = [states.path(hop.node) for hop in cycle]
-        first = min(range(len(cycle)), key=lambda place: len(paths[place]))
-        return tuple(paths[first]), (*cycle[first:], *cycle[:first])
+
+def _entered(states: StateGraph, cycle: list[Taken]) -> Lasso:
+    """The shortest path to any node of a cycle, and the cycle from there."""
+    paths = [states.path(step.node) for step in cycle]
+    first = min(range(len(cycle)), key=lambda place: len(paths[place]))
+    hops = [hop_of(states.space, step) for step in (*cycle[first:], *cycle[:first])]
+    return tuple(paths[first]), tuple(hops)
 
 
 def broken(space: Space) -> list[Broken]:
@@ -103,15 +115,12 @@ def _courses(space: Space) -> dict[Law, tuple[_Course, _Course]]:
     courses = {law: (_Course(), _Course()) for law in OF_COURSES}
     excuses = {law: known(space.instance.profile, law) for law in OF_COURSES}
     for step in taken(space):
-        tick = isinstance(step.given, Advance)
+        node, names = landing(space, step.after)
         for law, still in OF_COURSES.items():
             for who in still(step):
-                node, names = landing(space, step.after)
                 here, there = Unfinished(step.node, who), Unfinished(node, names.get(who, who))
-                hop = hop_of(space, step)
-                excused = _covers(excuses[law], step)
-                for course in courses[law][excused:]:
-                    course.add(here, there, hop, tick=tick)
+                for course in courses[law][_covers(excuses[law], step) :]:
+                    course.add(here, there, step)
     return courses
 
 
@@ -134,13 +143,9 @@ def _still_waiting(field: str) -> Callable[[Taken], Iterator[str]]:
     """The members whose parked request stays parked: that very request."""
 
     def still(step: Taken) -> Iterator[str]:
-        answered = {response.request_id for response in step.responses}
+        unanswered = waiting(step.before) & waiting(step.after)
         for member in step.old.members:
-            request_id = getattr(member, field)
-            after = step.new.member(member.member_id)
-            if request_id is None or after is None or request_id in answered:
-                continue
-            if getattr(after, field) == request_id:
+            if getattr(member, field) in unanswered:
                 yield member.member_id
 
     return still

@@ -34,7 +34,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken
+from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
@@ -108,7 +108,7 @@ def _has_a_leader(group: Group) -> bool:
         return group.leader is None and not group.members
     if group.state is PREPARING:
         return (leader is not None) == bool(group.members)
-    return leader is not None and leader.told and leader.awaiting_join is None
+    return leader is not None and leader.awaiting_join is None
 
 
 def _admissions(step: Taken) -> list[JoinGroupResponse]:
@@ -180,11 +180,12 @@ def _sent(step: Taken) -> dict[str, bytes] | None:
         return {m.member_id: m.assignment for m in step.old.members} if stable else None
     if isinstance(body, SyncGroupRequest):
         return dict(body.assignments) if body.member_id == step.old.leader else None
-    return next(
+    held = (
         dict(entry.assignments)
         for entry in step.before.appends
         if isinstance(entry, GroupAppend) and entry.generation_id == step.old.generation_id
     )
+    return next(held, None)
 
 
 def _assigned_as_sent(step: Taken) -> bool:
@@ -300,27 +301,20 @@ def _commits_are_current(step: Taken) -> bool:
     return simple or (member is not None and body.generation_id == step.old.generation_id)
 
 
-def _open(state: Coordinator) -> set[int]:
-    """The requests that wait for their answer."""
-    members = state.group.members if state.group else ()
-    waiting = {i for m in members for i in (m.awaiting_join, m.awaiting_sync) if i is not None}
-    return waiting | {e.request_id for e in state.appends if isinstance(e, OffsetsAppend)}
-
-
 def _asked(step: Taken) -> set[int]:
     """The requests that may be answered by this step."""
     new = {step.given.request_id} if isinstance(step.given, Request) else set()
-    return _open(step.before) | new
+    return waiting(step.before) | new
 
 
 def _answered_once(step: Taken) -> bool:
     ids = [response.request_id for response in step.responses]
-    return len(set(ids)) == len(ids) and set(ids) <= _asked(step) - _open(step.after)
+    return len(set(ids)) == len(ids) and set(ids) <= _asked(step) - waiting(step.after)
 
 
 def _unanswered_lawfully(step: Taken) -> bool:
     answered = {response.request_id for response in step.responses}
-    lost = _asked(step) - answered - _open(step.after)
+    lost = _asked(step) - answered - waiting(step.after)
     return all(any(_may_lose(step, m, i) for m in step.old.members) for i in lost)
 
 

@@ -107,6 +107,19 @@ def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
         assert node == found.cycle[0].node
 
 
+@pytest.mark.parametrize(
+    ("law", "field"), [("join-answered", "awaiting_join"), ("sync-answered", "awaiting_sync")]
+)
+def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
+    newer: Space, law: str, field: str
+) -> None:
+    courses = {each.name: followed for each, (_, followed) in liveness._courses(newer).items()}
+    for node, who in courses[law].graph:
+        group = newer.nodes[node].group
+        assert group is not None
+        assert getattr(group.member(who), field) is not None
+
+
 def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_for() -> None:
     profile = NEW._replace(heartbeat=(*NEW.heartbeat[:4], HEARTBEAT_COMPLETING, *NEW.heartbeat[4:]))
     assert not liveness.broken(explored(profile, 2))

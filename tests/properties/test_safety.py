@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from groupcheck.model import instance, leave_group, rebalance, session
+from groupcheck.model import instance, leave_group, log, rebalance, session, timers
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import real_spaces, virtual_spaces
-from groupcheck.model.log import commit_response
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Member
+from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -50,8 +49,17 @@ def faulty(profile: Profile, table: str, name: str, then: Then) -> Profile:
     return profile._replace(**changes)
 
 
-@pytest.mark.parametrize("members", [1, 2, 3])
-@pytest.mark.parametrize("name", ["membership", "metadata", "storing", "order"])
+SPACES = [
+    *(
+        (name, members)
+        for name in ("membership", "metadata", "storing", "order")
+        for members in (1, 2)
+    ),
+    ("membership", 3),
+]
+
+
+@pytest.mark.parametrize(("name", "members"), SPACES)
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 def test_no_law_is_broken_but_as_the_version_is_known_for(
     profile: Profile, name: str, members: int
@@ -140,8 +148,46 @@ def _assign_something_else(step: Step, request: Request) -> None:
     step.answer(request.request_id, SyncGroupResponse(ErrorCode.NONE, assignment=b"else"))
 
 
+def _stabilise_twice(step: Step, request: Request) -> None:
+    _of_group()(step, request)
+    if step.existing.state is GroupState.STABLE:
+        step.fire(log.STABILISE)
+
+
+def _forget_parked_syncs(step: Step, request: Request) -> None:
+    members = tuple(m._replace(awaiting_sync=None) for m in step.existing.members)
+    _of_group(members=members)(step, request)
+
+
+def _end_join_phase(step: Step, request: Request) -> None:
+    rebalance.park_join(step, request, _member(step, request))
+    rebalance.complete_join(step)
+
+
+def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
+    step.answer(request.request_id, log.commit_response({(instance.TOPIC, 0): error}))
+
+
 def _accept_commit(step: Step, request: Request) -> None:
-    step.answer(request.request_id, commit_response({(instance.TOPIC, 0): ErrorCode.NONE}))
+    _commit_answer(step, request, ErrorCode.NONE)
+
+
+def _accept_simple_commit(step: Step, request: Request) -> None:
+    simple = cast("Any", request.body).generation_id < 0
+    _commit_answer(step, request, ErrorCode.NONE if simple else ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def _store_refused_commit(step: Step, request: Request) -> None:
+    _commit_answer(step, request, ErrorCode.ILLEGAL_GENERATION)
+    offsets = (((instance.TOPIC, 0), Offset(5, -1, "")),)
+    step.group = step.existing._replace(offsets=offsets)
+
+
+def _append_old_commit(step: Step, request: Request) -> None:
+    if step.holding:
+        log.append(step, OffsetsAppend(request.request_id, (), ()))
+    else:
+        _commit_answer(step, request, ErrorCode.ILLEGAL_GENERATION)
 
 
 class Fault(NamedTuple):
@@ -168,11 +214,17 @@ def _join(law: str, then: Then, steps: int, *where: Any) -> Fault:
     return Fault(law, "join_known", "join/repeated-completing", then, steps, *where)
 
 
+def _commit(rule: str, then: Then, steps: int) -> Fault:
+    return Fault("commits-are-current", "offset_commit", rule, then, steps, "storing")
+
+
 LEADER, FOLLOWER = "sync/leader-completing", "sync/follower-completing"
 FAULTS = (
     _heartbeat("lawful-transitions", _of_group(state=GroupState.STABLE)),
+    Fault("lawful-transitions", "heartbeat", "heartbeat/alive", _stabilise_twice, 4),
     _heartbeat("generation", _raise_generation),
     _heartbeat("leader", _of_group(leader=None)),
+    _heartbeat("leader", _of_group(leader=None), "heartbeat/preparing"),
     _join("one-leader", _admit_as(leader="m9"), 3),
     _join("member-list", _admit_as(members=()), 3),
     _join("member-list", _list_to_all, 5, "membership", 2),
@@ -180,26 +232,33 @@ FAULTS = (
     _sync("assigned-as-sent", LEADER, _forget_assignments, 3),
     _sync("assigned-as-sent", "sync/stable", _assign_something_else, 4),
     _sync("assigned-as-sent", FOLLOWER, _assign_something_else, 5, "membership", 2),
+    _sync("assigned-as-sent", FOLLOWER, _forget_assignments, 5, "membership", 2),
     _sync("appended-as-sent", LEADER, _forget_assignments, 4, "storing"),
     _sync("appended-as-sent", FOLLOWER, _forget_assignments, 6, "storing", 2),
     _sync("waiting-does-not-expire", FOLLOWER, _park_with_timer, 5, "membership", 2),
     _heartbeat("removed-in-time", _remove, "heartbeat/other-generation"),
-    _heartbeat("sessions-run-with-time", _halve_the_session),
     Fault(
-        "commits-are-current",
-        "offset_commit",
-        "commit/other-generation",
-        _accept_commit,
-        3,
-        "storing",
+        "removed-in-time",
+        "join_known",
+        "join/rejoin-preparing",
+        _end_join_phase,
+        5,
+        "membership",
+        2,
     ),
+    _heartbeat("sessions-run-with-time", _halve_the_session),
+    _commit("commit/other-generation", _accept_commit, 3),
+    _commit("commit/other-generation", _store_refused_commit, 3),
+    _commit("commit/other-generation", _append_old_commit, 4),
+    _commit("commit/unknown-member", _accept_simple_commit, 2),
     _heartbeat("answered-once", _answer_twice),
     _heartbeat("unanswered", _answer_never),
+    Fault("unanswered", "heartbeat", "heartbeat/alive", _forget_parked_syncs, 5, "storing"),
 )
 
 
 @pytest.mark.parametrize(
-    "fault", FAULTS, ids=lambda fault: f"{fault.law}-{fault.rule}-{fault.members}"
+    "fault", FAULTS, ids=lambda fault: f"{fault.law}-{fault.rule}-{fault.then.__name__}"
 )
 def test_a_rule_with_another_consequence_breaks_the_law_in_as_few_steps_as_can_be(
     fault: Fault,
@@ -258,6 +317,24 @@ def test_a_join_of_a_removed_member_stays_unanswered_only_where_the_version_says
     monkeypatch.setattr(leave_group, "remove_member", remove)
     found = by_law(explored(NEW, "membership", 1))["unanswered"]
     assert len(found.hops) == 3
+
+
+def test_a_member_that_is_dropped_although_it_joined_in_time_breaks_the_law_of_removal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def drop_all(step: Step) -> None:
+        rebalance.drop_members(step, [m.member_id for m in step.existing.members])
+        rebalance.complete_join(step)
+
+    monkeypatch.setattr(timers, "end_join_phase", drop_all)
+    assert len(by_law(explored(NEW, "membership", 1))["removed-in-time"].hops) == 2
+
+
+def test_a_leader_whose_join_is_still_parked_when_the_phase_has_ended_breaks_the_law_of_leaders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rebalance, "admit_members", lambda _step: None)
+    assert len(by_law(explored(NEW, "membership", 1))["leader"].hops) == 2
 
 
 def test_a_break_that_the_version_is_not_known_for_is_told_before_one_that_it_is() -> None:
