@@ -89,9 +89,14 @@ def _raise_generation(step: Step, request: Request) -> None:
     _of_group(generation_id=step.existing.generation_id + 1)(step, request)
 
 
-def _assign_early(step: Step, request: Request) -> None:
-    members = tuple(m._replace(assignment=b"part") for m in step.existing.members)
-    _of_group(members=members)(step, request)
+def _of_members(**changes: Any) -> Then:
+    """Answer the heartbeat, and change every member."""
+
+    def then(step: Step, request: Request) -> None:
+        members = tuple(m._replace(**changes) for m in step.existing.members)
+        _of_group(members=members)(step, request)
+
+    return then
 
 
 def _halve_the_session(step: Step, request: Request) -> None:
@@ -154,11 +159,6 @@ def _stabilise_twice(step: Step, request: Request) -> None:
         step.fire(log.STABILISE)
 
 
-def _forget_parked_syncs(step: Step, request: Request) -> None:
-    members = tuple(m._replace(awaiting_sync=None) for m in step.existing.members)
-    _of_group(members=members)(step, request)
-
-
 def _end_join_phase(step: Step, request: Request) -> None:
     rebalance.park_join(step, request, _member(step, request))
     rebalance.complete_join(step)
@@ -202,8 +202,14 @@ class Fault(NamedTuple):
     members: int = 1
 
 
-def _heartbeat(law: str, then: Then, rule: str = "heartbeat/alive") -> Fault:
-    return Fault(law, "heartbeat", rule, then, 3)
+def _heartbeat(
+    law: str,
+    then: Then,
+    rule: str = "heartbeat/alive",
+    steps: int = 3,
+    space: str = "membership",
+) -> Fault:
+    return Fault(law, "heartbeat", rule, then, steps, space)
 
 
 def _sync(law: str, rule: str, then: Then, steps: int, *where: Any) -> Fault:
@@ -221,14 +227,16 @@ def _commit(rule: str, then: Then, steps: int) -> Fault:
 LEADER, FOLLOWER = "sync/leader-completing", "sync/follower-completing"
 FAULTS = (
     _heartbeat("lawful-transitions", _of_group(state=GroupState.STABLE)),
-    Fault("lawful-transitions", "heartbeat", "heartbeat/alive", _stabilise_twice, 4),
+    _heartbeat("lawful-transitions", _stabilise_twice, steps=4),
     _heartbeat("generation", _raise_generation),
     _heartbeat("leader", _of_group(leader=None)),
     _heartbeat("leader", _of_group(leader=None), "heartbeat/preparing"),
+    _heartbeat("leader", _of_group(state=GroupState.EMPTY)),
     _join("one-leader", _admit_as(leader="m9"), 3),
     _join("member-list", _admit_as(members=()), 3),
     _join("member-list", _list_to_all, 5, "membership", 2),
-    _heartbeat("assigned-only-in-stable", _assign_early),
+    _heartbeat("assigned-only-in-stable", _of_members(assignment=b"part")),
+    _heartbeat("assigned-as-sent", _of_members(assignment=b"else"), steps=4),
     _sync("assigned-as-sent", LEADER, _forget_assignments, 3),
     _sync("assigned-as-sent", "sync/stable", _assign_something_else, 4),
     _sync("assigned-as-sent", FOLLOWER, _assign_something_else, 5, "membership", 2),
@@ -253,7 +261,8 @@ FAULTS = (
     _commit("commit/unknown-member", _accept_simple_commit, 2),
     _heartbeat("answered-once", _answer_twice),
     _heartbeat("unanswered", _answer_never),
-    Fault("unanswered", "heartbeat", "heartbeat/alive", _forget_parked_syncs, 5, "storing"),
+    _heartbeat("unanswered", _of_members(awaiting_join=None), "heartbeat/preparing"),
+    _heartbeat("unanswered", _of_members(awaiting_sync=None), steps=5, space="storing"),
 )
 
 
