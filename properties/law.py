@@ -1,0 +1,154 @@
+"""What a law is, how a step of a space is looked at, and which breaks of a law are Kafka's own.
+
+The laws themselves stand in `safety` and `liveness`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from groupcheck.model.config import Config
+from groupcheck.model.explorer import Space
+from groupcheck.model.graph import Hop
+from groupcheck.model.state import Coordinator, Group, OffsetsAppend
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, Response
+
+
+class Law(NamedTuple):
+    """Something that holds of every group; `source` is a line of Kafka 2.7.2, or a KIP."""
+
+    name: str
+    says: str
+    source: str
+
+
+class Taken(NamedTuple):
+    """One outcome of one input in one node of a space.
+
+    It is a labelled edge with what the edge has forgotten: the state after in the names and
+    generations of the state before, so that members and requests can be followed.
+    """
+
+    node: int
+    before: Coordinator
+    given: Input
+    after: Coordinator
+    responses: tuple[Response, ...]
+    fired: tuple[str, ...]
+    profile: Profile
+    config: Config
+
+    @property
+    def old(self) -> Group:
+        """The group before; one that does not exist yet is as good as an Empty one."""
+        return self.before.group or Group()
+
+    @property
+    def new(self) -> Group:
+        """The group after."""
+        return self.after.group or Group()
+
+
+class Known(NamedTuple):
+    """A break of a law by Kafka itself, of a version; `covers` says which steps belong to it."""
+
+    profile: str
+    laws: tuple[str, ...]
+    says: str
+    source: str
+    covers: Callable[[Taken], bool]
+
+
+class Broken(NamedTuple):
+    """A law that does not hold, with a witness.
+
+    `hops` lead from the initial state to the break, its last step being the one that breaks the
+    law; for liveness they lead to a `cycle` that can be gone through for ever. `known` is there if
+    every way to break the law is one that Kafka of that version is known for.
+    """
+
+    law: Law
+    hops: tuple[Hop, ...]
+    cycle: tuple[Hop, ...] = ()
+    known: Known | None = None
+
+
+def taken(space: Space) -> Iterator[Taken]:
+    """Every outcome of every labelled edge, the nodes in the order in which they were found."""
+    instance = space.instance
+    profile, config = instance.profile, instance.config
+    for node, before in enumerate(space.nodes):
+        for given, _ in groupby(space.edges[node], key=attrgetter("given")):
+            for after, responses, fired, _ in successors(before, given, profile, config):
+                if instance.admits(after):
+                    yield Taken(node, before, given, after, responses, fired, profile, config)
+
+
+def landing(space: Space, after: Coordinator) -> tuple[int, dict[str, str]]:
+    """The node a state is in the space, and the new names of the members that are renamed."""
+    number = space.numbers.get(after)
+    if number is not None:
+        return number, {}
+    frame = space.frame(after)
+    return space.numbers[frame.node], frame.names
+
+
+def hop_of(space: Space, step: Taken) -> Hop:
+    """The labelled edge that a step is an outcome of."""
+    answers = tuple(sorted(step.responses, key=attrgetter("request_id")))
+    label = step.given, answers, landing(space, step.after)[0]
+    edges = space.edges[step.node]
+    return Hop(step.node, next(i for i, edge in enumerate(edges) if edge[:3] == label))
+
+
+def waiting(state: Coordinator) -> set[int]:
+    """The requests that wait for their answer."""
+    members = state.group.members if state.group else ()
+    parked = {i for m in members for i in (m.awaiting_join, m.awaiting_sync) if i is not None}
+    return parked | {e.request_id for e in state.appends if isinstance(e, OffsetsAppend)}
+
+
+def known(profile: Profile, law: Law) -> Known | None:
+    """What Kafka of that version is known for, of that law."""
+    return next((k for k in KNOWN if k.profile == profile.name and law.name in k.laws), None)
+
+
+def _stuck(step: Taken) -> bool:
+    """The end of the join phase fails, or failed before: nothing will end that phase any more."""
+    failed = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
+    return failed or "rebalance/no-protocol" in step.fired
+
+
+def _leader_heartbeats(step: Taken) -> bool:
+    """The leader, instead of bringing the assignments, says that it is alive."""
+    return (
+        step.old.state is GroupState.COMPLETING_REBALANCE
+        and isinstance(step.given, Request)
+        and isinstance(step.given.body, HeartbeatRequest)
+        and step.given.body.member_id == step.old.leader
+    )
+
+
+KNOWN: Final = (
+    Known(
+        "0.10.2",
+        ("answered-once", "preparing-ends", "join-answered"),
+        "a first member without protocols makes the end of the join phase fail half-way: it is "
+        "told so and waits on nevertheless, and the group is stuck for good",
+        "KAFKA-6005 (mended in 1.0), GroupMetadata.scala:207 at 0.10.2.2",
+        _stuck,
+    ),
+    Known(
+        "2.7",
+        ("completing-ends", "sync-answered"),
+        "CompletingRebalance has no limit of its own: it lasts as long as the leader heartbeats "
+        "and does not sync",
+        "KAFKA-12890 (mended in 2.8.1 and 3.0), GroupCoordinator.scala:643 at 2.7.2",
+        _leader_heartbeats,
+    ),
+)

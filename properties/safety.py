@@ -1,0 +1,431 @@
+"""Safety: what holds in every reachable state and on every labelled edge of a space.
+
+The laws of states look at one state, those of steps at one step. Each is said once more in words,
+apart from the rules of the model that ought to keep it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from groupcheck.model.explorer import Space
+from groupcheck.model.graph import StateGraph
+from groupcheck.model.state import (
+    Advance,
+    Coordinator,
+    Group,
+    GroupAppend,
+    Member,
+    OffsetsAppend,
+    ReleaseAppends,
+)
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    Request,
+    RequestBody,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
+
+EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
+COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
+
+# The arrows of Kafka's state diagram (validPreviousStates), by the rules that go along them.
+ARROWS: Final = {
+    "rebalance/prepare-from-empty": (EMPTY, PREPARING),
+    "rebalance/prepare-from-stable": (STABLE, PREPARING),
+    "rebalance/prepare-from-completing": (COMPLETING, PREPARING),
+    "rebalance/complete": (PREPARING, COMPLETING),
+    "rebalance/complete-empty": (PREPARING, EMPTY),
+    "log/assignments-stored": (COMPLETING, STABLE),
+}
+
+# What ends a join phase; the last one does so half-way, which still raises the generation.
+ENDS: Final = ("rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol")
+
+
+def broken(space: Space) -> list[Broken]:
+    """The laws that do not hold in a space, each with a shortest way to break it."""
+    found: dict[Law, Broken] = {}
+    excused: dict[Law, Broken] = {}
+    graph: StateGraph | None = None
+    for step, law in _breaches(space):
+        excuse = known(space.instance.profile, law)
+        if excuse is not None and not excuse.covers(step):
+            excuse = None
+        reports = found if excuse is None else excused
+        if law not in reports:
+            graph = graph or StateGraph(space)
+            reports[law] = _report(graph, step, law, excuse)
+    return list((excused | found).values())
+
+
+def _report(graph: StateGraph, step: Taken, law: Law, excuse: Known | None) -> Broken:
+    return Broken(law, tuple(graph.witness(hop_of(graph.space, step))), known=excuse)
+
+
+def _breaches(space: Space) -> Iterator[tuple[Taken, Law]]:
+    """Each step that breaks a law, or leads to a state that breaks one."""
+    lawful: dict[Coordinator, bool] = {}
+    for step in taken(space):
+        after = step.after
+        for law, step_holds in OF_STEPS.items():
+            if not step_holds(step):
+                yield step, law
+        if after not in lawful:
+            lawful[after] = all(holds(step.new) for holds in OF_STATES.values())
+        if not lawful[after]:
+            yield from ((step, law) for law, holds in OF_STATES.items() if not holds(step.new))
+
+
+def _goes_along_arrows(step: Taken) -> bool:
+    """A step may pass through states: the last member that leaves ends the join phase at once."""
+    state = step.old.state
+    for start, end in (ARROWS[rule] for rule in step.fired if rule in ARROWS):
+        if state is not start:
+            return False
+        state = end
+    return state is step.new.state
+
+
+def _generation_counts_join_phases(step: Taken) -> bool:
+    ended = sum(rule in ENDS for rule in step.fired)
+    return step.new.generation_id == step.old.generation_id + ended
+
+
+def _has_a_leader(group: Group) -> bool:
+    leader = group.member(group.leader) if group.leader is not None else None
+    if group.state is EMPTY:
+        return group.leader is None and not group.members
+    if group.state is PREPARING:
+        return (leader is not None) == bool(group.members)
+    return leader is not None and leader.awaiting_join is None
+
+
+def _admissions(step: Taken) -> list[JoinGroupResponse]:
+    """The answers that admit a member to a generation."""
+    bodies = (response.body for response in step.responses)
+    return [b for b in bodies if isinstance(b, JoinGroupResponse) and b.error_code == 0]
+
+
+def _one_leader(step: Taken) -> bool:
+    """What the answers say of a generation is what its group says, before as after."""
+    said = {(a.generation_id, a.leader) for a in _admissions(step)}
+    said |= {
+        (group.generation_id, group.leader or "")
+        for group in (step.old, step.new)
+        if group.state in {COMPLETING, STABLE}
+    }
+    return len(said) == len({generation_id for generation_id, _ in said})
+
+
+def _list_is_the_leaders(step: Taken) -> bool:
+    """The leader gets the list of all, which is the list of those admitted with it."""
+    members = {m.member_id for m in step.new.members}
+    for answer in _admissions(step):
+        listed = {m.member_id for m in answer.members}
+        if listed and answer.leader != answer.member_id:
+            return False
+        expected = answer.generation_id == step.new.generation_id and step.new.state is COMPLETING
+        if expected and answer.leader == answer.member_id and listed != members:
+            return False
+    return True
+
+
+def _in_use(group: Group) -> bool:
+    """Whether the group has a protocol that counts."""
+    return group.state in {COMPLETING, STABLE}
+
+
+def _protocol_is_supported(group: Group) -> bool:
+    return not _in_use(group) or all(
+        group.protocol_name in {p.name for p in m.protocols} for m in group.members
+    )
+
+
+def _protocol_is_voted(group: Group) -> bool:
+    """Each member votes for the first of its protocols that every member supports."""
+    if not _in_use(group):
+        return True
+    offers = [[p.name for p in m.protocols] for m in group.members]
+    votes = Counter(
+        next((name for name in offer if all(name in other for other in offers)), None)
+        for offer in offers
+    )
+    return votes[group.protocol_name] == max(votes.values(), default=0)
+
+
+def _assigned_only_in_stable(group: Group) -> bool:
+    return group.state is STABLE or not any(m.assignment for m in group.members)
+
+
+def _body(step: Taken) -> RequestBody | None:
+    return step.given.body if isinstance(step.given, Request) else None
+
+
+def _sent(step: Taken) -> dict[str, bytes] | None:
+    """The assignments that stand after the step, as the leader sent them; None if it has not."""
+    body = _body(step)
+    if "log/assignments-stored" not in step.fired:
+        stable = step.old.state is STABLE
+        return {m.member_id: m.assignment for m in step.old.members} if stable else None
+    if isinstance(body, SyncGroupRequest):
+        return dict(body.assignments) if body.member_id == step.old.leader else None
+    held = (
+        dict(entry.assignments)
+        for entry in step.before.appends
+        if isinstance(entry, GroupAppend) and entry.generation_id == step.old.generation_id
+    )
+    return next(held, None)
+
+
+def _assigned_as_sent(step: Taken) -> bool:
+    """What members are answered, and what the group holds for them."""
+    waits = {m.awaiting_sync: m.member_id for m in step.old.members}
+    if isinstance(step.given, Request) and isinstance(step.given.body, SyncGroupRequest):
+        waits[step.given.request_id] = step.given.body.member_id
+    got = [
+        (waits[response.request_id], response.body.assignment)
+        for response in step.responses
+        if isinstance(response.body, SyncGroupResponse) and response.body.error_code == 0
+    ]
+    if step.new.state is STABLE:
+        got += [(m.member_id, m.assignment) for m in step.new.members]
+    if not got:
+        return True
+    sent = _sent(step)
+    return sent is not None and all(sent.get(who, b"") == assignment for who, assignment in got)
+
+
+def _appended_as_sent(step: Taken) -> bool:
+    """The log gets what the leader sent, with nothing for those it forgot."""
+    news = step.after.appends[len(step.before.appends) :]
+    entries = [entry for entry in news if isinstance(entry, GroupAppend)]
+    body = _body(step)
+    if not entries:
+        return True
+    if not isinstance(body, SyncGroupRequest) or body.member_id != step.old.leader:
+        return False
+    sent = dict(body.assignments)
+    given = {m.member_id: sent.get(m.member_id, b"") for m in step.old.members}
+    return [(e.generation_id, dict(e.assignments)) for e in entries] == [
+        (step.old.generation_id, given)
+    ]
+
+
+def _passed_ms(step: Taken) -> int:
+    return step.given.ms if isinstance(step.given, Advance) else 0
+
+
+def _leavers(step: Taken) -> set[str]:
+    body = _body(step)
+    return {m.member_id for m in body.members} if isinstance(body, LeaveGroupRequest) else set()
+
+
+def _removed_in_time(step: Taken) -> bool:
+    """Who is gone has left, or was silent for long enough, or had not rejoined in time."""
+    old, passed_ms = step.old, _passed_ms(step)
+    join_left_ms = (
+        old.join_timer.left_ms
+        if old.join_timer is not None
+        else max((m.rebalance_timeout_ms for m in old.members), default=0)
+    )
+    for member in old.members:
+        if step.new.member(member.member_id) is not None or member.member_id in _leavers(step):
+            continue
+        silent = member.session_left_ms is not None and member.session_left_ms <= passed_ms
+        absent = member.awaiting_join is None and join_left_ms <= passed_ms
+        if not (silent or absent):
+            return False
+    return True
+
+
+def _sessions_run_with_time(step: Taken) -> bool:
+    """No session loses more than the time that passes; each sign of life starts it anew."""
+    passed_ms = _passed_ms(step)
+    for member in step.new.members:
+        left_ms = member.session_left_ms
+        before = step.old.member(member.member_id)
+        if left_ms is None:
+            continue
+        starts = [member.session_timeout_ms]
+        if before is None and member.is_new:
+            starts = [step.config.new_member_join_timeout_ms]
+        elif before is not None and before.session_left_ms is not None:
+            starts.append(before.session_left_ms)
+        if left_ms < min(starts) - passed_ms:
+            return False
+    return True
+
+
+def _waiting_does_not_expire(group: Group) -> bool:
+    return all(
+        m.session_left_ms is None
+        for m in group.members
+        if not m.is_new and (m.awaiting_join is not None or m.awaiting_sync is not None)
+    )
+
+
+def _accepted(step: Taken) -> bool:
+    """Whether the step takes a commit: answers that it is stored, stores it, or starts to."""
+    errors = {
+        partition.error_code
+        for response in step.responses
+        if response.request_id == getattr(step.given, "request_id", None)
+        and isinstance(response.body, OffsetCommitResponse)
+        for topic in response.body.topics
+        for partition in topic.partitions
+    }
+    news = step.after.appends[len(step.before.appends) :]
+    stored = step.new.offsets != step.old.offsets and not isinstance(step.given, ReleaseAppends)
+    return ErrorCode.NONE in errors or stored or any(isinstance(e, OffsetsAppend) for e in news)
+
+
+def _commits_are_current(step: Taken) -> bool:
+    if not _accepted(step):
+        return True
+    body = _body(step)
+    if not isinstance(body, OffsetCommitRequest):
+        return False
+    simple = body.generation_id < 0 and step.old.state is EMPTY
+    member = step.old.member(body.member_id)
+    return simple or (member is not None and body.generation_id == step.old.generation_id)
+
+
+def _asked(step: Taken) -> set[int]:
+    """The requests that may be answered by this step."""
+    new = {step.given.request_id} if isinstance(step.given, Request) else set()
+    return waiting(step.before) | new
+
+
+def _answered_once(step: Taken) -> bool:
+    ids = [response.request_id for response in step.responses]
+    return len(set(ids)) == len(ids) and set(ids) <= _asked(step) - waiting(step.after)
+
+
+def _unanswered_lawfully(step: Taken) -> bool:
+    answered = {response.request_id for response in step.responses}
+    lost = _asked(step) - answered - waiting(step.after)
+    return all(any(_may_lose(step, m, i) for m in step.old.members) for i in lost)
+
+
+def _may_lose(step: Taken, member: Member, request_id: int) -> bool:
+    """Whether that is a parked request of that member which may be left without an answer."""
+    body = _body(step)
+    gone = step.new.member(member.member_id) is None
+    again = getattr(body, "member_id", None) == member.member_id
+    if request_id == member.awaiting_sync:
+        return gone or (again and isinstance(body, SyncGroupRequest))
+    if request_id == member.awaiting_join:
+        untold = gone and not step.profile.traits.removed_are_answered
+        return untold or (again and isinstance(body, JoinGroupRequest))
+    return False
+
+
+OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
+    Law(
+        "leader",
+        "a group has a leader exactly while it has members; in CompletingRebalance and Stable it "
+        "has members, and its leader is one that has joined",
+        "GroupMetadata.scala:277",
+    ): _has_a_leader,
+    Law(
+        "protocol-supported",
+        "every member supports the protocol of the generation",
+        "GroupMetadata.scala:436",
+    ): _protocol_is_supported,
+    Law(
+        "protocol-voted",
+        "no protocol has more votes than that of the generation, each member's vote being for the "
+        "first of its own that all support",
+        "GroupMetadata.scala:420",
+    ): _protocol_is_voted,
+    Law(
+        "assigned-only-in-stable",
+        "no member has an assignment that counts before the group is Stable",
+        "GroupCoordinator.scala:924",
+    ): _assigned_only_in_stable,
+    Law(
+        "waiting-does-not-expire",
+        "no session timer runs for a member that waits in join or sync, but for a new one, which "
+        "has a limit of its own",
+        "MemberMetadata.scala:94",
+    ): _waiting_does_not_expire,
+}
+
+OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
+    Law(
+        "lawful-transitions",
+        "the state changes along the arrows of Kafka's state diagram and no others",
+        "GroupMetadata.scala:785",
+    ): _goes_along_arrows,
+    Law(
+        "generation",
+        "the generation is raised by exactly one at each end of a join phase, and never otherwise",
+        "GroupMetadata.scala:534",
+    ): _generation_counts_join_phases,
+    Law(
+        "one-leader",
+        "a generation has one leader, and every answer of the generation names it",
+        "GroupCoordinator.scala:1237",
+    ): _one_leader,
+    Law(
+        "member-list",
+        "only the leader is told the members of the generation, and at the end of the join phase "
+        "it is told all of them",
+        "GroupCoordinator.scala:1228",
+    ): _list_is_the_leaders,
+    Law(
+        "assigned-as-sent",
+        "each member gets what the leader of the generation sent for it, nothing if it sent none, "
+        "and not before the leader did",
+        "GroupCoordinator.scala:923",
+    ): _assigned_as_sent,
+    Law(
+        "appended-as-sent",
+        "what is appended to the log is what the leader sent, and nothing for the members it "
+        "forgot",
+        "GroupCoordinator.scala:415",
+    ): _appended_as_sent,
+    Law(
+        "removed-in-time",
+        "no member is removed before its session timeout, unless it leaves or has not rejoined "
+        "when the rebalance timeout is over",
+        "GroupCoordinator.scala:1278",
+    ): _removed_in_time,
+    Law(
+        "sessions-run-with-time",
+        "what a session has left grows less only as time passes, and begins with the whole "
+        "session timeout, or with a new member's limit",
+        "GroupCoordinator.scala:958",
+    ): _sessions_run_with_time,
+    Law(
+        "commits-are-current",
+        "offsets are committed by members of the current generation, or without a generation "
+        "into a group that is Empty or does not exist",
+        "GroupCoordinator.scala:764",
+    ): _commits_are_current,
+    Law(
+        "answered-once",
+        "every request is answered at most once, and waits no longer once it is",
+        "GroupMetadata.scala:515",
+    ): _answered_once,
+    Law(
+        "unanswered",
+        "a request stays without an answer only if it is a join or sync that its member sent "
+        "anew, a sync whose member is gone or, where the version says so, a join whose member "
+        "is gone",
+        "GroupCoordinator.scala:408",
+    ): _unanswered_lawfully,
+}
+
+LAWS: Final = (*OF_STATES, *OF_STEPS)

@@ -1,0 +1,164 @@
+"""The laws of liveness: what each version keeps or is known for, and faults that break them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from groupcheck.model import log, rebalance, timers
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.graph import Hop
+from groupcheck.model.instance import Instance, virtual_spaces
+from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import JoinTimer
+from groupcheck.model.step import Profile, Step
+from groupcheck.model.vocabulary import GroupState, Request
+from groupcheck.properties import liveness
+from groupcheck.properties.law import Broken
+
+OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
+
+
+def explored(profile: Profile, members: int) -> Space:
+    return explore(virtual_spaces(profile, members)["membership"])
+
+
+def by_law(space: Space) -> dict[str, Broken]:
+    return {found.law.name: found for found in liveness.broken(space)}
+
+
+def sizes(space: Space) -> dict[str, tuple[int, int]]:
+    """For each broken law how long its path is, and its cycle."""
+    return {law: (len(each.hops), len(each.cycle)) for law, each in by_law(space).items()}
+
+
+def says(space: Space, hops: tuple[Hop, ...]) -> list[str]:
+    """The inputs along a way, by the API or by what they are."""
+    givens = [space.edges[hop.node][hop.edge].given for hop in hops]
+    return [given.api if isinstance(given, Request) else type(given).__name__ for given in givens]
+
+
+def without_rule(profile: Profile, table: str, name: str) -> Profile:
+    rules = tuple(rule for rule in getattr(profile, table) if rule.name != name)
+    changes: dict[str, Any] = {table: rules}
+    return profile._replace(**changes)
+
+
+@pytest.fixture(scope="module")
+def newer() -> Space:
+    return explored(NEW, 2)
+
+
+@pytest.mark.parametrize("members", [1, 2, 3])
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, members: int) -> None:
+    found = liveness.broken(explored(profile, members))
+    expected = {
+        "0.10.2": {"preparing-ends", "join-answered"},
+        "2.7": {"completing-ends"} | ({"sync-answered"} if members > 1 else set()),
+    }
+    assert {each.law.name for each in found} == expected[profile.name]
+    assert all(each.known for each in found)
+
+
+def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(newer: Space) -> None:
+    found = by_law(newer)["completing-ends"]
+    assert found.known is not None
+    assert "KAFKA-12890" in found.known.source
+    assert says(newer, found.hops) == ["JoinGroup", "Advance"]
+    assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
+    for hop in found.cycle:
+        group = newer.nodes[hop.node].group
+        assert group is not None
+        assert group.state is GroupState.COMPLETING_REBALANCE
+
+
+def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: Space) -> None:
+    found = by_law(newer)["sync-answered"]
+    assert says(newer, found.hops) == [
+        "JoinGroup",
+        "JoinGroup",
+        "Advance",
+        "Advance",
+        "SyncGroup",
+    ]
+    assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
+
+
+def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
+    space = explored(OLD, 2)
+    found = by_law(space)
+    for law in ("preparing-ends", "join-answered"):
+        assert found[law].known is not None
+        assert says(space, found[law].hops) == ["JoinGroup"]
+        assert says(space, found[law].cycle) == ["Advance"]
+
+
+def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
+    newer: Space,
+) -> None:
+    for found in liveness.broken(newer):
+        node = 0
+        for hop in (*found.hops, *found.cycle):
+            assert hop.node == node
+            node = newer.edges[hop.node][hop.edge].target
+        assert node == found.cycle[0].node
+
+
+@pytest.mark.parametrize(
+    ("law", "field"), [("join-answered", "awaiting_join"), ("sync-answered", "awaiting_sync")]
+)
+def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
+    newer: Space, law: str, field: str
+) -> None:
+    courses = {each.name: followed for each, (_, followed) in liveness._courses(newer).items()}
+    for node, who in courses[law].graph:
+        group = newer.nodes[node].group
+        assert group is not None
+        assert getattr(group.member(who), field) is not None
+
+
+def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_for() -> None:
+    profile = NEW._replace(heartbeat=(*NEW.heartbeat[:4], HEARTBEAT_COMPLETING, *NEW.heartbeat[4:]))
+    assert not liveness.broken(explored(profile, 2))
+
+
+def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:
+    found = by_law(explored(without_rule(OLD, "heartbeat", "heartbeat/completing"), 2))
+    for law, size in {"completing-ends": (1, 2), "sync-answered": (4, 2)}.items():
+        assert found[law].known is None
+        assert (len(found[law].hops), len(found[law].cycle)) == size
+
+
+def test_a_join_timer_that_always_starts_again_breaks_the_law_of_preparing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start_again(step: Step) -> None:
+        timer = cast("JoinTimer", step.existing.join_timer)
+        step.group = step.existing._replace(join_timer=timer._replace(left_ms=150_000))
+
+    monkeypatch.setattr(timers, "end_join_phase", start_again)
+    assert sizes(explored(NEW, 1))["preparing-ends"] == (2, 2)
+
+
+def test_a_join_that_is_not_answered_at_the_end_of_the_phase_breaks_the_law_of_joins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rebalance, "admit_members", lambda _step: None)
+    assert sizes(explored(OLD, 1))["join-answered"] == (1, 1)
+
+
+def test_a_sync_that_is_not_answered_with_the_assignments_breaks_the_law_of_syncs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "propagate_assignment", lambda _step, _error: None)
+    found = by_law(explored(NEW, 1))["sync-answered"]
+    assert found.known is None
+    assert (len(found.hops), len(found.cycle)) == (3, 1)
+
+
+def test_spaces_without_timers_or_with_held_appends_say_nothing_of_liveness() -> None:
+    assert not liveness.broken(explore(virtual_spaces(NEW, 1)["metadata"]))
+    assert not liveness.broken(explore(Instance(NEW, 1, holds=1)))
