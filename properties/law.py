@@ -135,13 +135,19 @@ def _leader_heartbeats(step: Taken) -> bool:
 
 
 KNOWN: Final = (
-    Known(
-        "0.10.2",
-        ("answered-once", "preparing-ends", "join-answered"),
-        "a first member without protocols makes the end of the join phase fail half-way: it is "
-        "told so and waits on nevertheless, and the group is stuck for good",
-        "KAFKA-6005 (mended in 1.0), GroupMetadata.scala:207 at 0.10.2.2",
-        _stuck,
+    *(
+        Known(
+            profile,
+            ("answered-once", "preparing-ends", "join-answered"),
+            "a first member without protocols makes the end of the join phase fail half-way: it "
+            "is told so and waits on nevertheless, and the group is stuck for good",
+            f"KAFKA-6005 (mended in 1.0), {source}",
+            _stuck,
+        )
+        for profile, source in (
+            ("0.10.0", "GroupMetadata.scala:179 at 0.10.0.1"),
+            ("0.10.2", "GroupMetadata.scala:207 at 0.10.2.2"),
+        )
     ),
     Known(
         "2.7",

@@ -22,6 +22,7 @@ import networkx as nx
 
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
+from groupcheck.model.projection import MAKES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.properties.law import (
@@ -35,7 +36,6 @@ from groupcheck.properties.law import (
     taken,
     waiting,
 )
-from groupcheck.properties.safety import ARROWS
 
 GROUP = "group"  # what is unfinished is the group's rebalance, and not a request of a member
 
@@ -133,7 +133,7 @@ def _still_in(state: GroupState) -> Callable[[Taken], Iterator[str]]:
 
     def still(step: Taken) -> Iterator[str]:
         stays = step.old.state is state and step.new.state is state
-        if stays and not any(rule in ARROWS for rule in step.fired):
+        if stays and not any(rule in MAKES for rule in step.fired):
             yield GROUP
 
     return still

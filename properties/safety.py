@@ -12,6 +12,7 @@ from typing import Final
 
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import StateGraph
+from groupcheck.model.projection import MAKES
 from groupcheck.model.state import (
     Advance,
     Coordinator,
@@ -38,16 +39,7 @@ from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, 
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
-
-# The arrows of Kafka's state diagram (validPreviousStates), by the rules that go along them.
-ARROWS: Final = {
-    "rebalance/prepare-from-empty": (EMPTY, PREPARING),
-    "rebalance/prepare-from-stable": (STABLE, PREPARING),
-    "rebalance/prepare-from-completing": (COMPLETING, PREPARING),
-    "rebalance/complete": (PREPARING, COMPLETING),
-    "rebalance/complete-empty": (PREPARING, EMPTY),
-    "log/assignments-stored": (COMPLETING, STABLE),
-}
+WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
 
 # What ends a join phase; the last one does so half-way, which still raises the generation.
 ENDS: Final = ("rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol")
@@ -89,22 +81,29 @@ def _breaches(space: Space) -> Iterator[tuple[Taken, Law]]:
 
 def _goes_along_arrows(step: Taken) -> bool:
     """A step may pass through states: the last member that leaves ends the join phase at once."""
-    state = step.old.state
-    for start, end in (ARROWS[rule] for rule in step.fired if rule in ARROWS):
-        if state is not start:
+    arrows = [MAKES[rule] for rule in step.fired if rule in MAKES]
+    state: str = step.old.state
+    if step.before.group is None or state == GroupState.DEAD:
+        if step.new.state is GroupState.DEAD and not arrows:
+            return True  # offsets without a group
+        state = step.profile.traits.begins if step.after.group else step.new.state
+    for arrow in arrows:
+        if state != arrow.source:
             return False
-        state = end
-    return state is step.new.state
+        state = arrow.target
+    return state == step.new.state
 
 
 def _generation_counts_join_phases(step: Taken) -> bool:
+    if step.new.state is GroupState.DEAD:
+        return step.new.generation_id == 0  # and the next group begins anew
     ended = sum(rule in ENDS for rule in step.fired)
     return step.new.generation_id == step.old.generation_id + ended
 
 
 def _has_a_leader(group: Group) -> bool:
     leader = group.member(group.leader) if group.leader is not None else None
-    if group.state is EMPTY:
+    if group.state in WITHOUT_MEMBERS:
         return group.leader is None and not group.members
     if group.state is PREPARING:
         return (leader is not None) == bool(group.members)
@@ -296,7 +295,7 @@ def _commits_are_current(step: Taken) -> bool:
     body = _body(step)
     if not isinstance(body, OffsetCommitRequest):
         return False
-    simple = body.generation_id < 0 and step.old.state is EMPTY
+    simple = body.generation_id < 0 and step.old.state in WITHOUT_MEMBERS
     member = step.old.member(body.member_id)
     return simple or (member is not None and body.generation_id == step.old.generation_id)
 
