@@ -6,20 +6,30 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from groupcheck import __version__
+
+if TYPE_CHECKING:
+    from groupcheck.properties.result import Result
 
 CONFORMS, DIVERGES, IMPOSSIBLE = 0, 1, 2
 
 
 class _Impossible(Exception):  # noqa: N818 - it ends the run, with its message as the one line
-    """The run is impossible; the message says why."""
+    """The run is impossible; the message says why, and what was told until then stands."""
+
+    def __init__(self, why: str, status: int = IMPOSSIBLE) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,22 +39,58 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit status."""
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        status, complaint = _run(arguments)
+    if told.getvalue():
+        status = _print(told.getvalue(), status)
+    if complaint:
+        _say(complaint)
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
+    """The exit status, and the one line to be said if something was impossible."""
     try:
         options = _parser().parse_args(arguments)
         command: Callable[[argparse.Namespace], int] = options.command
-        return command(options)
+        return command(options), ""
     except _Impossible as impossible:
-        return _say(str(impossible))
+        return impossible.status, str(impossible)
     except KeyboardInterrupt:
-        return _say("interrupted, before anything was found")
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has gone, and that is their right
-        return IMPOSSIBLE
+        return IMPOSSIBLE, "interrupted, before anything was found"
+    except SystemExit:  # all that was asked for was --help or --version
+        return CONFORMS, ""
 
 
-def _say(line: str) -> int:
-    sys.stderr.write(f"groupcheck: {line}\n")
-    return IMPOSSIBLE
+def _print(text: str, status: int) -> int:
+    """Print what a command told; its status, or that nothing can be said for want of output."""
+    try:
+        if sys.stdout is None:
+            raise OSError(0, "it is closed")  # noqa: TRY301 - there is one way to say it
+        encoding = sys.stdout.encoding
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        _give_up_output()
+        if not isinstance(error, BrokenPipeError):  # a reader that has gone is in its right
+            _say(f"cannot write to standard output: {error.strerror}")
+        return DIVERGES if status == DIVERGES else IMPOSSIBLE
+    return status
+
+
+def _give_up_output() -> None:
+    """What could not be written is not tried again when the interpreter exits."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(line: str) -> None:
+    from groupcheck.reports.words import bounded
+
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):  # the exit status says it too
+            sys.stderr.write(f"groupcheck: {bounded(line)}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -126,9 +172,7 @@ def _verify(options: argparse.Namespace) -> int:
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.result import Settings
     from groupcheck.properties.verify import Verification
-    from groupcheck.reports.files import as_json, write
     from groupcheck.reports.progress import Bars
-    from groupcheck.reports.terminal import summary
 
     if options.profile not in PROFILES:
         msg = f"unknown profile {options.profile!r}; known: {', '.join(PROFILES)}"
@@ -140,6 +184,8 @@ def _verify(options: argparse.Namespace) -> int:
         source = port_source(options.port, seed=options.seed)
     except (UnknownPortError, PortUnavailableError) as error:
         raise _Impossible(str(error)) from error
+    if options.report is not None:
+        _prepare(options.report)
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     try:
         with Bars() as bars:
@@ -148,17 +194,45 @@ def _verify(options: argparse.Namespace) -> int:
         raise _Impossible(str(error)) from error
     finally:
         source.stop()
-    try:
-        files = write(result, options.report) if options.report else []
-    except OSError as error:
-        msg = f"cannot write the report to {options.report}: {error.strerror}"
-        raise _Impossible(msg) from error
+    return _report(result, options)
+
+
+def _report(result: Result, options: argparse.Namespace) -> int:
+    """Write what was asked for, and print the result whether or not it could be written."""
+    from groupcheck.reports.files import as_json, write
+    from groupcheck.reports.terminal import summary
+
+    status = IMPOSSIBLE
+    if result.findings:
+        status = DIVERGES
+    elif result.conforms:
+        status = CONFORMS
+    files: list[Path] = []
+    unwritten = None
+    if options.report is not None:
+        try:
+            files = write(result, options.report)
+        except OSError as error:
+            unwritten = _unwritten(options.report, error, status or IMPOSSIBLE)
     sys.stdout.write(
         json.dumps(as_json(result), indent=1) + "\n" if options.json else summary(result, files)
     )
-    if result.findings:
-        return DIVERGES
-    return CONFORMS if result.conforms else IMPOSSIBLE
+    if unwritten is not None:
+        raise unwritten
+    return status
+
+
+def _prepare(report: Path) -> None:
+    from groupcheck.reports.files import prepare
+
+    try:
+        prepare(report)
+    except OSError as error:
+        raise _unwritten(report, error) from error
+
+
+def _unwritten(report: Path, error: OSError, status: int = IMPOSSIBLE) -> _Impossible:
+    return _Impossible(f"cannot write the report to {report}: {error.strerror}", status)
 
 
 def _replay(options: argparse.Namespace) -> int:
