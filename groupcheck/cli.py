@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CONFORMS, DIVERGES, IMPOSSIBLE = 0, 1, 2
 
+STATUS = "Exit status: 0 conforms, 1 diverges, 2 the run itself was impossible."
+
 
 class _Impossible(Exception):  # noqa: N818 - it ends the run, with its message as the one line
     """The run is impossible; the message says why, and what was told until then stands."""
@@ -97,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="groupcheck",
         description="Tells whether a Kafka consumer-group coordinator behaves as Kafka's does.",
-        epilog="Exit status: 0 conforms, 1 diverges, 2 the run itself was impossible.",
+        epilog=f"groupcheck COMMAND --help says more. {STATUS}",
     )
     parser.add_argument("--version", action="version", version=f"groupcheck {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -106,63 +108,101 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-PORT_HELP = (
-    "builtin | python:PACKAGE.MODULE:FACTORY | exec:COMMAND | kafka://HOST:PORT | librdkafka-mock"
-)
+PORTS = """\
+PORT is the coordinator under test:
+  builtin                  the one that comes with groupcheck, of Kafka 2.7
+  python:MODULE:FACTORY    a Python object that the module's FACTORY() makes; the
+                           module may be in the current directory or installed
+  exec:COMMAND             a program that speaks docs/port-protocol.md on its
+                           standard input and output
+  kafka://HOST:PORT        a broker, over the network and in real time; it is left
+                           with many small groups, so take one that is for tests
+  librdkafka-mock          the mock broker inside librdkafka, in real time
+
+The last two need the packages of groupcheck[wire].
+"""
 
 
 def _add_verify(commands: argparse._SubParsersAction[_Parser]) -> None:
     verify = commands.add_parser(
         "verify",
         help="run a coordinator against the model",
-        description="Explores the model, runs the port against it, and says how much of the "
-        "model's behaviour it showed, or gives the shortest sequences that it answers as Kafka "
-        "never would.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="""\
+Explores a model of Kafka's coordinator, runs the port against it, and says how
+much of the model's behaviour the port showed, or gives the shortest sequences
+of requests that it answers as Kafka never would.
+""",
+        epilog=f"{PORTS}\n{STATUS}",
     )
-    verify.add_argument("port", metavar="PORT", help=PORT_HELP)
-    verify.add_argument("--profile", default="2.7", help="the Kafka version to be judged by (2.7)")
+    verify.add_argument("port", metavar="PORT", help="the coordinator, in a form given below")
+    verify.add_argument(
+        "--profile",
+        metavar="VERSION",
+        default="2.7",
+        help="the version of Kafka to judge by, 0.10.2 or 2.7 (2.7)",
+    )
     verify.add_argument(
         "--members",
+        metavar="N",
         type=_number(1, 3),
         default=2,
-        help="members in the explored spaces, 1 to 3 (2)",
+        help="members in the state graph that is explored, 1 to 3 (2)",
     )
     verify.add_argument(
-        "--examples", type=_number(0, 10**9), default=100, help="random sequences (100)"
+        "--examples",
+        metavar="N",
+        type=_number(0, 10**9),
+        default=100,
+        help="random sequences to try, beyond the graph (100)",
     )
     verify.add_argument(
-        "--steps", type=_number(1, 10_000), default=60, help="the longest sequence, in steps (60)"
+        "--steps",
+        metavar="N",
+        type=_number(1, 10_000),
+        default=60,
+        help="steps in the longest sequence (60)",
     )
     verify.add_argument(
-        "--seed", type=_number(0, 2**63), default=0, help="of all random choices (0)"
+        "--seed",
+        metavar="N",
+        type=_number(0, 2**63 - 1),
+        default=0,
+        help="what random choices are drawn from: the same seed, the same run (0)",
     )
     verify.add_argument(
-        "--report", metavar="DIR", type=Path, help="write findings and result there"
+        "--report",
+        metavar="DIR",
+        type=Path,
+        help="write the result and each finding there, in the place of an earlier report",
     )
-    verify.add_argument("--json", action="store_true", help="print the result as JSON")
+    verify.add_argument("--json", action="store_true", help="print the result as JSON, not as text")
     verify.set_defaults(command=_verify)
 
 
 def _add_replay(commands: argparse._SubParsersAction[_Parser]) -> None:
     replay = commands.add_parser(
         "replay",
-        help="do a saved sequence again",
-        description="Does a trace (finding_*.jsonl) on a port and judges it.",
+        help="do the sequence of a finding again",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Does the sequence of a finding on a port once more, and judges the answers.",
+        epilog=f"{PORTS}\n{STATUS}",
     )
-    replay.add_argument("trace", metavar="FILE", type=Path, help="the trace")
-    replay.add_argument("port", metavar="PORT", help=PORT_HELP)
+    replay.add_argument(
+        "trace", metavar="FILE", type=Path, help="finding_*.jsonl of a report (verify --report)"
+    )
+    replay.add_argument("port", metavar="PORT", help="the coordinator, in a form given below")
     replay.set_defaults(command=_replay)
 
 
 def _number(least: int, most: int) -> Callable[[str], int]:
     def number(text: str) -> int:
-        value = int(text)
-        if not least <= value <= most:
-            msg = f"{value} is not within {least} and {most}"
-            raise argparse.ArgumentTypeError(msg)
-        return value
+        with contextlib.suppress(ValueError):
+            if least <= int(text) <= most:
+                return int(text)
+        msg = f"{text!r} is not a whole number from {least} to {most}"
+        raise argparse.ArgumentTypeError(msg)
 
-    number.__name__ = "number"
     return number
 
 

@@ -15,7 +15,9 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
+from groupcheck.properties.ports.source import FORMS
 from groupcheck.properties.sequence import Sequence, dump
 
 HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, "m")),))
@@ -94,6 +96,32 @@ def test_an_unknown_profile_is_refused_with_the_known_ones(
 )
 def test_a_bad_option_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     _fails_with(capsys, *arguments)
+
+
+@pytest.mark.parametrize("text", ["-1", "9223372036854775808", "1.5", "x", "9" * 5_000])
+def test_a_number_that_is_none_is_refused_with_the_bounds(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = _fails_with(capsys, "verify", "builtin", f"--seed={text}")
+    assert line.startswith("groupcheck: argument --seed: ")
+    if len(text) < 2_000:
+        assert line.endswith(f"{text!r} is not a whole number from 0 to {2**63 - 1}\n")
+
+
+@pytest.mark.parametrize("command", ["verify", "replay"])
+def test_the_help_of_a_command_explains_every_form_of_port(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    printed = capsys.readouterr().out
+    for form in FORMS:
+        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')} " in printed
+    assert all(len(line) <= 80 for line in printed.splitlines())
+
+
+def test_the_help_names_every_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["verify", "--help"])
+    assert f"{' or '.join(PROFILES)} (2.7)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
