@@ -1,10 +1,10 @@
 ---------------------------- MODULE ConsumerGroup ----------------------------
 (* One consumer group at its coordinator, as Apache Kafka keeps it: the        *)
-(* classic protocol, dynamic members, versions 0.10.2 and 2.7. Each process of *)
-(* the algorithm is an API of the coordinator, or something else that happens  *)
-(* to it; the labels are the names of the Python functions that transcribe     *)
-(* them, the headings those of their modules. TLC and the Python explorer are  *)
-(* held to the same states.                                                    *)
+(* classic protocol, dynamic members, versions 0.10.0, 0.10.2 and 2.7. Each    *)
+(* process of the algorithm is an API of the coordinator, or something else    *)
+(* that happens to it; the labels are the names of the Python functions that   *)
+(* transcribe them, the headings those of their modules. TLC and the Python    *)
+(* explorer are held to the same states.                                       *)
 (*                                                                             *)
 (* A step of the coordinator is a value [group, holding, appends, answers] on  *)
 (* its way. An operator that takes one gives the set of steps that may follow  *)
@@ -17,7 +17,7 @@
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
-  Version,         \* of Kafka: "0.10.2" or "2.7"
+  Version,         \* of Kafka: "0.10.0", "0.10.2" or "2.7"
   Names,           \* of members, strings; also how many there are at one time
   Offers,          \* the protocol lists that members send, the first when new
   SessionTicks,    \* the session timeout of every member
@@ -29,20 +29,25 @@ CONSTANTS
   MaxHeld          \* how many appends to the log may be incomplete at a time
 
 \* What differs between the versions.
-GivesIdsFirst      == Version = "2.7"     \* MEMBER_ID_REQUIRED, pending members (KIP-394)
-InitialDelay       == Version = "2.7"     \* from Empty the join phase lasts a delay (KIP-134)
-NewMembersExpire   == Version = "2.7"     \* a parked JoinGroup is no life for ever (KAFKA-7610)
-RemovedAreAnswered == Version = "2.7"     \* whose parked JoinGroup is dropped is told (KAFKA-7610)
-ChecksEveryGroupId == Version = "2.7"     \* not only JoinGroup's
-ChecksFirstOffer   == Version = "2.7"     \* of who joins an Empty group (KAFKA-6005)
-SyncsByProtocol    == Version = "2.7"     \* SyncGroup says type and name (KIP-559)
-LeavesInBatches    == Version = "2.7"     \* (KIP-345)
-FetchesStable      == Version = "2.7"     \* (KIP-447)
-AliveInCompleting  == Version = "2.7"     \* heartbeats count in CompletingRebalance (KAFKA-10134)
-DroppedKeepTimers  == Version = "0.10.2"  \* and end one day: 0.10.2 GC:685,739
-CompletingFirst    == Version = "0.10.2"  \* a commit is refused before its member is looked at
-RefusedGeneration  == IF Version = "0.10.2" THEN 0 ELSE -1
-CompletingName     == IF Version = "0.10.2" THEN "AwaitingSync" ELSE "CompletingRebalance"
+Old == Version \in {"0.10.0", "0.10.2"}
+GivesIdsFirst      == ~Old  \* MEMBER_ID_REQUIRED, pending members (KIP-394)
+InitialDelay       == ~Old  \* from Empty the join phase lasts a delay (KIP-134)
+NewMembersExpire   == ~Old  \* a parked JoinGroup is no life for ever (KAFKA-7610)
+RemovedAreAnswered == ~Old  \* who is removed with its JoinGroup parked is told (KAFKA-7610)
+ChecksEveryGroupId == ~Old  \* not only JoinGroup's
+ChecksFirstOffer   == ~Old  \* of who joins an Empty group (KAFKA-6005)
+SyncsByProtocol    == ~Old  \* SyncGroup says type and name (KIP-559)
+LeavesInBatches    == ~Old  \* (KIP-345)
+FetchesStable      == ~Old  \* (KIP-447)
+AliveInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10134)
+DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
+CompletingFirst    == Old   \* a commit is refused before its member is looked at
+AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
+EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
+Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
+RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
+RefusedGeneration  == IF Old THEN 0 ELSE -1
+CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
 
 NoMember  == ""        \* of a request: no member id
 Nobody    == "nobody"  \* a member id that was never given out
@@ -73,6 +78,7 @@ NewGroup ==
    unstable       |-> 0,          \* the held append of its last commit, 0 if none
    ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
 
+Gone(g) == g = NoGroup \/ g.state = "Dead"
 Max(a, b) == IF a > b THEN a ELSE b
 Min(a, b) == IF a < b THEN a ELSE b
 Without(f, names) == [n \in DOMAIN f \ names |-> f[n]]
@@ -186,6 +192,13 @@ BeginGeneration(s, name) ==
           {CurrentGeneration(Parked("JoinGroup", n), g, n) : n \in DOMAIN g.members},
         !.group = [g EXCEPT !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
 
+\* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
+Buried(s) ==
+  [s EXCEPT
+     !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
+                                !.unstable = s.group.unstable],
+     !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
+
 \* The join phase ends with those who joined. GC:1183
 CompleteJoin(s) ==
   LET absent == {n \in DOMAIN s.group.members : ~s.group.members[n].awaitingJoin}
@@ -198,7 +211,8 @@ CompleteJoin(s) ==
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
-  IN UNION {ended(raised(t)) : t \in DropNotRejoined(s, absent)}
+  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE ended(raised(t))
+            : t \in DropNotRejoined(s, absent)}
 
 \* Ids given out and not yet used are waited for; the initial delay is never cut short. GC:1171
 CheckJoinComplete(s) ==
@@ -213,7 +227,7 @@ PrepareRebalance(s) ==
   LET t == IF s.group.state = "CompletingRebalance"
            THEN PropagateAssignment(s, "REBALANCE_IN_PROGRESS") ELSE s
       g == t.group
-      timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTicks
+      timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTimeout
       timer == IF g.state = "Empty" /\ InitialDelay
                THEN [left |-> DelayTicks, initial |-> TRUE, round |-> DelayTicks,
                      extension |-> Max(timeout - DelayTicks, 0)]
@@ -296,6 +310,11 @@ StoreAssignments(s, given) ==
   AppendToLog(s, [kind |-> "group", generation |-> s.group.generation, offset |-> NoOffset,
               assignments |-> [n \in DOMAIN s.group.members |->
                 IF n \in DOMAIN given THEN given[n] ELSE ""]])
+
+\* Where groups without members die, the offsets of one that never was are all there is of it.
+OffsetsOnly(s) ==
+  IF s.group # NoGroup THEN s
+  ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty"]]
 
 \* GMM:340
 StoreOffsets(s, r) ==
@@ -466,12 +485,17 @@ OffsetFetchRequests(g) ==
 
 \* Not (Empty and something offered, or the same type and a protocol all support). GM:442
 Inconsistent(g, r) ==
-  IF g.state = "Empty" THEN ChecksFirstOffer /\ r.protocols = <<>>
+  IF ~ChecksFirstOffer /\ DOMAIN g.members = {} THEN FALSE
+  ELSE IF g.state = "Empty" THEN r.protocols = <<>>
   ELSE \/ g.protocolType # "consumer"
        \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
 
 \* An unknown member id brings the group into being, even if it is then refused.
-Created(s) == IF s.group = NoGroup THEN [s EXCEPT !.group = NewGroup] ELSE s
+Created(s) ==
+  LET g == IF s.group = NoGroup THEN NewGroup ELSE s.group
+      type == IF EmptyDies THEN "consumer" ELSE Null
+  IN IF Gone(s.group) THEN [s EXCEPT !.group = [g EXCEPT !.state = Begins, !.protocolType = type]]
+     ELSE s
 
 Inconsistency(s, memberId) ==
   Answer(s, Refusal("INCONSISTENT_GROUP_PROTOCOL", memberId))
@@ -518,7 +542,7 @@ Described(s) ==
       shown == [to |-> This, error |-> "NONE", state |-> "Dead", protocolType |-> "",
                 protocolName |-> "", metadata |-> NoEntries, assignments |-> NoEntries]
   IN Answer(s,
-       IF g = NoGroup THEN shown
+       IF Gone(g) THEN shown
        ELSE [shown EXCEPT
                !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
                !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
@@ -566,7 +590,7 @@ begin join_group:  \* GC:156
       elsif r.sessionTicks = 0 then
         \* join/session-timeout-out-of-range GC:172
         Reply(Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
-      elsif group = NoGroup /\ r.memberId # NoMember then       \* join/no-group GC:180
+      elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
         Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
       elsif r.memberId = NoMember then
         if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
@@ -609,7 +633,7 @@ begin sync_group:  \* GC:347
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif ChecksEveryGroupId /\ r.groupId = "" then           \* sync/invalid-group-id GC:857
         Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif group = NoGroup \/ r.groupId = "" then              \* sync/no-group GC:367
+      elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.memberId \notin DOMAIN group.members then         \* sync/unknown-member GC:391
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
@@ -645,8 +669,11 @@ begin heartbeat:  \* GC:607
       if ChecksEveryGroupId /\ r.groupId = "" then
         \* heartbeat/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif group = NoGroup \/ r.groupId = "" then              \* heartbeat/no-group GC:622
+      elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif ~AliveInPreparing /\ group.state # "Stable" then
+        \* heartbeat/unstable 0.10.0 GC:363
+        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif r.memberId \notin DOMAIN group.members then         \* heartbeat/unknown-member GC:634
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif group.state = "CompletingRebalance" /\ ~AliveInCompleting then
@@ -669,7 +696,7 @@ begin leave_group:  \* GC:454
     with r \in LeaveGroupRequests(group) do
       if ChecksEveryGroupId /\ r.groupId = "" then              \* leave/invalid-group-id GC:857
         Reply(LeaveAnswer(r, "INVALID_GROUP_ID", ""));
-      elsif group = NoGroup \/ r.groupId = "" then              \* leave/no-group GC:462
+      elsif Gone(group) \/ r.groupId = "" then                  \* leave/no-group GC:462
         Reply(LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
       else                                                      \* leave/batch GC:471
         Finish(LeaveFrom(Begin, r.memberIds, <<>>, 1), 0);
@@ -685,9 +712,9 @@ begin offset_commit:  \* GC:686
       if r.nothing then
         \* commit/nothing KafkaApis.scala:434
         Reply(ErrorAnswer(This, "NONE"));
-      elsif group = NoGroup /\ r.generation < 0 then            \* commit/simple-no-group GC:697
-        Finish({StoreOffsets(Created(Begin), r)}, 0);
-      elsif group = NoGroup then                                \* commit/no-group GC:701
+      elsif Gone(group) /\ r.generation < 0 then                \* commit/simple-no-group GC:697
+        Finish({StoreOffsets(OffsetsOnly(Begin), r)}, 0);
+      elsif Gone(group) then                                    \* commit/no-group GC:701
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
         Finish({StoreOffsets(Begin, r)}, 0);
@@ -752,7 +779,7 @@ begin release_appends:  \* GMM:323
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-e07776c7d20911f9590976b476d40eb4
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-1d390308a62b3582b9926b46978b6afa
 VARIABLES group, holding, appends, answers
 
 (* define statement *)
@@ -785,7 +812,7 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
                                            /\ answers' = t.answers
-                                 ELSE /\ IF group = NoGroup /\ r.memberId # NoMember
+                                 ELSE /\ IF Gone(group) /\ r.memberId # NoMember
                                             THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
@@ -876,7 +903,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
                                        /\ answers' = t.answers
-                             ELSE /\ IF group = NoGroup \/ r.groupId = ""
+                             ELSE /\ IF Gone(group) \/ r.groupId = ""
                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
@@ -940,41 +967,47 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ holding' = t.holding
                             /\ appends' = t.appends
                             /\ answers' = t.answers
-                  ELSE /\ IF group = NoGroup \/ r.groupId = ""
+                  ELSE /\ IF Gone(group) \/ r.groupId = ""
                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
                                        /\ answers' = t.answers
-                             ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                             ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF r.generation # group.generation
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                   ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF group.state = "PreparingRebalance"
-                                                                         THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                              ELSE /\ IF r.generation # group.generation
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
-                                                                                   /\ group' = t.group
-                                                                                   /\ holding' = t.holding
-                                                                                   /\ appends' = t.appends
-                                                                                   /\ answers' = t.answers
+                                                                         ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                    THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                              /\ group' = t.group
+                                                                                              /\ holding' = t.holding
+                                                                                              /\ appends' = t.appends
+                                                                                              /\ answers' = t.answers
+                                                                                    ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                              /\ group' = t.group
+                                                                                              /\ holding' = t.holding
+                                                                                              /\ appends' = t.appends
+                                                                                              /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
                 IF ChecksEveryGroupId /\ r.groupId = ""
@@ -983,7 +1016,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ holding' = t.holding
                              /\ appends' = t.appends
                              /\ answers' = t.answers
-                   ELSE /\ IF group = NoGroup \/ r.groupId = ""
+                   ELSE /\ IF Gone(group) \/ r.groupId = ""
                               THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
@@ -1002,13 +1035,13 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ holding' = t.holding
                                /\ appends' = t.appends
                                /\ answers' = t.answers
-                     ELSE /\ IF group = NoGroup /\ r.generation < 0
-                                THEN /\ \E t \in Ends(({StoreOffsets(Created(Begin), r)}), 0):
+                     ELSE /\ IF Gone(group) /\ r.generation < 0
+                                THEN /\ \E t \in Ends(({StoreOffsets(OffsetsOnly(Begin), r)}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
                                           /\ answers' = t.answers
-                                ELSE /\ IF group = NoGroup
+                                ELSE /\ IF Gone(group)
                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
@@ -1096,5 +1129,5 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-061c569f012ffc92007f9f8da61be0d3
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-97a40716a08c80e432d78c2d5dea6368
 =============================================================================

@@ -18,7 +18,7 @@ from groupcheck.model.rebalance import (
     supported_by_all,
 )
 from groupcheck.model.state import Group, Member, Pending
-from groupcheck.model.step import Rule, Step, decide, gc
+from groupcheck.model.step import Rule, Step, decide, gc, no_group
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -34,12 +34,22 @@ def join_group(step: Step, request: Request) -> None:
     if decide(step, request, step.profile.join_gate):
         return
     if body.member_id == NO_MEMBER_ID:
-        step.group = step.group or Group()
+        if no_group(step, request):
+            _create(step, request)
         decide(step, request, step.profile.join_unknown)
     else:
         decide(step, request, step.profile.join_known)
     if step.existing.state is PREPARING:
         check_join_complete(step)
+
+
+def _create(step: Step, request: Request) -> None:
+    """A new group; of one that was before only the offsets are left."""
+    begins = step.profile.traits.begins
+    group = (step.group or Group())._replace(state=begins)
+    if begins is not EMPTY:
+        group = group._replace(protocol_type=_body(request).protocol_type)
+    step.group = group
 
 
 def _body(request: Request) -> JoinGroupRequest:
@@ -73,8 +83,8 @@ def _inconsistent(step: Step, request: Request) -> bool:
 
 
 def inconsistent_in_use(step: Step, request: Request) -> bool:
-    """The same, of a group that is not Empty."""
-    return step.existing.state is not EMPTY and _inconsistent(step, request)
+    """The same, of a group that has members."""
+    return bool(step.existing.members) and _inconsistent(step, request)
 
 
 def _session_timeout_refused(step: Step, request: Request) -> bool:
@@ -146,7 +156,7 @@ GATE = (
         "join/no-group",
         "the group does not exist, and only a member without an id brings it into being",
         gc(180),
-        when=lambda step, request: step.group is None and bool(_body(request).member_id),
+        when=lambda step, request: no_group(step, request) and bool(_body(request).member_id),
         then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
 )

@@ -12,6 +12,7 @@ from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPa
 from groupcheck.model.step import Rule, Step, apis, decide, gc, gmm, no_group
 from groupcheck.model.vocabulary import (
     ErrorCode,
+    GroupState,
     OffsetCommitRequest,
     OffsetCommitResponse,
     Request,
@@ -76,7 +77,9 @@ def _store(step: Step, request: Request) -> None:
 
 
 def _store_alone(step: Step, request: Request) -> None:
-    step.group = step.group or Group()
+    # Where groups without members die, the offsets of one that never was are all there is of it.
+    alone = GroupState.DEAD if step.profile.traits.empty_dies else EMPTY
+    step.group = step.group or Group(alone)
     _store(step, request)
 
 
@@ -97,7 +100,7 @@ DECISIONS = (
         "commit/simple-no-group",
         "a consumer that manages its partitions itself brings the group into being",
         gc(697),
-        when=lambda step, request: step.group is None and _body(request).generation_id < 0,
+        when=lambda step, request: no_group(step, request) and _body(request).generation_id < 0,
         then=_store_alone,
     ),
     Rule(

@@ -25,10 +25,10 @@ def _body(request: Request) -> OffsetFetchRequest:
     return cast("OffsetFetchRequest", request.body)
 
 
-def _wanted(group: Group, request: Request) -> list[TopicPartition]:
-    """The partitions asked for; every committed one if none is named."""
+def _wanted(step: Step, group: Group, request: Request) -> list[TopicPartition]:
+    """The partitions asked for; every committed one where that is meant."""
     topics = _body(request).topics
-    if topics is None:
+    if topics is None or (not topics and step.profile.traits.empty_fetch_is_all):
         return [partition for partition, _ in group.offsets]
     return sorted({(topic.name, index) for topic in topics for index in topic.partition_indexes})
 
@@ -36,7 +36,7 @@ def _wanted(group: Group, request: Request) -> list[TopicPartition]:
 def _unstable(step: Step, request: Request) -> bool:
     group = step.existing
     waiting = {partition for partition, _ in group.unstable}
-    return _body(request).require_stable and not waiting.isdisjoint(_wanted(group, request))
+    return _body(request).require_stable and not waiting.isdisjoint(_wanted(step, group, request))
 
 
 def _fetch(step: Step, request: Request) -> None:
@@ -44,7 +44,7 @@ def _fetch(step: Step, request: Request) -> None:
     offsets = dict(group.offsets)
     waiting = dict(group.unstable) if _body(request).require_stable else {}
     topics: dict[str, list[OffsetFetchResponsePartition]] = {}
-    for topic, index in _wanted(group, request):
+    for topic, index in _wanted(step, group, request):
         offset = offsets.get((topic, index))
         if (topic, index) in waiting:
             found = OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)

@@ -52,6 +52,11 @@ NO_PROTOCOL = Rule(
     "the only member offers no protocol, so Kafka fails half-way and the group is stuck for good",
     gm(420),
 )
+COMPLETE_DEAD = Rule(
+    "rebalance/complete-dead",
+    "the join phase ends with nobody left: the group is gone, but for its offsets",
+    gc(1209),
+)
 ELECT_LEADER = Rule(
     "rebalance/elect-leader", "the leader is gone, so another member leads", gm(266)
 )
@@ -158,6 +163,10 @@ def complete_join(step: Step) -> None:
         drop_members(step, [m.member_id for m in absent])
         if step.profile.traits.dropped_keep_timers:
             keep_timers(step, absent)
+    if step.profile.traits.empty_dies and not step.existing.members:
+        step.fire(COMPLETE_DEAD)
+        bury(step)
+        return
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
@@ -169,6 +178,15 @@ def complete_join(step: Step) -> None:
         name = step.choose(Open.VOTE_TIE, winners)
         step.group = group._replace(state=COMPLETING, protocol_name=name)
         admit_members(step)
+
+
+def bury(step: Step) -> None:
+    """Forget the group: its offsets stay, and assignments on their way to the log reach nobody."""
+    group = step.existing
+    step.group = Group(GroupState.DEAD, offsets=group.offsets, unstable=group.unstable)
+    step.appends = tuple(
+        a._replace(generation_id=0) if isinstance(a, GroupAppend) else a for a in step.appends
+    )
 
 
 def fail_without_protocol(step: Step, group: Group) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
 from groupcheck.model.state import Coordinator, Group
-from groupcheck.model.vocabulary import Request, Response, ResponseBody
+from groupcheck.model.vocabulary import GroupState, Request, Response, ResponseBody
 
 T = TypeVar("T")
 
@@ -65,6 +65,9 @@ class Traits(NamedTuple):
             (KAFKA-7610, 2.1.1).
         dropped_keep_timers: the session timer of a member that is dropped at the end of a join
             phase runs on, and starts a rebalance when it ends.
+        begins: the state of a new group.
+        empty_dies: a group without members is gone, but for its offsets (until KAFKA-2720, 0.10.1).
+        empty_fetch_is_all: to fetch no partition is to fetch all.
         refused_generation_id: what a refused JoinGroup says.
         completing_rebalance: what CompletingRebalance is called.
     """
@@ -73,6 +76,9 @@ class Traits(NamedTuple):
     new_members_expire: bool = True
     removed_are_answered: bool = True
     dropped_keep_timers: bool = False
+    begins: GroupState = GroupState.EMPTY
+    empty_dies: bool = False
+    empty_fetch_is_all: bool = False
     refused_generation_id: int = -1
     completing_rebalance: str = "CompletingRebalance"
 
@@ -236,4 +242,6 @@ apis = source("KafkaApis.scala")
 
 def no_group(step: Step, request: Request) -> bool:
     """The group does not exist, as one without a name never does."""
-    return step.group is None or getattr(request.body, "group_id", None) == ""
+    group = step.group
+    gone = group is None or group.state is GroupState.DEAD
+    return gone or getattr(request.body, "group_id", None) == ""

@@ -13,12 +13,14 @@ from groupcheck.model.instance import (
     OTHER_PROTOCOLS,
     PROTOCOLS,
     commit,
+    fetch,
     virtual_spaces,
 )
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
+from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     Assignment,
     DescribeGroupsRequest,
@@ -33,7 +35,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
 )
 
-OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
+OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
 SESSION_MS, REBALANCE_MS = 10_000, 4_000
 DELAY = Advance(3_000)
 
@@ -45,11 +47,18 @@ def join(member_id: str = "", **changed: Any) -> JoinGroupRequest:
 
 def sync(member_id: str, generation_id: int) -> SyncGroupRequest:
     given = (Assignment(member_id, b"part"),)
-    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, None, None, given)
+    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
 
 
 def heartbeat(member_id: str, generation_id: int) -> HeartbeatRequest:
     return HeartbeatRequest(GROUP_ID, generation_id, member_id)
+
+
+def trimmed(profile: Profile, body: RequestBody) -> Request:
+    """The request as the profile's clients can send it, before ids were required."""
+    api = type(body).__name__.removesuffix("Request")
+    version = min(profile.max_versions[api], 3 if api == "JoinGroup" else 99)
+    return Request(0, version, trim(body, version))
 
 
 def run(profile: Profile, *inputs: RequestBody | Advance) -> tuple[Coordinator, dict[int, Any]]:
@@ -57,8 +66,11 @@ def run(profile: Profile, *inputs: RequestBody | Advance) -> tuple[Coordinator, 
     state = Coordinator()
     answers: dict[int, Any] = {}
     for number, given in enumerate(inputs, 1):
-        # Version 1 of everything: what both have, or the model does not look at.
-        step: Input = given if isinstance(given, Advance) else Request(number, 1, given)
+        step: Input
+        if isinstance(given, Advance):
+            step = given
+        else:
+            step = trimmed(profile, given)._replace(request_id=number)
         (outcome,) = successors(state, step, profile, profile.config)
         state = outcome.coordinator
         answers |= {response.request_id: response.body for response in outcome.responses}
@@ -192,6 +204,49 @@ def test_a_group_that_waits_for_assignments_has_another_name_in_the_older() -> N
     describe = DescribeGroupsRequest((GROUP_ID,))
     assert run(OLD, join(), DELAY, describe)[1][3].groups[0].group_state == "AwaitingSync"
     assert run(NEW, join(), DELAY, describe)[1][3].groups[0].group_state == "CompletingRebalance"
+
+
+LEAVE = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
+
+
+def test_a_group_that_everybody_has_left_is_dead_in_the_oldest_and_empty_in_the_others() -> None:
+    assert group_state(run(OLDEST, join(), LEAVE)[0]) is GroupState.DEAD
+    assert group_state(run(OLD, join(), LEAVE)[0]) is GroupState.EMPTY
+    assert group_state(run(NEW, join(), DELAY, LEAVE)[0]) is GroupState.EMPTY
+
+
+def test_generations_begin_anew_in_the_oldest_when_everybody_had_left() -> None:
+    assert run(OLDEST, join(), LEAVE, join())[1][3].generation_id == 1
+    assert run(OLD, join(), LEAVE, join())[1][3].generation_id == 3
+
+
+def test_offsets_outlive_a_group_that_is_dead() -> None:
+    leave = LEAVE._replace(members=(MemberIdentity("#2"),))
+    state, answers = run(OLDEST, commit(-1, ""), join(), leave, fetch(require_stable=False))
+    assert group_state(state) is GroupState.DEAD
+    assert answers[4].topics[0].partitions[0].committed_offset == 5
+
+
+def test_to_fetch_no_partition_is_to_fetch_all_in_the_oldest_alone() -> None:
+    nothing = fetch(require_stable=False)._replace(topics=())
+    assert len(run(OLDEST, commit(-1, ""), nothing)[1][2].topics) == 1
+    assert run(OLD, commit(-1, ""), nothing)[1][2].topics == ()
+
+
+def test_outside_stable_the_oldest_does_not_even_look_at_who_sends_a_heartbeat() -> None:
+    assert run(OLDEST, join(), heartbeat("nobody", 1))[1][2].error_code == 27
+    assert run(OLD, join(), heartbeat("nobody", 1))[1][2].error_code == 25
+
+
+def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> None:
+    def longest_ms(profile: Profile) -> int:
+        group = run(profile, join(), sync("#1", 1), join())[0].group
+        assert group is not None
+        assert group.join_timer is not None
+        return group.join_timer.left_ms
+
+    assert longest_ms(OLDEST) == SESSION_MS
+    assert longest_ms(OLD) == REBALANCE_MS
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)

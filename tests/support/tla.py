@@ -66,11 +66,11 @@ def config(space: str, profile: str, members: int, *, answers: bool = False) -> 
     return text.replace("VIEW State\n", "") if answers else text
 
 
-def check(folder: Path, text: str, *, exact: bool = True) -> Checked:
+def check(folder: Path, text: str, *, exact: bool = True, dump: bool = True) -> Checked:
     """Run TLC on a configuration and read what it says.
 
     Unless it is to be `exact` it is faster, but its depth is only about right, and it does not
-    count actions.
+    count actions. The states are told if it is to `dump` them.
 
     Raises:
         ValueError: TLC says nothing of the sort.
@@ -78,7 +78,8 @@ def check(folder: Path, text: str, *, exact: bool = True) -> Checked:
     shutil.copy(SPECIFICATION, folder)
     (folder / "instance.cfg").write_text(text, encoding="utf-8")
     out = _run(
-        *("tlc2.TLC", "-deadlock", "-dump", "states", "-metadir", str(folder / "meta")),
+        *("tlc2.TLC", "-deadlock", "-metadir", str(folder / "meta")),
+        *(("-dump", "states") if dump else ()),
         *(("-workers", "1", "-coverage", "1") if exact else ("-workers", "2")),
         *("-config", "instance.cfg", SPECIFICATION.name),
         cwd=folder,
@@ -91,7 +92,7 @@ def check(folder: Path, text: str, *, exact: bool = True) -> Checked:
         msg = f"TLC did not come to its end:\n{out[-4000:]}"
         raise ValueError(msg)
     actions = re.findall(r"^<(\w+) line .*>: \d+:(\d+)$", out, re.MULTILINE)
-    dumped = (folder / "states.dump").read_text(encoding="utf-8")
+    dumped = (folder / "states.dump").read_text(encoding="utf-8") if dump else ""
     return Checked(
         int(counts[1]),
         int(counts[2]),

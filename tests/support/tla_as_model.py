@@ -90,7 +90,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         "client",
         "/127.0.0.1",
         instance.session_ticks * instance.tick_ms,
-        instance.rebalance_ticks * instance.tick_ms,
+        _rebalance_ticks(instance) * instance.tick_ms,
         tuple(Protocol(p["name"], p["metadata"].encode()) for p in protocols),
         member["isNew"],
         member["told"],
@@ -99,6 +99,12 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
     )
+
+
+def _rebalance_ticks(instance: Instance) -> int:
+    # Version 0 of JoinGroup has the session timeout alone.
+    older = instance.profile.max_versions["JoinGroup"] == 0
+    return instance.session_ticks if older else instance.rebalance_ticks
 
 
 def _join_timer(timer: dict[str, Value], instance: Instance) -> JoinTimer | None:
