@@ -111,12 +111,12 @@ def _parser() -> argparse.ArgumentParser:
 PORTS = """\
 PORT is the coordinator under test:
   builtin                 the one that comes with groupcheck, of Kafka 2.7
-  python:MODULE:FACTORY   a Python object that the module's FACTORY() makes; the
-                          module may be in the current directory or installed
+  python:MODULE:FACTORY   a Python object that FACTORY() makes; the module may
+                          be in the current directory, or installed
   exec:COMMAND            a program that speaks docs/port-protocol.md on its
                           standard input and output
-  kafka://HOST:PORT       a broker, over the network and in real time; many small
-                          groups are left there, so take one that is for tests
+  kafka://HOST:PORT       a broker, in real time; many small groups are left
+                          there, so let it be one that is for tests
   librdkafka-mock         the mock broker inside librdkafka, in real time
 
 The last two need the packages of groupcheck[wire].
@@ -140,7 +140,7 @@ of requests that it answers as Kafka never would.
         "--profile",
         metavar="VERSION",
         default="2.7",
-        help="the version of Kafka to judge by: 0.10.0, 0.10.2 or 2.7 (2.7)",
+        help="the Kafka to judge by: 0.10.0, 0.10.2 or 2.7 (2.7)",
     )
     verify.add_argument(
         "--members",

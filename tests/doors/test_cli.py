@@ -110,8 +110,9 @@ def test_a_number_that_is_none_is_refused_with_the_bounds(
 
 @pytest.mark.parametrize("command", ["verify", "replay"])
 def test_the_help_of_a_command_explains_every_form_of_port(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main([command, "--help"]) == 0
     printed = capsys.readouterr().out
     for form in FORMS:
@@ -119,10 +120,13 @@ def test_the_help_of_a_command_explains_every_form_of_port(
     assert all(len(line) <= 80 for line in printed.splitlines())
 
 
-def test_the_help_names_every_profile(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_names_every_profile(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     main(["verify", "--help"])
     printed = capsys.readouterr().out
-    assert all(f" {name}" in printed.partition("to judge by:")[2] for name in PROFILES)
+    assert all(f" {name}" in printed.partition("the Kafka to judge by:")[2] for name in PROFILES)
 
 
 @pytest.mark.parametrize(
