@@ -115,8 +115,10 @@ PORT is the coordinator under test:
                           be in the current directory, or installed
   exec:COMMAND            a program that speaks docs/port-protocol.md on its
                           standard input and output
-  kafka://HOST:PORT       a broker, in real time; many small groups are left
-                          there, so let it be one that is for tests
+  kafka://HOST:PORT[?SETTING=NUMBER&...]
+                          a broker, in real time; many small groups are left
+                          there, so let it be one that is for tests; SETTING is
+                          one of the broker's that it does not tell itself
   librdkafka-mock         the mock broker inside librdkafka, in real time
 
 The last two need the packages of groupcheck[wire].

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# Those that the rules read of the settings that a broker has, under Kafka's names.
+BROKER_SETTINGS: Final = (
+    "group.min.session.timeout.ms",
+    "group.max.session.timeout.ms",
+    "group.initial.rebalance.delay.ms",
+    "offset.metadata.max.bytes",
+)
 
 
 class Config(NamedTuple):

@@ -6,8 +6,9 @@ long and the canonical form forgets names and counts, and it is explored whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
+from types import MappingProxyType
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
@@ -40,6 +41,11 @@ NOBODY = "nobody"  # a member id that was never given out
 PROTOCOLS = (Protocol("range", b"one"),)
 OTHER_PROTOCOLS = (Protocol("range", b"two"),)
 TOPIC = "topic"
+DELAY = "group.initial.rebalance.delay.ms"
+
+# What a commit says where it says too much: more than the broker allows, and no more than a string
+# of the older versions can be.
+LONGEST_STRING = 32_767
 
 
 class Instance(NamedTuple):
@@ -48,7 +54,8 @@ class Instance(NamedTuple):
     `members` bounds members and pending ids together. A tick is as long as half the new-member
     timeout, which Kafka 2.7 does not let anyone configure. A space that is not `timed` knows
     no time but the initial delay: it is for coordinators on real clocks, where one waits for
-    nothing else. `holds` bounds the appends held at one time.
+    nothing else. `holds` bounds the appends held at one time. `settings` are those of the broker
+    besides the initial delay.
     """
 
     profile: Profile
@@ -61,6 +68,7 @@ class Instance(NamedTuple):
     offsets: bool = False
     holds: int = 0
     timed: bool = True
+    settings: Mapping[str, int] = MappingProxyType({})
 
     @property
     def config(self) -> Config:
@@ -70,7 +78,7 @@ class Instance(NamedTuple):
     @property
     def broker(self) -> dict[str, int]:
         """The same under Kafka's names, as `open` takes them."""
-        return {"group.initial.rebalance.delay.ms": self.delay_ticks * self.tick_ms}
+        return {**self.settings, DELAY: self.delay_ticks * self.tick_ms}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -176,7 +184,8 @@ class Instance(NamedTuple):
         for member_id in told:
             yield commit(older, member_id)
         yield commit(NO_GENERATION, NO_MEMBER_ID)
-        yield commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * 4097)
+        too_long = min(self.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
+        yield commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * too_long)
         yield fetch(require_stable=False)
         yield fetch(require_stable=True)
 
@@ -208,10 +217,30 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     }
 
 
-def real_spaces(profile: Profile, members: int) -> dict[str, Instance]:
-    """The space for a coordinator on a real clock, whose broker's settings are as they are."""
-    tick_ms = profile.config.group_initial_rebalance_delay_ms
+def real_spaces(
+    profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Instance]:
+    """The space for a coordinator on a real clock, whose broker's settings are as they are.
+
+    Timeouts are long, so that nothing but the initial delay ends while one waits for it, as far as
+    the broker allows it.
+    """
+    config = Config.of(broker)
+    delay_ms = config.group_initial_rebalance_delay_ms
+    long_ms = max(20 * delay_ms, 60_000)
+    session_ms = min(
+        max(long_ms, config.group_min_session_timeout_ms), config.group_max_session_timeout_ms
+    )
     order = Instance(
-        profile, members, tick_ms, 20, 20, 1, changed_metadata=True, offsets=True, timed=False
+        profile,
+        members,
+        1,
+        session_ms,
+        long_ms,
+        delay_ms,
+        changed_metadata=True,
+        offsets=True,
+        timed=False,
+        settings=broker,
     )
     return {"order": order}

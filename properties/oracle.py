@@ -5,7 +5,7 @@ Subset construction over the model's nondeterminism. Nothing here knows how a po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
@@ -16,6 +16,9 @@ from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
 from groupcheck.properties.compare import Names, differing_field, normal
 from groupcheck.properties.ports.port import Observation
+
+# How much of the slack for late timers it may take that a request came later than is presumed.
+UNNOTICED = 0.25
 
 
 class Difference(NamedTuple):
@@ -74,13 +77,10 @@ class Oracle:
         Raises:
             DivergedError: it allows none.
         """
-        if seen.elapsed_ms:
+        if self.config.timer_late_ms:
             # On a real clock it is not the time that was meant to pass that counts, but the time
             # that did.
-            if isinstance(given, Advance):
-                lawful = self.predict(Advance(seen.elapsed_ms))
-            else:
-                lawful = [o for before in lawful for o in self._pass(before, seen.elapsed_ms)]
+            lawful = self._within(given, seen.elapsed_ms)
         self._bind(seen)
         answers = {r.request_id: self._normal(r, self.names) for r in seen.responses}
         view = None if seen.groups is None else _view_of(seen.groups)
@@ -100,17 +100,64 @@ class Oracle:
     def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
         return successors(state, given, self.profile, self.config)
 
-    def _pass(self, before: Outcome, ms: int) -> list[Outcome]:
-        """The real time that passed around a request, as part of the same step."""
-        return [
-            Outcome(
+    def _within(self, given: Input, ms: int) -> list[Outcome]:
+        """Every lawful outcome of an input in the `ms` of real time since the last observation."""
+        if isinstance(given, Advance):
+            return self.predict(Advance(ms))
+        outcomes = (
+            outcome
+            for state in self.states
+            for before, left_ms in self._moments(state, ms)
+            for after in self._then(before, given)
+            for outcome in self._then(after, Advance(left_ms))
+        )
+        return list(dict.fromkeys(outcomes))
+
+    def _moments(self, state: Coordinator, ms: int) -> Iterator[tuple[Outcome, int]]:
+        """When in the last `ms` a request may have come: what was before, and the time after it.
+
+        It came at some moment that nobody knows, which shows in two things: which timers had fired
+        by then, and when those timers began that the request sets.
+
+        Timers fire in the order of their deadlines, so the ones that had fired are the first few.
+        Every such few come up here: at the start, and at each deadline, where the slack leaves it
+        open whether the timer fired before the request or after it. (A timer of which that was
+        left open at an earlier deadline still has it open, until it would be too late.)
+
+        A timer that the request sets began after the last of the few was due. That moment is the
+        earliest; beginning later, it fires later, which the slack for late timers has room for.
+        Only where much of that would be used up is the end tried too: as if the request had come
+        as late as a timer may be.
+        """
+        reached = [(o, ms) for o in self._then(_nothing_yet(state), Advance(0))]
+        while reached:
+            yield from reached
+            later = (
+                (after, left_ms - step_ms)
+                for before, left_ms in reached
+                if (step_ms := self._next_moment(before.coordinator.group, left_ms, ms - left_ms))
+                for after in self._then(before, Advance(step_ms))
+            )
+            reached = list(dict.fromkeys(later))
+
+    def _next_moment(self, group: Group | None, left_ms: int, passed_ms: int) -> int:
+        """How long until the next moment that counts of the `left_ms`; 0 if there is none."""
+        late_ms = self.config.timer_late_ms
+        deadline_ms = min((at_ms for at_ms in _deadlines(group) if at_ms > 0), default=None)
+        if deadline_ms is not None and deadline_ms <= left_ms + self.config.timer_early_ms:
+            return min(deadline_ms, left_ms)
+        last_ms = min(left_ms, late_ms - passed_ms)
+        return last_ms if last_ms > late_ms * UNNOTICED else 0
+
+    def _then(self, before: Outcome, given: Input) -> Iterator[Outcome]:
+        """An outcome and what may come next, as one step; that time passes is not said."""
+        for after in self._successors(before.coordinator, given):
+            yield Outcome(
                 after.coordinator,
                 before.responses + after.responses,
-                before.fired + after.fired[1:],
+                before.fired + after.fired[isinstance(given, Advance) :],
                 before.reasons + after.reasons,
             )
-            for after in self._successors(before.coordinator, Advance(ms))
-        ]
 
     def _bind(self, seen: Observation) -> None:
         """An answer to a JoinGroup without a member id tells the id: its symbol is bound."""
@@ -151,6 +198,20 @@ class Oracle:
                     return Difference("another inner state", field=field)
                 self._agreed = compared
         return None
+
+
+def _nothing_yet(state: Coordinator) -> Outcome:
+    return Outcome(state, (), (), ())
+
+
+def _deadlines(group: Group | None) -> Iterator[int]:
+    """What each running timer has left."""
+    if group is None:
+        return
+    yield from (m.session_left_ms for m in group.members if m.session_left_ms is not None)
+    yield from (p.left_ms for p in group.pending)
+    if group.join_timer is not None:
+        yield group.join_timer.left_ms
 
 
 def _view_of(groups: tuple[GroupView, ...]) -> GroupView | None:

@@ -62,7 +62,9 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    presumed: list[str] = field(default_factory=list)  # broker settings that nobody told
     more: int = 0  # findings beyond the most that are made minimal and told
+    not_reproduced: int = 0  # findings on a real clock that never came again, and are not told
     ended_early: str = ""  # why, if the run did not come to its end
 
     @property

@@ -66,13 +66,16 @@ class Walk:
         node, self.steps = self.node, self.steps + 1
         try:
             unsupported = self.run.step(self._restored(fork.given))
+            self._look()
+            if self.node == OUTSIDE and self.run.port.real_time:
+                self.run.step(Advance(0))  # a timer that is due may be late: it is waited for
+                self._look()
         except FoundError:
             self.coverage.diverge(node, fork)
             raise
         if unsupported is not None:
             self.coverage.leave_out(fork.given, unsupported)
             return False
-        self._look()
         others = self.run.oracle.states[1:]
         if all(self.coverage.space.frame(state).node == self._frame.node for state in others):
             self.coverage.show(node, fork, self.node, self.run.oracle.fired)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph, check_every_rule_is_reached
-from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.instance import DELAY, Instance, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage import Coverage
 from groupcheck.properties.finding import Finding
@@ -32,6 +32,9 @@ MOST_HANGS = 3
 
 # How often a sequence is tried again while a finding is made smaller.
 CHANCES = 3
+
+# The longest initial delay that tests on a real clock wait for, each of them several times.
+LONGEST_DELAY_MS = 60_000
 
 # Tests on a real clock wait most of the time, so many run side by side.
 SIDE_BY_SIDE = 48
@@ -119,8 +122,18 @@ class Verification:
         return raw[:most]
 
     def _spaces(self) -> dict[str, Instance]:
-        build = real_spaces if self.source.real_time else virtual_spaces
-        return build(self.profile, self.settings.members)
+        if not self.source.real_time:
+            return virtual_spaces(self.profile, self.settings.members)
+        broker = self.source.broker_settings()
+        delay_ms = broker.values.get(DELAY, 0)
+        if delay_ms > LONGEST_DELAY_MS:
+            msg = (
+                f"{self.source.spec} cannot be verified: its {DELAY} is {delay_ms}, and every test"
+                f" would wait for it; {LONGEST_DELAY_MS} is the most"
+            )
+            raise PortUnavailableError(msg)
+        self.result.presumed = [f"{name}={broker.values[name]}" for name in broker.presumed]
+        return real_spaces(self.profile, self.settings.members, broker.values)
 
     def _explore(self) -> None:
         tell = self.progress("exploring the model", None)
@@ -187,7 +200,7 @@ class Verification:
                     tell(1)
                     return
 
-        with _pool(SIDE_BY_SIDE) as pool:
+        with self._pool(SIDE_BY_SIDE) as pool:
             list(pool.map(walk, range(self.settings.examples)))
 
     def _count(self, steps: int, finding: Finding | None = None) -> None:
@@ -207,24 +220,32 @@ class Verification:
         tell = self.progress("making findings minimal", len(raw))
 
         def smallest(finding: Finding) -> None:
-            self._raw[finding.key] = shrink(finding, trial, graphs)
+            small: Finding | None = shrink(finding, trial, graphs)
+            if small is finding and self.source.real_time:
+                # Not one of the many sequences tried came to it again: is it more than an accident?
+                small = trial([finding.sequence] * CHANCES, finding.key)
+            if small is None:
+                del self._raw[finding.key]
+            else:
+                self._raw[finding.key] = small
             tell(1)
 
         with self._trial() as trial:
             if self.source.real_time:
                 # One waits most of the time, and may as well wait for all of them at once.
-                with _pool(len(raw)) as pool:
+                with self._pool(len(raw)) as pool:
                     list(pool.map(smallest, raw))
             else:
                 # In this thread, where an interruption, or a port that hangs, can be stopped.
                 for finding in raw:
                     smallest(finding)
+        self.result.not_reproduced = len(raw) - len(self._raw)
 
     @contextmanager
     def _trial(self) -> Iterator[Callable[[list[Sequence], tuple[str, ...]], Finding | None]]:
         """How sequences are tried again: one by one, or side by side on a real clock."""
         if self.source.real_time:
-            with _pool(SIDE_BY_SIDE) as pool:
+            with self._pool(SIDE_BY_SIDE) as pool:
                 yield lambda sequences, key: _first(pool.map(self._once, sequences), key)
         else:
             with self._port() as port:
@@ -245,6 +266,18 @@ class Verification:
             return replay(sequence, port)
 
     @contextmanager
+    def _pool(self, threads: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads that begin nothing more, and wait for nothing, once the work is interrupted."""
+        pool = ThreadPoolExecutor(threads)
+        try:
+            yield pool
+        except KeyboardInterrupt:
+            self.source.interrupt()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    @contextmanager
     def _port(self) -> Iterator[Port]:
         port = self.source.connect()
         try:
@@ -263,16 +296,6 @@ class Verification:
             self.result.unsupported += [
                 what for what in coverage.unsupported if what not in self.result.unsupported
             ]
-
-
-@contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that begin nothing more once the work is interrupted."""
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _length(finding: Finding) -> int:

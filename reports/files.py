@@ -50,7 +50,9 @@ def as_json(result: Result) -> dict[str, Any]:
         "steps": result.steps,
         "seconds": round(result.seconds, 3),
         "unsupported": result.unsupported,
+        "presumed": result.presumed,
         "more_findings": result.more,
+        "not_reproduced": result.not_reproduced,
         "findings": [
             {
                 "id": finding.finding_id,

@@ -29,9 +29,13 @@ def summary(result: Result, files: list[Path]) -> str:
     )
     if result.unsupported:
         lines.append(f"left out   not supported by the port: {', '.join(result.unsupported)}")
+    if result.presumed:
+        lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
     if result.more:
         more = counted(result.more, "other finding")
         lines.append(f"more       {more}, not made minimal and not told")
+    if result.not_reproduced:
+        lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
     if files:
         lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
     lines.append(f"verdict    {verdict(result)}")

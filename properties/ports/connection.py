@@ -7,18 +7,22 @@ here.
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator, Mapping
-from time import monotonic, sleep
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from threading import Event
+from time import monotonic
 from typing import Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 from groupcheck.model.vocabulary import REQUESTS, ErrorCode
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
+from groupcheck.properties.ports.settings import as_number
 
 MAX_FRAME_BYTES: Final = 64 * 1024 * 1024
 CHUNK_BYTES: Final = 64 * 1024
 CLIENT_ID: Final = "groupcheck"
+WAKE_S: Final = 0.2  # no thread waits longer before it looks whether it was interrupted
 
 # While a broker makes its offsets topic, or moves it, it asks to be asked again.
 COORDINATOR_WAIT_S: Final = 30.0
@@ -31,6 +35,8 @@ COORDINATOR_NOT_YET: Final = (
 LEADER_NOT_AVAILABLE: Final = 5  # no coordinator answers with it
 NEWEST_FIND_COORDINATOR: Final = 3  # 4 asks for several groups
 METADATA_VERSION: Final = 1  # in which a broker may create the topic it is asked about
+NEWEST_DESCRIBE_CONFIGS: Final = 4
+BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
 
 
 class Asked(Protocol):
@@ -130,17 +136,28 @@ class Question(NamedTuple):
     api_version: int
 
 
+class Coordinator(NamedTuple):
+    """The broker that coordinates a group."""
+
+    node_id: int
+    host: str
+    port: int
+
+
 class Enquiry:
     """What a client asks a broker before anything else, over a connection of its own.
 
     Every call raises `PortFailedError` or `OSError` when the broker fails, `MalformedAnswerError`
-    when it is none, and `PortUnavailableError` when it cannot help.
+    when it is none, and `PortUnavailableError` when it cannot help, or `interrupted` is set.
     """
 
-    def __init__(self, host: str, port: int, *, connect_s: float, answer_s: float) -> None:
+    def __init__(
+        self, host: str, port: int, *, connect_s: float, answer_s: float, interrupted: Event
+    ) -> None:
         self._answer_s = answer_s
+        self._interrupted = interrupted
         self._connection = Connection[Question](host, port, connect_s)
-        self._connection.socket.settimeout(answer_s)
+        self._connection.socket.settimeout(min(answer_s, WAKE_S))
         self._versions: dict[int, tuple[int, int]] = {}
 
     def __enter__(self) -> Self:
@@ -158,8 +175,8 @@ class Enquiry:
         spoken = {api: self._common(api, newest[api]) for api in REQUESTS}
         return {api: version for api, version in spoken.items() if version is not None}
 
-    def coordinator(self, group_id: str) -> tuple[str, int]:
-        """The host and port of the broker that coordinates a group."""
+    def coordinator(self, group_id: str) -> Coordinator:
+        """The broker that coordinates a group."""
         version = self._common("FindCoordinator", NEWEST_FIND_COORDINATOR)
         if version is None:
             _refuse("it speaks no version of FindCoordinator that groupcheck does")
@@ -167,10 +184,10 @@ class Enquiry:
         while True:
             answer = self._ask(Question("FindCoordinator", version), key=group_id)
             if not answer.error_code:
-                return answer.host, answer.port
+                return Coordinator(answer.node_id, answer.host, answer.port)
             if answer.error_code not in COORDINATOR_NOT_YET or monotonic() > deadline:
                 _refuse(f"it finds no coordinator ({ErrorCode(answer.error_code).name})")
-            sleep(RETRY_S)
+            self._pause()
 
     def create_topic(self, name: str) -> None:
         """Have the topic created if there is none, where the broker does so for who asks."""
@@ -181,7 +198,22 @@ class Enquiry:
             answer = self._ask(question, topics=[topic])
             if answer.topics[0].error_code != LEADER_NOT_AVAILABLE or monotonic() > deadline:
                 return
-            sleep(RETRY_S)
+            self._pause()
+
+    def settings(self, node_id: int, names: Collection[str]) -> dict[str, int]:
+        """What the broker with this id tells of its settings, which may be nothing."""
+        version = self._common("DescribeConfigs", NEWEST_DESCRIBE_CONFIGS)
+        if version is None:
+            return {}
+        broker = codec.message_class("DescribeConfigsRequest").fields["resources"](
+            resource_type=BROKER_RESOURCE,
+            resource_name=str(node_id),
+            configuration_keys=list(names),
+        )
+        answer = self._ask(Question("DescribeConfigs", version), resources=[broker])
+        told = [config for result in answer.results for config in result.configs]
+        numbers = {config.name: as_number(config.value or "") for config in told}
+        return {name: n for name, n in numbers.items() if name in names and n is not None}
 
     def _common(self, api: str, newest: int) -> int | None:
         key = codec.message_class(f"{api}Request").API_KEY
@@ -194,9 +226,25 @@ class Enquiry:
         self._connection.send(question, cls(version=question.api_version, **fields), CLIENT_ID)
         deadline = monotonic() + self._answer_s
         while monotonic() < deadline:
-            for asked, answer in self._connection.receive():
-                return codec.parse(asked.api, asked.api_version, answer)
+            check(self._interrupted)
+            with suppress(TimeoutError):
+                for asked, answer in self._connection.receive():
+                    return codec.parse(asked.api, asked.api_version, answer)
         raise TimeoutError
+
+    def _pause(self) -> None:
+        self._interrupted.wait(RETRY_S)
+        check(self._interrupted)
+
+
+def check(interrupted: Event) -> None:
+    """End what one waits for, if it has been interrupted.
+
+    Raises:
+        PortUnavailableError: it has.
+    """
+    if interrupted.is_set():
+        _refuse("interrupted")
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -10,11 +10,13 @@ import importlib.util
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event
 from time import monotonic
 from typing import Any, Final, Self
 
 from groupcheck.model.instance import TOPIC
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.ports.connection import WAKE_S, check
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -55,9 +57,13 @@ class MockBroker:
 
     `address` is its host and port while it runs, `version` librdkafka's, `last_words` the end of
     what it had written on standard error when it was stopped.
+
+    Args:
+        interrupted: once it is set, nothing that the broker does is waited for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, interrupted: Event | None = None) -> None:
+        self._interrupted = interrupted or Event()
         self.address = ("", 0)
         self.version = ""
         self.last_words = ""
@@ -77,7 +83,8 @@ class MockBroker:
             Its host and port.
 
         Raises:
-            PortUnavailableError: confluent-kafka is not installed, or does not work.
+            PortUnavailableError: confluent-kafka is not installed, or does not work; or the start
+                was interrupted.
         """
         if self._program is not None and self.ended() is None:
             return self.address
@@ -89,8 +96,7 @@ class MockBroker:
             raise PortUnavailableError(msg)
         self._program = Program([sys.executable, "-c", _CHILD, TOPIC])
         try:
-            line = self._program.line(monotonic() + START_S)
-            host, port, self.version = line.decode().split()
+            host, port, self.version = self._first_line(self._program).decode().split()
             self.address = (host, int(port))
         except (PortFailedError, TimeoutError, ValueError) as error:
             self.stop()
@@ -98,6 +104,16 @@ class MockBroker:
             msg = ": ".join(["librdkafka's mock broker does not start", *last])
             raise PortUnavailableError(msg) from error
         return self.address
+
+    def _first_line(self, program: Program) -> bytes:
+        deadline = monotonic() + START_S
+        while True:
+            check(self._interrupted)
+            try:
+                return program.line(min(deadline, monotonic() + WAKE_S))
+            except TimeoutError:
+                if monotonic() >= deadline:
+                    raise
 
     def ended(self, within_s: float = 0.0) -> EndedError | None:
         """How the broker ended, if it has, or does `within_s` seconds."""
@@ -116,7 +132,7 @@ class MockBroker:
         program, self._program = self._program, None
         if program is not None:
             self.address = ("", 0)
-            self.last_words = program.end(END_S)
+            self.last_words = program.end(0 if self._interrupted.is_set() else END_S)
 
 
 class LibrdkafkaPort:
@@ -127,15 +143,21 @@ class LibrdkafkaPort:
     Args:
         broker: one to share with other ports, whose owner stops it. A crash under one of them is
             a crash under all: without it, the port has a broker of its own.
-        wire: keyword arguments of `WirePort`.
+        interrupted: see `WirePort`.
+        wire: other keyword arguments of `WirePort`.
     """
 
     real_time = True
 
-    def __init__(self, broker: MockBroker | None = None, **wire: Any) -> None:  # noqa: ANN401 (they are WirePort's to check)
+    def __init__(
+        self,
+        broker: MockBroker | None = None,
+        interrupted: Event | None = None,
+        **wire: Any,  # noqa: ANN401 (they are WirePort's to check)
+    ) -> None:
         self._is_owner = broker is None
-        self._broker = broker or MockBroker()
-        self._options = {"newest_versions": NEWEST_VERSIONS, **wire}
+        self._broker = broker or MockBroker(interrupted)
+        self._options = {"newest_versions": NEWEST_VERSIONS, "interrupted": interrupted, **wire}
         self._wire: WirePort | None = None
 
     @property

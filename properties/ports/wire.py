@@ -6,12 +6,17 @@ rebalance is deaf until then: each request goes out on a connection that owes no
 
 from __future__ import annotations
 
+import errno
 import selectors
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event
 from time import monotonic
+from types import MappingProxyType
 from typing import Final
 from uuid import uuid4
 
+from groupcheck.model.config import BROKER_SETTINGS
 from groupcheck.model.instance import TOPIC
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
@@ -22,7 +27,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.ports import codec
-from groupcheck.properties.ports.connection import Connection, Enquiry
+from groupcheck.properties.ports.connection import WAKE_S, Connection, Enquiry, check
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import (
     Fault,
@@ -31,7 +36,9 @@ from groupcheck.properties.ports.port import (
     PortInfo,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.settings import BrokerSettings, settings_of
 
+OURS: Final = (errno.EMFILE, errno.ENFILE)  # no room for a socket here is no fault of a broker's
 CLIENT_HOST: Final = "/127.0.0.1"  # what a test says it asks from, unless it says otherwise
 
 
@@ -39,18 +46,21 @@ class WirePort:
     """The coordinator of a broker that speaks Kafka's wire protocol; implements `Port`.
 
     Each test has a group of its own, so that hundreds may run on one broker side by side; only
-    the group without a name is everyone's. The broker's settings are its own: those of `open` are
-    not applied.
+    the group without a name is everyone's. The broker's settings are its own: a test for other
+    ones cannot be opened on it.
 
     Args:
         host: of any broker of the cluster.
         port: its port.
         connect_timeout_ms: how long a connection may take.
         answer_timeout_ms: how long an answer that must come is waited for.
-        settle_ms: how long, after that, to see whether parked requests are answered too.
+        settle_ms: how long, after that, to see whether parked requests are answered too; as long
+            again if any are.
         newest_versions: API versions not to go beyond, for a broker that does not speak all that
             it says it does.
         null_as_empty: see `codec.to_record`.
+        settings: the broker's, whatever it says itself.
+        interrupted: ends whatever the port waits for, once it is set, with `PortUnavailableError`.
     """
 
     real_time = True
@@ -65,6 +75,8 @@ class WirePort:
         settle_ms: int = 30,
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,
+        settings: Mapping[str, int] = MappingProxyType({}),
+        interrupted: Event | None = None,
     ) -> None:
         self.max_versions: Mapping[str, int] | None = None
         self._bootstrap = self._coordinator = (host, port)
@@ -73,6 +85,8 @@ class WirePort:
         self._settle_s = settle_ms / 1000
         self._newest_versions = codec.NEWEST_VERSIONS | dict(newest_versions or {})
         self._null_as_empty = null_as_empty
+        self._settings = settings
+        self._interrupted = interrupted or Event()
         self._connections: list[Connection[Request]] = []
         self._selector: selectors.BaseSelector | None = None
         self._prefix = ""
@@ -83,32 +97,27 @@ class WirePort:
         """Start a test: find the coordinator of a group that nobody has used.
 
         Raises:
-            PortUnavailableError: it cannot be reached, or does not speak Kafka's protocol.
+            PortUnavailableError: it cannot be reached, does not speak Kafka's protocol, or has
+                other settings than those of `config`.
         """
-        del profile, config
+        del profile
         self.close()
-        self._prefix = f"groupcheck-{uuid4().hex}-"
-        url = "kafka://{}:{}".format(*self._bootstrap)
-        try:
-            with Enquiry(
-                *self._bootstrap, connect_s=self._connect_s, answer_s=self._answer_s
-            ) as broker:
-                self.max_versions = broker.versions(self._newest_versions)
-                self._coordinator = broker.coordinator(self._prefix)
-                broker.create_topic(TOPIC)
+        with self._reaching():
+            self._enquire().check(config)
             self._selector = selectors.DefaultSelector()
             self._connect(self._selector)
-        except (
-            OSError,
-            PortFailedError,
-            PortUnavailableError,
-            codec.MalformedAnswerError,
-        ) as error:
-            self.close()
-            msg = f"{url} cannot be tested: {_reason(error)}"
-            raise PortUnavailableError(msg) from error
         self._opened_s, self._told_ms = monotonic(), 0
-        return PortInfo(url, f"JoinGroup up to version {self.max_versions.get('JoinGroup')}")
+        newest = (self.max_versions or {}).get("JoinGroup")
+        return PortInfo(_url(*self._bootstrap), f"JoinGroup up to version {newest}")
+
+    def broker_settings(self) -> BrokerSettings:
+        """The settings by which the broker is to be judged.
+
+        Raises:
+            PortUnavailableError: it cannot be reached, or does not speak Kafka's protocol.
+        """
+        with self._reaching():
+            return self._enquire()
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request, then wait for the answers that must come, and a moment longer.
@@ -151,6 +160,49 @@ class WirePort:
         """End the test; nothing is kept between tests."""
         self.close()
 
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Say of whatever fails at the start that the broker cannot be tested, and why."""
+        try:
+            yield
+        except (
+            OSError,
+            UnicodeError,  # a host whose name no host can have
+            PortFailedError,
+            PortUnavailableError,
+            codec.MalformedAnswerError,
+        ) as error:
+            self.close()
+            msg = f"{_url(*self._bootstrap)} cannot be tested: {_reason(error)}"
+            raise PortUnavailableError(msg) from error
+
+    def _enquire(self) -> BrokerSettings:
+        """Find the coordinator of a group that nobody has used; its settings."""
+        self._prefix = f"groupcheck-{uuid4().hex}-"
+        with self._enquiry(*self._bootstrap) as broker:
+            broker.versions(self._newest_versions)
+            coordinator = broker.coordinator(self._prefix)
+            broker.create_topic(TOPIC)
+        self._coordinator = coordinator.host, coordinator.port
+        try:
+            # Its settings only it tells, and its versions may be others than the first one's.
+            with self._enquiry(*self._coordinator) as broker:
+                self.max_versions = broker.versions(self._newest_versions)
+                told = broker.settings(coordinator.node_id, BROKER_SETTINGS)
+        except OSError as error:
+            msg = f"its coordinator at {_url(*self._coordinator)}: {_reason(error)}"
+            raise PortUnavailableError(msg) from error
+        return settings_of(self._settings, told)
+
+    def _enquiry(self, host: str, port: int) -> Enquiry:
+        return Enquiry(
+            host,
+            port,
+            connect_s=self._connect_s,
+            answer_s=self._answer_s,
+            interrupted=self._interrupted,
+        )
+
     def _connect(self, selector: selectors.BaseSelector) -> Connection[Request]:
         connection = Connection[Request](*self._coordinator, self._connect_s)
         self._connections.append(connection)
@@ -164,8 +216,12 @@ class WirePort:
         try:
             return self._connect(self._open_selector())
         except OSError as error:
+            what = f"no further connection: {_reason(error)}"
+            if error.errno in OURS:
+                msg = f"{_url(*self._bootstrap)} cannot be tested: {what}"
+                raise PortUnavailableError(msg) from error
             kind = "port crashed"
-            raise PortFailedError(kind, f"no further connection: {_reason(error)}") from error
+            raise PortFailedError(kind, what) from error
 
     def _open_selector(self) -> selectors.BaseSelector:
         if self._selector is None:
@@ -176,13 +232,23 @@ class WirePort:
     def _observe(self, responses: list[Response], expected: Collection[int]) -> Observation:
         missing = set(expected) & {a.request_id for c in self._connections for a in c.owed.values()}
         self._take_until(monotonic() + self._answer_s, responses, missing)
-        # Where no answer is owed there is none to wait for.
-        settle_s = self._settle_s if any(c.owed for c in self._connections) else 0
-        self._take_until(monotonic() + settle_s, responses)
+        self._settle(responses)
         # The difference of two sums in whole milliseconds, so that no remainder is ever lost.
         passed_ms = int((monotonic() - self._opened_s) * 1000)
         elapsed_ms, self._told_ms = passed_ms - self._told_ms, passed_ms
         return Observation(tuple(responses), elapsed_ms=elapsed_ms)
+
+    def _settle(self, responses: list[Response]) -> None:
+        """Take what comes a moment later; where an answer came, wait for as long again.
+
+        For one timer may answer several requests. Where no answer is owed there is none to wait
+        for, so it ends.
+        """
+        taken = -1
+        while taken < len(responses):
+            taken = len(responses)
+            settle_s = self._settle_s if any(c.owed for c in self._connections) else 0
+            self._take_until(monotonic() + settle_s, responses)
 
     def _take_until(
         self, deadline: float, responses: list[Response], missing: set[int] | None = None
@@ -191,7 +257,8 @@ class WirePort:
         selector = self._open_selector()
         while missing is None or missing:
             left_s = deadline - monotonic()
-            for key, _ in selector.select(max(left_s, 0)):
+            check(self._interrupted)
+            for key, _ in selector.select(min(max(left_s, 0), WAKE_S)):
                 for request, answer in key.data.receive():
                     responses.append(self._response(request, answer))
                     if missing is not None:
@@ -227,6 +294,10 @@ class WirePort:
             group_id = group.group_id.removeprefix(self._prefix)
             groups.append(group._replace(group_id=group_id, members=tuple(members)))
         return DescribeGroupsResponse(tuple(groups))
+
+
+def _url(host: str, port: int) -> str:
+    return f"kafka://[{host}]:{port}" if ":" in host else f"kafka://{host}:{port}"
 
 
 def _reason(error: Exception) -> str:

@@ -116,7 +116,7 @@ def test_the_help_of_a_command_explains_every_form_of_port(
     assert main([command, "--help"]) == 0
     printed = capsys.readouterr().out
     for form in FORMS:
-        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')} " in printed
+        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')}" in printed
     assert all(len(line) <= 80 for line in printed.splitlines())
 
 

@@ -18,7 +18,9 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     JoinGroupResponseMember,
     LeaveGroupRequest,
+    LeaveGroupResponse,
     MemberIdentity,
+    MemberResponse,
     Protocol,
     Request,
     Response,
@@ -180,3 +182,92 @@ def test_on_a_real_clock_a_timer_that_is_early_or_too_late_is_rejected(
     _waiting_for_the_delay(script)
     with pytest.raises(DivergedError):
         script.do(Advance(elapsed_ms), *answers(), elapsed_ms=elapsed_ms)
+
+
+def _beaten(request_id: int, error: ErrorCode) -> Response:
+    return Response(request_id, HeartbeatResponse(error))
+
+
+def _almost_over(script: Script, left_ms: int = 100) -> None:
+    _waiting_for_the_delay(script)
+    script.do(Advance(0), elapsed_ms=DELAY_MS - 10 - left_ms)
+
+
+@pytest.mark.parametrize("elapsed_ms", [60, 200, 450, 2_000])
+@pytest.mark.parametrize(
+    "error",
+    [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION],
+    ids=["after the request", "before the request"],
+)
+def test_a_timer_due_around_a_request_may_have_fired_on_either_side_of_it(
+    error: ErrorCode, elapsed_ms: int
+) -> None:
+    script = Script(late_ms=500)
+    _almost_over(script)
+    script.do(_heartbeat(3, 0, "#1"), _admitted(2), _beaten(3, error), elapsed_ms=elapsed_ms)
+    assert {s.group and s.group.generation_id for s in script.oracle.states} == {1}
+
+
+def test_a_timer_that_was_overdue_may_have_fired_before_a_request_that_took_no_time() -> None:
+    script = Script(late_ms=500)
+    _almost_over(script)
+    script.do(Advance(0), elapsed_ms=200)
+    script.do(_heartbeat(3, 0, "#1"), _admitted(2), _beaten(3, ErrorCode.ILLEGAL_GENERATION))
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "answers"),
+    [
+        (100, (_admitted(2), _beaten(3, ErrorCode.NONE))),
+        (100, (_beaten(3, ErrorCode.ILLEGAL_GENERATION),)),
+        (400, (_admitted(2), _beaten(3, ErrorCode.ILLEGAL_GENERATION))),
+    ],
+    ids=["as after neither", "as after a timer that did not fire", "as after one not due yet"],
+)
+def test_what_fits_neither_side_of_a_timer_is_still_rejected(
+    left_ms: int, answers: tuple[Response, ...]
+) -> None:
+    script = Script(late_ms=500)
+    _almost_over(script, left_ms)
+    with pytest.raises(DivergedError):
+        script.do(_heartbeat(3, 0, "#1"), *answers, elapsed_ms=200)
+
+
+NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lawful"),
+    [(NONE, NONE, True), (UNKNOWN, NONE, True), (UNKNOWN, UNKNOWN, True), (NONE, UNKNOWN, False)],
+)
+def test_of_two_timers_due_around_a_request_none_the_first_or_both_may_have_fired_before_it(
+    first: ErrorCode, second: ErrorCode, *, lawful: bool
+) -> None:
+    script = Script(late_ms=500)
+    _almost_over(script)
+    script.do(_join(3), Response(3, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="b")))
+    script.do(Advance(0), _admitted(2), elapsed_ms=100)
+    script.do(Advance(0), elapsed_ms=29_850)  # the id of 3 ends in 50 ms, the session of 1 in 150
+    both = (MemberIdentity("#3"), MemberIdentity("#1"))
+    request = Request(4, 4, LeaveGroupRequest(GROUP_ID, both))
+    left = (MemberResponse("b", None, first), MemberResponse("real-1", None, second))
+    answer = Response(4, LeaveGroupResponse(ErrorCode.NONE, left))
+    if lawful:
+        script.do(request, answer, elapsed_ms=300)
+        return
+    with pytest.raises(DivergedError):
+        script.do(request, answer, elapsed_ms=300)
+
+
+@pytest.mark.parametrize(("after_ms", "lawful"), [(2_950, True), (3_450, False)])
+def test_a_timer_that_a_slow_request_sets_may_have_begun_when_the_request_was_slow(
+    after_ms: int, *, lawful: bool
+) -> None:
+    script = Script(late_ms=500)
+    script.follow(_join(1))
+    script.do(_join(2, "#1"), elapsed_ms=600)
+    if lawful:
+        script.do(Advance(0), elapsed_ms=after_ms)
+        return
+    with pytest.raises(DivergedError):
+        script.do(Advance(0), elapsed_ms=after_ms)

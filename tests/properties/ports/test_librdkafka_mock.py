@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -226,6 +227,18 @@ def test_without_kafka_python_one_is_told_what_to_install(
     with pytest.raises(PortUnavailableError) as error:
         LibrdkafkaPort(broker).open("2.7", {})
     assert str(error.value).endswith("kafka-python: pip install 'groupcheck[wire]'")
+
+
+def test_an_interrupted_start_is_not_waited_for_and_leaves_no_process() -> None:
+    interrupted = threading.Event()
+    interrupted.set()
+    port = LibrdkafkaPort(interrupted=interrupted)
+    with pytest.raises(PortUnavailableError, match=r"^interrupted$"):
+        port.open("2.7", {})
+    assert port._broker._program is not None
+    process = port._broker._program._process
+    port.shutdown()
+    assert process.poll() == -signal.SIGKILL
 
 
 def test_a_broker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

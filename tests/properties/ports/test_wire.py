@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import socket
-import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
+from selectors import SelectorKey
 from typing import Any
 
 import pytest
@@ -22,12 +22,13 @@ from groupcheck.model.vocabulary import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     MemberIdentity,
     Request,
     Response,
 )
-from groupcheck.properties.ports import codec, connection
+from groupcheck.properties.ports import codec, connection, wire
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -35,108 +36,12 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.ports.wire import WirePort
+from support.wire_broker import Asked, Broker, Broker6, reply, serving
 
-APIS = {
-    3: "Metadata",
-    8: "OffsetCommit",
-    9: "OffsetFetch",
-    10: "FindCoordinator",
-    11: "JoinGroup",
-    12: "Heartbeat",
-    13: "LeaveGroup",
-    14: "SyncGroup",
-    15: "DescribeGroups",
-    18: "ApiVersions",
-}
 HEARTBEAT = HeartbeatRequest("group", 1, "member")
 JOIN = JoinGroupRequest("group", 10_000)
-
-Asked = Any  # kafka-python's message of a request; its correlation id is added
-Answer = Callable[[Asked], bytes | None]
-
-
-def reply(asked: Asked, **fields: object) -> bytes:
-    cls = codec.message_class(asked.name.replace("Request", "Response"))
-    message = cls(version=asked.version, **fields)
-    message.with_header(correlation_id=asked.header.correlation_id)
-    framed: bytes = message.encode(header=True, framed=True)
-    return framed
-
-
-class Broker(socketserver.ThreadingTCPServer):
-    """Speaks of itself as a Kafka broker would; `answer` speaks for the coordinator.
-
-    What `answer` returns is sent as it is; None closes the connection.
-    """
-
-    request_queue_size = 128
-
-    def __init__(self, answer: Answer = lambda asked: reply(asked, error_code=0)) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.speak: Answer = self.respond
-        self.answer = answer
-        self.asked: list[Asked] = []
-        self.versions = dict.fromkeys(APIS, (0, 20))
-        self.versions_error = 0
-        self.find_errors: list[int] = []
-        self.topic_errors: list[int] = []
-        self.sockets: list[socket.socket] = []
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
-
-    def respond(self, asked: Asked) -> bytes | None:
-        api = asked.name.removesuffix("Request")
-        if api == "ApiVersions":
-            spoken = codec.message_class("ApiVersionsResponse").fields["api_keys"]
-            keys = [
-                spoken(api_key=key, min_version=oldest, max_version=newest)
-                for key, (oldest, newest) in self.versions.items()
-            ]
-            return reply(asked, api_keys=keys, error_code=self.versions_error)
-        if api == "FindCoordinator":
-            error = self.find_errors.pop(0) if self.find_errors else 0
-            return reply(asked, error_code=error, host="127.0.0.1", port=self.port)
-        if api == "Metadata":
-            topic = codec.message_class("MetadataResponse").fields["topics"]
-            error = self.topic_errors.pop(0) if self.topic_errors else 0
-            return reply(asked, topics=[topic(error_code=error, name="topic", partitions=[])])
-        self.asked.append(asked)
-        return self.answer(asked)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients hang up in the middle here."""
-
-
-class _Handler(socketserver.BaseRequestHandler):
-    server: Broker
-
-    def handle(self) -> None:
-        self.server.sockets.append(self.request)
-        with self.request.makefile("rb") as stream:
-            while length := stream.read(4):
-                data = stream.read(int.from_bytes(length, "big"))
-                api = APIS[int.from_bytes(data[:2], "big")]
-                version = int.from_bytes(data[2:4], "big")
-                cls = codec.message_class(f"{api}Request")
-                answer = self.server.speak(cls.decode(data, version=version, header=True))
-                if answer is None:
-                    return
-                self.request.sendall(answer)
-
-
-@contextmanager
-def serving(broker: Broker) -> Iterator[Broker]:
-    thread = threading.Thread(target=broker.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield broker
-    finally:
-        broker.shutdown()
-        broker.server_close()
-        thread.join()
 
 
 @pytest.fixture
@@ -147,10 +52,10 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def port(broker: Broker) -> Iterator[WirePort]:
-    wire = WirePort("127.0.0.1", broker.port, answer_timeout_ms=2_000)
-    wire.open("2.7", {})
-    yield wire
-    wire.shutdown()
+    opened = WirePort("127.0.0.1", broker.port, answer_timeout_ms=2_000)
+    opened.open("2.7", {})
+    yield opened
+    opened.shutdown()
 
 
 def heartbeat(port: Port, request_id: int = 1, version: int = 3) -> Observation:
@@ -165,9 +70,9 @@ def failure(port: Port, version: int = 3) -> PortFailedError:
 
 def refused(port: int, **options: int) -> str:
     """Why a broker cannot be tested, without its address."""
-    wire = WirePort("127.0.0.1", port, **options)  # type: ignore[arg-type]
+    unopened = WirePort("127.0.0.1", port, **options)  # type: ignore[arg-type]
     with pytest.raises(PortUnavailableError) as error:
-        wire.open("2.7", {})
+        unopened.open("2.7", {})
     url, reason = str(error.value).split(" cannot be tested: ")
     assert url == f"kafka://127.0.0.1:{port}"
     return reason
@@ -227,6 +132,62 @@ def test_advancing_sleeps_and_takes_what_is_answered_meanwhile(
     seen = port.advance(250, {1})
     assert [r.request_id for r in seen.responses] == [1]
     assert seen.elapsed_ms >= 250
+
+
+class Parked:
+    """Connections that each owe an answer to a JoinGroup, and when it comes; the clock is theirs.
+
+    It has what the port uses of a selector, and moves the clock instead of waiting.
+    """
+
+    def __init__(self, *answered_s: float) -> None:
+        self.now_s = 0.0
+        self.connections = [Owing(number, at_s) for number, at_s in enumerate(answered_s)]
+
+    def select(self, timeout_s: float) -> list[tuple[SelectorKey, int]]:
+        until_s = self.now_s + timeout_s
+        ready = [c for c in self.connections if c.owed and c.at_s <= until_s]
+        if not ready:
+            self.now_s = until_s
+            return []
+        first = min(ready, key=lambda owing: owing.at_s)
+        self.now_s = max(self.now_s, first.at_s)
+        return [(SelectorKey(0, 0, 0, first), 0)]
+
+    def close(self) -> None:
+        pass
+
+
+class Owing:
+    """A connection that owes one answer."""
+
+    def __init__(self, number: int, at_s: float) -> None:
+        self.at_s = at_s
+        self.owed = {1: Request(number, 5, JOIN)}
+
+    def receive(self) -> Iterator[tuple[Request, bytes]]:
+        message = codec.to_message(JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID), 5)
+        message.with_header(correlation_id=1)
+        yield self.owed.pop(1), message.encode(header=True)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answered_s", "seen", "elapsed_ms"),
+    [((0.02, 0.04, 0.08), 3, 90), ((0.02, 0.04, 0.1), 2, 90), ((0.04,), 0, 30)],
+)
+def test_where_one_answer_came_others_are_waited_for_a_moment_longer(
+    monkeypatch: pytest.MonkeyPatch, answered_s: tuple[float, ...], seen: int, elapsed_ms: int
+) -> None:
+    port = WirePort("127.0.0.1", 1, settle_ms=30)
+    parked: Any = Parked(*answered_s)
+    monkeypatch.setattr(wire, "monotonic", lambda: parked.now_s)
+    port._selector, port._connections = parked, parked.connections
+    observation = port.advance(0, ())
+    assert len(observation.responses) == seen
+    assert observation.elapsed_ms in {elapsed_ms - 1, elapsed_ms}
 
 
 def test_the_milliseconds_told_add_up_to_the_time_that_passed(port: WirePort) -> None:
@@ -328,6 +289,19 @@ def test_a_broker_that_takes_no_further_connection_is_a_crash(
     )
 
 
+def test_no_room_for_a_connection_on_this_machine_is_not_the_broker_s_fault(
+    broker: Broker, port: WirePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    broker.answer = lambda _: b""
+    port.request(Request(1, 5, JOIN), ())
+    monkeypatch.setattr(socket, "create_connection", full)
+    with pytest.raises(PortUnavailableError, match="no further connection: Too many open files"):
+        heartbeat(port)
+
+
 @pytest.mark.parametrize(
     ("sent", "reason"),
     [
@@ -374,6 +348,41 @@ def test_where_nothing_listens_nothing_can_be_tested() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         assert refused(free.getsockname()[1]) == "Connection refused"
+
+
+def test_a_name_that_no_host_can_have_cannot_be_tested() -> None:
+    with pytest.raises(PortUnavailableError, match=r"^kafka://a\.\.b:1 cannot be tested: \S"):
+        WirePort("a..b", 1).open("2.7", {})
+
+
+def test_a_coordinator_that_cannot_be_reached_is_named(broker: Broker) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        broker.coordinator = free.getsockname()
+        url = f"kafka://127.0.0.1:{broker.coordinator[1]}"
+        assert refused(broker.port) == f"its coordinator at {url}: Connection refused"
+
+
+def test_a_broker_on_ipv6_is_reached_by_its_address_in_brackets() -> None:
+    try:
+        broker = Broker6()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serving(broker):
+        port = port_source(f"kafka://[::1]:{broker.port}").connect()
+        assert port.open("2.7", {}).name == f"kafka://[::1]:{broker.port}"
+        assert len(heartbeat(port).responses) == 1
+        port.shutdown()
+
+
+@pytest.mark.parametrize(
+    "rest", ["::1:1", "[::1:1", "localhost", "localhost:0", ":9092", "a:1,b:2", "a:1/b", "u@a:1"]
+)
+def test_what_is_no_address_is_one_clear_line(rest: str) -> None:
+    with pytest.raises(UnknownPortError) as error:
+        port_source(f"kafka://{rest}")
+    form = "kafka://HOST:PORT (an IPv6 address in brackets)"
+    assert str(error.value) == f"'kafka://{rest}' is not of the form {form}"
 
 
 def test_what_never_answers_cannot_be_tested() -> None:

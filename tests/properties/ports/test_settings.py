@@ -1,0 +1,137 @@
+"""A broker on a real clock is judged by its own settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.implementation.config import Config
+from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.source import UnknownPortError, port_source
+from groupcheck.properties.ports.wire import WirePort
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.verify import Verification
+from groupcheck.reports.files import as_json
+from groupcheck.reports.terminal import summary
+from support.wire_broker import Broker, CoordinatorBroker, serving
+
+DELAY = "group.initial.rebalance.delay.ms"
+DEFAULTS = {
+    "group.min.session.timeout.ms": 6_000,
+    "group.max.session.timeout.ms": 1_800_000,
+    DELAY: 3_000,
+    "offset.metadata.max.bytes": 4_096,
+}
+UNUSUAL = Config(10_000, 20_000, 0, 10)
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with serving(Broker()) as started:
+        yield started
+
+
+def verified(broker: Broker, query: str = "") -> Result:
+    source = port_source(f"kafka://127.0.0.1:{broker.port}{query}")
+    return Verification(source, Settings(examples=40, steps=30)).run()
+
+
+def test_a_lawful_broker_with_other_settings_conforms_and_shows_that_it_does() -> None:
+    with serving(CoordinatorBroker(UNUSUAL)) as broker:
+        result = verified(broker)
+    assert result.findings == []
+    assert result.conforms
+    assert result.presumed == []
+    assert result.shown > 100
+
+
+def test_a_broker_that_does_not_tell_its_settings_is_judged_by_what_a_person_says() -> None:
+    longest_ms = DEFAULTS["group.max.session.timeout.ms"]
+    config = UNUSUAL._replace(group_max_session_timeout_ms=longest_ms)
+    with serving(CoordinatorBroker(config)) as broker:
+        del broker.versions[32]
+        query = "?group.initial.rebalance.delay.ms=0&offset.metadata.max.bytes=10"
+        result = verified(broker, f"{query}&group.min.session.timeout.ms=10000")
+    assert result.findings == []
+    assert result.presumed == ["group.max.session.timeout.ms=1800000"]
+    line = "presumed   as the broker does not tell: group.max.session.timeout.ms=1800000\n"
+    assert line in summary(result, [])
+    assert as_json(result)["presumed"] == result.presumed
+
+
+def test_a_broker_that_does_not_do_what_it_is_set_to_diverges() -> None:
+    with serving(CoordinatorBroker(Config())) as broker:
+        broker.settings[DELAY] = "0"
+        result = verified(broker)
+    kinds = {finding.difference.kind for finding in result.findings if finding.difference}
+    assert "no answer" in kinds
+
+
+def test_what_a_person_says_goes_before_what_the_broker_tells_and_that_before_the_defaults(
+    broker: Broker,
+) -> None:
+    broker.settings = {DELAY: "7", "offset.metadata.max.bytes": "8"}
+    source = port_source(f"kafka://127.0.0.1:{broker.port}?{DELAY}=5")
+    settings = source.broker_settings()
+    assert settings.values == {**DEFAULTS, DELAY: 5, "offset.metadata.max.bytes": 8}
+    assert settings.presumed == ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
+
+
+@pytest.mark.parametrize("value", [None, "", "-1", "many", "9" * 5_000, "٣"])
+def test_a_setting_told_without_a_number_is_presumed(broker: Broker, value: str | None) -> None:
+    broker.settings = {DELAY: value}
+    settings = WirePort("127.0.0.1", broker.port).broker_settings()
+    assert settings.values == DEFAULTS
+    assert set(settings.presumed) == set(DEFAULTS)
+
+
+def test_a_delay_that_every_test_would_wait_for_too_long_is_refused(broker: Broker) -> None:
+    broker.settings = {DELAY: "60001"}
+    with pytest.raises(PortUnavailableError) as refused:
+        verified(broker)
+    assert str(refused.value) == (
+        f"kafka://127.0.0.1:{broker.port} cannot be verified: its {DELAY} is 60001,"
+        " and every test would wait for it; 60000 is the most"
+    )
+
+
+@pytest.mark.parametrize(("told", "known"), [({DELAY: "0"}, "is"), ({}, "is presumed to be")])
+def test_a_trace_for_other_settings_is_refused_with_the_setting_and_both_values(
+    broker: Broker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    told: dict[str, str | None],
+    known: str,
+) -> None:
+    broker.settings = told
+    trace = tmp_path / "trace.jsonl"
+    config = f'{{"{DELAY}":500}}'
+    trace.write_text(f'{{"type":"open","trace":1,"profile":"2.7","config":{config}}}\n')
+    url = f"kafka://127.0.0.1:{broker.port}"
+    assert main(["replay", str(trace), url]) == 2
+    has = told.get(DELAY, "3000")
+    assert capsys.readouterr().err == (
+        f"groupcheck: {url} cannot be tested: its {DELAY} {known} {has},"
+        " and the test is for a broker where it is 500\n"
+    )
+    assert main(["replay", str(trace), f"{url}?{DELAY}=500"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("delay=0", r"unknown broker setting 'delay'; known: group\.min\.session\.timeout\.ms, .*"),
+        (f"{DELAY}=soon", rf"{DELAY} is a number from 0 to 2147483647, not 'soon'"),
+        (f"{DELAY}=-1", rf"{DELAY} is a number from 0 to 2147483647, not '-1'"),
+        (f"{DELAY}=2147483648", rf"{DELAY} is a number from .*, not '2147483648'"),
+        (f"{DELAY}", rf"{DELAY} is a number from 0 to 2147483647, not ''"),
+    ],
+)
+def test_a_setting_that_is_none_or_no_number_is_one_clear_line(query: str, reason: str) -> None:
+    with pytest.raises(UnknownPortError) as refused:
+        port_source(f"kafka://localhost:9092?{query}")
+    assert re.fullmatch(rf"'kafka://localhost:9092\?{query}': {reason}", str(refused.value))

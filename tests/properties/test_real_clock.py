@@ -1,0 +1,106 @@
+"""Verification on a real clock: accidents are not told, and whoever interrupts it need not wait."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from groupcheck.implementation.config import Config
+from groupcheck.properties.ports.source import PortSource, port_source
+from groupcheck.properties.result import Settings
+from groupcheck.properties.verify import Verification
+from groupcheck.reports.files import as_json
+from groupcheck.reports.terminal import summary
+from support.wire_broker import Asked, CoordinatorBroker, reply, serving
+
+AT_ONCE = Config(group_initial_rebalance_delay_ms=0)
+
+
+class Stumbling(CoordinatorBroker):
+    """Answers the first few heartbeats as Kafka never would, and those after them as it does."""
+
+    def __init__(self, stumbles: int) -> None:
+        super().__init__(AT_ONCE)
+        self.stumbles = stumbles
+        self._receive_rightly = self.answer
+        self.answer = self._stumble
+
+    def _stumble(self, asked: Asked) -> bytes | None:
+        if asked.name == "HeartbeatRequest" and self.stumbles:
+            self.stumbles -= 1
+            return reply(asked, error_code=99)
+        return self._receive_rightly(asked)
+
+
+def source_of(broker: CoordinatorBroker) -> PortSource:
+    return port_source(f"kafka://127.0.0.1:{broker.port}")
+
+
+def test_what_is_not_reproduced_is_counted_and_not_told() -> None:
+    with serving(Stumbling(1)) as broker:
+        result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
+    assert result.findings == []
+    assert result.not_reproduced == 1
+    assert "findings that were not reproduced: 1\n" in summary(result, [])
+    assert as_json(result)["not_reproduced"] == 1
+
+
+def test_what_is_reproduced_is_told() -> None:
+    with serving(Stumbling(1_000_000)) as broker:
+        result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
+    assert result.not_reproduced == 0
+    assert result.findings
+    assert len(result.findings[0].sequence.steps) == 1
+
+
+class Hanging(Stumbling):
+    """Once it has stumbled it never answers one API; `waiting` counts who waits for that."""
+
+    def __init__(self, api: str) -> None:
+        super().__init__(1)
+        self.slow = api
+        self.waiting = threading.Semaphore(0)
+
+    def respond(self, asked: Asked) -> bytes | None:
+        if asked.name == f"{self.slow}Request" and not self.stumbles:
+            self.waiting.release()
+            return b""
+        return super().respond(asked)
+
+
+@pytest.mark.parametrize("api", ["OffsetFetch", "Metadata"])
+def test_an_interrupted_run_ends_at_once_and_keeps_what_was_found(api: str) -> None:
+    found = threading.Event()
+    interrupted_s = 0.0
+
+    def progress(_what: str, _total: int | None) -> Callable[[int], None]:
+        return lambda _done: found.set() if verification._raw else None
+
+    def interrupt() -> None:
+        nonlocal interrupted_s
+        found.wait()
+        for _ in range(10):
+            broker.waiting.acquire()
+        interrupted_s = time.monotonic()
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, signal.SIGINT)
+
+    before = threading.active_count()
+    with serving(Hanging(api)) as broker:
+        verification = Verification(
+            source_of(broker), Settings(examples=1_000, steps=100), progress
+        )
+        person = threading.Thread(target=interrupt, daemon=True)
+        person.start()
+        result = verification.run()
+        took_s = time.monotonic() - interrupted_s
+        person.join(10)
+    assert result.ended_early == "interrupted"
+    assert len(result.findings) == 1
+    assert took_s < 3, f"it took {took_s} s"
+    assert threading.active_count() == before

@@ -1,0 +1,188 @@
+"""Brokers of a few lines: one that a test tells what to say, and one with a whole coordinator."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from groupcheck.implementation.config import Config
+from groupcheck.implementation.coordinator import Coordinator
+from groupcheck.model.vocabulary import REQUESTS, Request, Response
+from groupcheck.properties.ports import codec
+
+APIS = {
+    3: "Metadata",
+    8: "OffsetCommit",
+    9: "OffsetFetch",
+    10: "FindCoordinator",
+    11: "JoinGroup",
+    12: "Heartbeat",
+    13: "LeaveGroup",
+    14: "SyncGroup",
+    15: "DescribeGroups",
+    18: "ApiVersions",
+    32: "DescribeConfigs",
+}
+NODE_ID = 7
+
+Asked = Any  # kafka-python's message of a request; its correlation id is added
+Answer = Callable[[Asked], bytes | None]
+B = TypeVar("B", bound="Broker")
+
+
+def reply(asked: Asked, **fields: object) -> bytes:
+    cls = codec.message_class(asked.name.replace("Request", "Response"))
+    message = cls(version=asked.version, **fields)
+    message.with_header(correlation_id=asked.header.correlation_id)
+    framed: bytes = message.encode(header=True, framed=True)
+    return framed
+
+
+class Broker(socketserver.ThreadingTCPServer):
+    """Speaks of itself as a Kafka broker would; `answer` speaks for the coordinator.
+
+    What `answer` returns is sent as it is; None closes the connection.
+    """
+
+    request_queue_size = 128
+    host = "127.0.0.1"
+
+    def __init__(self, answer: Answer = lambda asked: reply(asked, error_code=0)) -> None:
+        super().__init__((self.host, 0), _Handler)
+        self.coordinator = (self.host, self.port)
+        self.speak: Answer = self.respond
+        self.answer = answer
+        self.asked: list[Asked] = []
+        self.versions = dict.fromkeys(APIS, (0, 20))
+        self.versions_error = 0
+        self.find_errors: list[int] = []
+        self.topic_errors: list[int] = []
+        self.settings: dict[str, str | None] = {}  # what it tells; nothing else is known to it
+        self.sockets: list[socket.socket] = []
+        self.here = threading.local()  # the socket that a thread answers on
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def respond(self, asked: Asked) -> bytes | None:
+        api = asked.name.removesuffix("Request")
+        if api == "ApiVersions":
+            spoken = codec.message_class("ApiVersionsResponse").fields["api_keys"]
+            keys = [
+                spoken(api_key=key, min_version=oldest, max_version=newest)
+                for key, (oldest, newest) in self.versions.items()
+            ]
+            return reply(asked, api_keys=keys, error_code=self.versions_error)
+        if api == "FindCoordinator":
+            error = self.find_errors.pop(0) if self.find_errors else 0
+            host, port = self.coordinator
+            return reply(asked, error_code=error, node_id=NODE_ID, host=host, port=port)
+        if api == "Metadata":
+            topic = codec.message_class("MetadataResponse").fields["topics"]
+            error = self.topic_errors.pop(0) if self.topic_errors else 0
+            return reply(asked, topics=[topic(error_code=error, name="topic", partitions=[])])
+        if api == "DescribeConfigs":
+            return self._describe(asked)
+        self.asked.append(asked)
+        return self.answer(asked)
+
+    def _describe(self, asked: Asked) -> bytes:
+        (resource,) = asked.resources
+        known = (resource.resource_type, resource.resource_name) == (4, str(NODE_ID))
+        result = codec.message_class("DescribeConfigsResponse").fields["results"]
+        configs = [
+            result.fields["configs"](name=name, value=self.settings[name])
+            for name in resource.configuration_keys
+            if known and name in self.settings
+        ]
+        answer = result(
+            error_code=0 if known else 42, configs=configs, resource_name=resource.resource_name
+        )
+        return reply(asked, results=[answer])
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: clients hang up in the middle here."""
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: Broker
+
+    def handle(self) -> None:
+        self.server.sockets.append(self.request)
+        self.server.here.socket = self.request
+        with self.request.makefile("rb") as stream:
+            while length := stream.read(4):
+                data = stream.read(int.from_bytes(length, "big"))
+                api = APIS[int.from_bytes(data[:2], "big")]
+                version = int.from_bytes(data[2:4], "big")
+                cls = codec.message_class(f"{api}Request")
+                asked = cls.decode(data, version=version, header=True)
+                answer = self.server.speak(asked)
+                if answer is None:
+                    return
+                self.request.sendall(answer)
+
+
+@contextmanager
+def serving(broker: B) -> Iterator[B]:
+    thread = threading.Thread(target=broker.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield broker
+    finally:
+        broker.shutdown()
+        broker.server_close()
+        thread.join()
+
+
+class Broker6(Broker):
+    """Listens on IPv6 alone."""
+
+    address_family = socket.AF_INET6
+    host = "::1"
+
+
+class CoordinatorBroker(Broker):
+    """A lawful broker on a real clock: the built-in coordinator behind Kafka's wire protocol."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(self._receive)
+        self.versions |= {8: (0, 8), 9: (0, 7), 11: (0, 7), 12: (0, 4), 13: (0, 4), 14: (0, 5)}
+        self.settings = {
+            name.replace("_", "."): str(value) for name, value in config._asdict().items()
+        }
+        self._coordinator = Coordinator(config)
+        self._started_s = time.monotonic()
+        self._lock = threading.RLock()
+        self._owed: dict[int, tuple[Asked, socket.socket]] = {}
+
+    def service_actions(self) -> None:
+        """Let the time pass that has passed; called several times a second."""
+        with self._lock:
+            now_ms = int((time.monotonic() - self._started_s) * 1000)
+            self._send(self._coordinator.advance(now_ms - self._coordinator.now_ms))
+
+    def _receive(self, asked: Asked) -> bytes:
+        with self._lock:
+            self.service_actions()
+            request_id = len(self._owed)
+            self._owed[request_id] = asked, self.here.socket
+            api = asked.name.removesuffix("Request")
+            body = codec.to_record(REQUESTS[api], asked, asked.version)
+            request = Request(request_id, asked.version, body, asked.header.client_id)
+            self._send(self._coordinator.receive(request))
+        return b""
+
+    def _send(self, responses: list[Response]) -> None:
+        for request_id, body in responses:
+            asked, asker = self._owed[request_id]
+            message = codec.to_message(body, asked.version)
+            message.with_header(correlation_id=asked.header.correlation_id)
+            with suppress(OSError):  # whoever asked has gone
+                asker.sendall(message.encode(header=True, framed=True))
