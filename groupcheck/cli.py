@@ -117,8 +117,8 @@ PORT is the coordinator under test:
                           standard input and output
   kafka://HOST:PORT[?SETTING=NUMBER&...]
                           a broker, in real time; many small groups are left
-                          there, so let it be one that is for tests; SETTING is
-                          one of the broker's that it does not tell itself
+                          there, so let it be one that is for tests; what is
+                          said of a setting goes before what the broker tells
   librdkafka-mock         the mock broker inside librdkafka, in real time
 
 The last two need the packages of groupcheck[wire].
