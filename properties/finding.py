@@ -27,7 +27,8 @@ class Finding(NamedTuple):
     `exchanges` are its steps with what was seen after each; `names` turns the port's member ids
     into symbols. If the port itself failed at the last step, `failure` says how and `rejection`
     has what Kafka does there; otherwise `rejection` says what is wrong with the answer. `before`
-    is the model's state before the last step, if the observations left only one.
+    is the model's state before the last step, if the observations left only one. `during` is "open"
+    or "close" if the port failed there, and not at a step.
     """
 
     sequence: Sequence
@@ -36,6 +37,7 @@ class Finding(NamedTuple):
     rejection: Rejection | None = None
     failure: PortFailedError | None = None
     before: Coordinator | None = None
+    during: str = ""
 
     @property
     def finding_id(self) -> str:
@@ -82,8 +84,7 @@ class Finding(NamedTuple):
     def key(self) -> tuple[str, ...]:
         """What makes two findings the same: the sort of difference, and the rule it is against."""
         if self.failure is not None:
-            step = self.sequence.steps[-1] if self.sequence.steps else None
-            return ("port", self.failure.kind, _what(step))
+            return ("port", self.failure.kind, self.during or _what(self.sequence.steps[-1]))
         difference = self.difference
         if difference is None:
             return ("unexplained",)
@@ -123,7 +124,5 @@ def _fields(lawful: ResponseBody | None, seen: ResponseBody | None) -> list[str]
     return [*differing(lawful, seen), "" if code is None else code.name]
 
 
-def _what(step: Input | None) -> str:
-    if step is None:
-        return "open"
+def _what(step: Input) -> str:
     return step.api if isinstance(step, Request) else type(step).__name__

@@ -51,7 +51,7 @@ class Run:
         try:
             port.open(profile.name, self.broker)
         except PortFailedError as failure:
-            raise FoundError(self._finding(failure=failure)) from failure
+            raise FoundError(self._finding(failure=failure, during="open")) from failure
 
     def step(self, given: Input) -> str | None:
         """Do one step; the name of what the port does not support, if that is why it was not done.
@@ -91,7 +91,7 @@ class Run:
         try:
             self.port.close()
         except PortFailedError as failure:
-            raise FoundError(self._finding(failure=failure)) from failure
+            raise FoundError(self._finding(failure=failure, during="close")) from failure
 
     def _capped(self, request: Request) -> Request:
         if self.port.max_versions is None:
@@ -113,7 +113,10 @@ class Run:
         return self.port.fault(Fault(name), ids)
 
     def _finding(
-        self, rejection: Rejection | None = None, failure: PortFailedError | None = None
+        self,
+        rejection: Rejection | None = None,
+        failure: PortFailedError | None = None,
+        during: str = "",
     ) -> Finding:
         steps = tuple(exchange.given for exchange in self.exchanges)
         return Finding(
@@ -123,6 +126,7 @@ class Run:
             rejection,
             failure,
             self.oracle.states[0] if len(self.oracle.states) == 1 else None,
+            during,
         )
 
 

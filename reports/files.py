@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, Final
 
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.result import Result
@@ -12,6 +15,11 @@ from groupcheck.properties.sequence import dump
 from groupcheck.reports.story import story, title
 
 FORMAT = 1
+
+# The files that a report is made of, and nobody else's.
+OURS: Final = re.compile(
+    r"result\.json|finding_[0-9a-f]{8}\.(txt|jsonl)|test_finding_[0-9a-f]{8}\.py"
+)
 
 
 def as_json(result: Result) -> dict[str, Any]:
@@ -57,21 +65,36 @@ def as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def write(result: Result, directory: Path) -> list[str]:
-    """Write result.json and three files for each finding; the names of what was written.
+def prepare(directory: Path) -> None:
+    """Make the directory of a report, before there is anything to report.
 
     Raises:
-        OSError: a file cannot be written.
+        OSError: no file can be written there.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    written = [directory / "result.json"]
-    written[0].write_text(json.dumps(as_json(result), indent=1) + "\n", encoding="utf-8")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NotADirectoryError(errno.ENOTDIR, "not a directory") from error
+    with TemporaryFile(dir=directory):
+        pass
+
+
+def write(result: Result, directory: Path) -> list[Path]:
+    """Write result.json and three files for each finding, in the place of an earlier report's.
+
+    Raises:
+        OSError: a file cannot be written, or one of the earlier report cannot be removed.
+    """
+    texts = {"result.json": json.dumps(as_json(result), indent=1) + "\n"}
     for finding in result.findings:
-        for name, text in finding_files(finding, result.port).items():
-            path = directory / name
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
-    return [str(path) for path in written]
+        texts |= finding_files(finding, result.port)
+    prepare(directory)
+    for path in directory.iterdir():
+        if OURS.fullmatch(path.name) and not path.is_dir():
+            path.unlink()
+    for name, text in texts.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    return [directory / name for name in texts]
 
 
 def finding_files(finding: Finding, port: str) -> dict[str, str]:
@@ -85,6 +108,7 @@ def finding_files(finding: Finding, port: str) -> dict[str, str]:
 
 def pytest_file(finding: Finding, port: str) -> str:
     """A pytest file that fails until the port is mended; it needs groupcheck and pytest alone."""
+    # A story has no control characters, and a trace is JSON in ASCII.
     text = "\n".join(f"    {line}".rstrip() for line in story(finding).splitlines())
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     trace = dump(finding.sequence).replace("\\", "\\\\")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -29,7 +30,8 @@ class Bars:
     def __call__(self, what: str, total: int | None) -> Callable[[int], None]:
         """Begin a phase."""
         self._end()
-        bar: tqdm[Any] = tqdm(total=total, desc=what, disable=None, leave=False, unit="")
+        nowhere = sys.stderr is None or None  # None: tqdm looks whether it is a terminal
+        bar: tqdm[Any] = tqdm(total=total, desc=what, disable=nowhere, leave=False, unit="")
         self._bar = bar
 
         def tell(done: int) -> None:

@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeGuard
 
+from groupcheck.model.bodies import camel
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Group
+from groupcheck.model.state import Advance, Group, Offset
 from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
+from groupcheck.model.timers import PASS
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    GroupView,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    MemberView,
+    Request,
+    ResponseBody,
+)
+from groupcheck.properties.compare import UNTOLD
 from groupcheck.properties.finding import Exchange, Finding, differing
 from groupcheck.properties.oracle import Difference
-from groupcheck.reports.words import Names, answer_in_words, error_name, letters, step_in_words
+from groupcheck.reports.words import (
+    Names,
+    answer_in_words,
+    bounded,
+    error_name,
+    letters,
+    member,
+    passing,
+    step_in_words,
+    value,
+    with_member_id,
+    word,
+)
+
+DURING = {"open": "when the test was opened", "close": "when the test was closed"}
 
 
 def title(finding: Finding) -> str:
     """The finding in one line."""
     if finding.failure is not None:
-        return str(finding.failure)
+        return bounded(f"{finding.failure} ({_moment(finding)})")
     kafka = PROFILES[finding.sequence.profile].kafka
-    return f"not as {kafka}: {_difference_in_a_line(finding)}"
+    return bounded(f"not as {kafka}: {_difference_in_a_line(finding)}")
 
 
 def story(finding: Finding) -> str:
-    """The finding in full, for a person."""
-    names = letters(finding.sequence.steps)
-    lines = [f"Finding {finding.finding_id}: {title(finding)}", ""]
+    """The finding in full, for a person; no line has control characters, or is without end."""
+    names = _letters(finding)
+    lines = [f"Finding {finding.finding_id}: {title(finding)}", "", *_broker(finding)]
     numbers = {
         e.given.request_id: n
         for n, e in enumerate(finding.exchanges, 1)
@@ -35,8 +61,46 @@ def story(finding: Finding) -> str:
         lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
         last = number == len(finding.exchanges)
         lines += _answers(exchange, numbers, shown, silent_is_odd=last)
-    lines += ["", *_verdict(finding, numbers, names, shown)]
-    return "\n".join(lines) + "\n"
+    if finding.exchanges:
+        lines.append("")
+    lines += _verdict(finding, numbers, names, shown)
+    return "".join(f"{bounded(line)}\n" for line in lines)
+
+
+def _letters(finding: Finding) -> dict[str, str]:
+    return {UNTOLD: "an unknown id", **letters(finding.sequence.steps)}
+
+
+def _broker(finding: Finding) -> list[str]:
+    """The broker's settings, where they are not the version's own."""
+    defaults = PROFILES[finding.sequence.profile].config._asdict()
+    other = [
+        f"{name} = {setting}"
+        for name, setting in finding.sequence.broker.items()
+        if setting != defaults[name.replace(".", "_")]
+    ]
+    return [f"Broker settings: {', '.join(other)}", ""] if other else []
+
+
+def _moment(finding: Finding) -> str:
+    """The last step, and the state of the group before it if that is known."""
+    if finding.during:
+        return DURING[finding.during]
+    step = finding.sequence.steps[-1]
+    if isinstance(step, Request):
+        what = _named(step)
+    else:
+        what = passing(step.ms) if isinstance(step, Advance) else step_in_words(step, {})
+    if finding.before is None:
+        return what
+    group = finding.before.group
+    return f"{what} {'before there is a group' if group is None else f'in {group.state}'}"
+
+
+def _named(request: Request) -> str:
+    body = request.body
+    how = f" {with_member_id(body)}" if isinstance(body, JoinGroupRequest) else ""
+    return f"{request.api} v{request.api_version}{how}"
 
 
 def _answers(
@@ -55,25 +119,32 @@ def _answers(
 
 def _difference_in_a_line(finding: Finding) -> str:
     difference, outcome = finding.difference, finding.outcome
-    step = finding.sequence.steps[-1]
     if difference is None or outcome is None:
-        return step_in_words(step, {})
-    names = letters(finding.sequence.steps)
+        return _moment(finding)
+    names = _letters(finding)
     if difference.field is not None:
         view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
         shown = {real: names.get(symbol, symbol) for real, symbol in finding.names.items()}
         return (
-            f"{difference.field} of the inner state is"
+            f"{_moment(finding)}: {difference.field} of the inner state is"
             f" {_view_field(view, difference.field, shown)} instead of"
             f" {_group_field(outcome.coordinator.group, difference.field, names)}"
         )
-    answered = [
-        s
-        for s in finding.sequence.steps
-        if isinstance(s, Request) and s.request_id == difference.request_id
-    ]
-    what = " ".join(f"{request.api} v{request.api_version}:" for request in answered)
-    return f"{what} {_contrast(difference, names)}"
+    return f"{_moment(finding)}{_to(finding, difference)}: {_contrast(difference, names)}"
+
+
+def _to(finding: Finding, difference: Difference) -> str:
+    """Which request has the other answer, if it is not the last step itself."""
+    *earlier, _last = finding.sequence.steps
+    return "".join(
+        f", answer to {_named(step)}"
+        for step in earlier
+        if _is_request(step, difference.request_id)
+    )
+
+
+def _is_request(step: Input, request_id: int | None) -> TypeGuard[Request]:
+    return isinstance(step, Request) and step.request_id == request_id
 
 
 def _contrast(difference: Difference, names: Names) -> str:
@@ -84,18 +155,40 @@ def _contrast(difference: Difference, names: Names) -> str:
     if fields[0] == "error_code":
         codes = [error_name(getattr(body, "error_code")) for body in (seen, lawful)]  # noqa: B009 - of any answer that has one
         return " instead of ".join(codes)
-    if fields == ["topics"]:
+    if isinstance(lawful, JoinGroupResponse) and isinstance(seen, JoinGroupResponse):
+        return _contrast_of_joins(fields, lawful, seen, names)
+    if any(isinstance(getattr(seen, field), tuple) for field in fields):
         return f"{answer_in_words(seen, names)} instead of {answer_in_words(lawful, names)}"
-    return ", ".join(
-        f"{field} {getattr(seen, field)!r} instead of {getattr(lawful, field)!r}"
-        for field in fields
-        if field != "members"
-    ) or "a member list" + (" for a follower" if seen.members else " is missing")  # type: ignore[union-attr]
+    return _contrast_of_fields(fields, lawful, seen, names)
+
+
+def _contrast_of_joins(
+    fields: list[str], lawful: JoinGroupResponse, seen: JoinGroupResponse, names: Names
+) -> str:
+    if fields != ["members"]:
+        fields = [field for field in fields if field != "members"]
+        return _contrast_of_fields(fields, lawful, seen, names)
+    if not seen.members:
+        return "the member list is missing"
+    return "another member list" if lawful.members else "a member list for a follower"
+
+
+def _contrast_of_fields(
+    fields: list[str], lawful: ResponseBody, seen: ResponseBody, names: Names
+) -> str:
+    def shown(body: ResponseBody, field: str) -> str:
+        said = getattr(body, field)
+        if field in {"leader", "member_id"}:
+            return member(said, names)
+        return value(said) if said is None or isinstance(said, str | bytes) else str(said)
+
+    return ", ".join(f"{camel(f)} {shown(seen, f)} instead of {shown(lawful, f)}" for f in fields)
 
 
 def _verdict(finding: Finding, numbers: dict[int, int], names: Names, shown: Names) -> list[str]:
     if finding.failure is not None:
-        lines = [f"The port failed: {finding.failure.reason}."]
+        when = f" {DURING[finding.during]}" if finding.during else ""
+        lines = [f"The port failed{when}: {finding.failure.reason}."]
         if finding.failure.detail:
             said = finding.failure.detail.splitlines()
             lines += ["What it said last:", *(f"  | {line}" for line in said)]
@@ -103,15 +196,18 @@ def _verdict(finding: Finding, numbers: dict[int, int], names: Names, shown: Nam
     profile = PROFILES[finding.sequence.profile]
     differences = finding.rejection.differences if finding.rejection else ()
     lawful = dict.fromkeys(
-        f"  {_lawful(difference, outcome, numbers, names)}\n"
-        f"    because {_because(profile, difference, outcome)}"
+        (
+            f"  {_lawful(difference, outcome, numbers, names)}",
+            f"    because {_because(profile, difference, outcome)}",
+        )
         for outcome, difference in zip(finding.lawful, differences, strict=True)
     )
+    alternatives = [line for pair in lawful for line in ("  or", *pair)]
     return [
         "What came back:",
         f"  {_seen(finding, numbers, shown)}",
         f"What {profile.kafka} does here:",
-        "\n  or\n".join(lawful),
+        *alternatives[1:],
     ]
 
 
@@ -119,16 +215,19 @@ def _instead(finding: Finding, numbers: dict[int, int], names: Names) -> list[st
     """What Kafka does at the step at which a port failed."""
     profile = PROFILES[finding.sequence.profile]
     lawful = dict.fromkeys(
-        f"  {_answer(response.request_id, response.body, numbers, names)}\n"
-        f"    because {_cited(profile, [reason])}"
+        (
+            f"  {_answer(response.request_id, response.body, numbers, names)}",
+            f"    because {_cited(profile, [reason])}",
+        )
         for outcome in finding.lawful
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
     )
     lawful = lawful or dict.fromkeys(
-        f"  no answer yet\n    because {_cited(profile, outcome.fired)}"
+        ("  no answer yet", f"    because {_cited(profile, outcome.fired)}")
         for outcome in finding.lawful
     )
-    return [f"What {profile.kafka} does here:", *lawful] if lawful else []
+    told = [line for pair in lawful for line in pair]
+    return [f"What {profile.kafka} does here:", *told] if told else []
 
 
 def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:
@@ -168,58 +267,94 @@ def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
 
 
 def _cited(profile: Profile, rules: Iterable[str]) -> str:
-    return "; ".join(f"{profile.rules[r].says} [{profile.rules[r].source}]" for r in rules)
+    """The rules in words; that time passes is said only if nothing else happens with it."""
+    telling = [name for name in rules if name != PASS.name]
+    if not telling:
+        return f"{PASS.says} and no timer ends [{PASS.source}]"
+    return "; ".join(f"{profile.rules[r].says} [{profile.rules[r].source}]" for r in telling)
 
 
 def _group_field(group: Group | None, field: str, names: Names) -> str:
     if group is None:
         return "absent: there is no such group"
     values = {
+        "groupId": f"shown, in state {group.state}",
         "state": group.state.value,
         "generationId": group.generation_id,
-        "protocolType": group.protocol_type,
-        "protocolName": group.protocol_name,
-        "leader": names.get(group.leader or "", group.leader),
+        "protocolType": word(group.protocol_type),
+        "protocolName": word(group.protocol_name),
+        "leader": _leader(group.leader, names),
         "members": [
-            f"{names.get(m.member_id, m.member_id)}"
-            f"{' (in join)' if m.awaiting_join is not None else ''}"
-            f"{' (in sync)' if m.awaiting_sync is not None else ''}"
-            f"{f' assigned {m.assignment!r}' if m.assignment else ''}"
+            _member_field(
+                MemberView(
+                    m.member_id,
+                    None,
+                    m.session_timeout_ms,
+                    m.rebalance_timeout_ms,
+                    m.awaiting_join is not None,
+                    m.awaiting_sync is not None,
+                    m.assignment,
+                ),
+                names,
+            )
             for m in group.members
         ],
-        "pendingMembers": [names.get(p.member_id, p.member_id) for p in group.pending],
-        "offsets": [f"{t}/{i}: {o.committed_offset}" for (t, i), o in group.offsets],
+        "pendingMembers": [member(p.member_id, names) for p in group.pending],
+        "offsets": [_offset_field(t, i, offset) for (t, i), offset in group.offsets],
     }
-    return _plain(values.get(field, group.state.value))
+    return _listed(values[field])
 
 
-def _view_field(view: GroupView | None, field: str | None, names: Names) -> str:
+def _view_field(view: GroupView | None, field: str, names: Names) -> str:
     if view is None:
         return "absent: the port shows no such group"
     values = {
-        "state": view.state,
+        "groupId": f"shown, in state {word(view.state)}",
+        "state": word(view.state),
         "generationId": view.generation_id,
-        "protocolType": view.protocol_type,
-        "protocolName": view.protocol_name,
-        "leader": names.get(view.leader or "", view.leader),
-        "members": [
-            f"{names.get(m.member_id, m.member_id)}"
-            f"{' (in join)' if m.awaiting_join else ''}"
-            f"{' (in sync)' if m.awaiting_sync else ''}"
-            f"{f' assigned {m.assignment!r}' if m.assignment else ''}"
-            for m in view.members or ()
-        ],
-        "pendingMembers": [names.get(p, p) for p in view.pending_members or ()],
+        "protocolType": word(view.protocol_type),
+        "protocolName": word(view.protocol_name),
+        "leader": _leader(view.leader, names),
+        "members": [_member_field(m, names) for m in view.members or ()],
+        "pendingMembers": [member(p, names) for p in view.pending_members or ()],
         "offsets": [
-            f"{t.name}/{p.partition_index}: {p.committed_offset}"
+            _offset_field(
+                t.name,
+                p.partition_index,
+                Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
+            )
             for t in view.offsets or ()
             for p in t.partitions
         ],
     }
-    return _plain(values.get(field or "", view.state))
+    return _listed(values[field])
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "empty"
-    return "none" if value is None else str(value)
+def _leader(leader: str | None, names: Names) -> str:
+    return "null" if leader is None else member(leader, names)
+
+
+def _member_field(shown: MemberView, names: Names) -> str:
+    """A member of the inner state, with the fields that are there, under the protocol's names."""
+    fields = {camel(name): said for name, said in shown._asdict().items() if said is not None}
+    del fields["memberId"]
+    said = (
+        f"{k} {value(v) if isinstance(v, str | bytes) else _json(v)}" for k, v in fields.items()
+    )
+    return f"{member(shown.member_id, names)} ({', '.join(said)})"
+
+
+def _json(said: object) -> str:
+    return str(said).lower() if isinstance(said, bool) else str(said)
+
+
+def _offset_field(topic: str, partition: int, offset: Offset) -> str:
+    return (
+        f"{word(topic)}/{partition} (committedOffset {offset.committed_offset},"
+        f" committedLeaderEpoch {offset.committed_leader_epoch},"
+        f" committedMetadata {value(offset.metadata)})"
+    )
+
+
+def _listed(shown: object) -> str:
+    return (", ".join(shown) or "empty") if isinstance(shown, list) else str(shown)

@@ -1,13 +1,20 @@
-"""Requests, answers and time in words, for people who never saw the model."""
+"""Requests, answers and time in words, for people who never saw the model.
+
+What a port says may be anything: it is shown so that it can do nothing to a terminal, and cut where
+it is long.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from string import ascii_uppercase
+from typing import Final
 
 from groupcheck.model.state import Advance, HoldAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
+    NO_LEADER_EPOCH,
     NO_OFFSET,
     DescribedGroupMember,
     DescribeGroupsResponse,
@@ -18,6 +25,7 @@ from groupcheck.model.vocabulary import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
@@ -30,6 +38,45 @@ from groupcheck.model.vocabulary import (
 )
 
 Names = Mapping[str, str]
+
+MOST_OF_A_VALUE: Final = 200
+MOST_OF_A_LINE: Final = 2_000
+
+# Words that need no quotes.
+PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9._-]{1,80}")
+
+
+def bounded(line: str) -> str:
+    """A line without control characters or lone surrogates, and not without end."""
+    shown = line[:MOST_OF_A_LINE]
+    cut = len(line) - len(shown)
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return f"{shown} ... ({counted(cut, 'more character')})" if cut else shown
+
+
+def counted(number: int, what: str) -> str:
+    """`1 edge`, `2,039 edges`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def value(said: str | bytes | None) -> str:
+    """A value in quotes, or `null`."""
+    if said is None:
+        return "null"
+    cut = len(said) - MOST_OF_A_VALUE
+    unit = "more byte" if isinstance(said, bytes) else "more character"
+    more = f"... ({counted(cut, unit)})" if cut > 0 else ""
+    return repr(said[:MOST_OF_A_VALUE]) + more
+
+
+def word(said: str | None) -> str:
+    """A name as it is, in quotes where it would not read as one."""
+    return said if said is not None and PLAIN.fullmatch(said) else value(said)
+
+
+def member(member_id: str, names: Names) -> str:
+    """A member's letter; an id that has none, in quotes."""
+    return names.get(member_id) or value(member_id)
 
 
 def letters(steps: tuple[Input, ...]) -> dict[str, str]:
@@ -51,11 +98,21 @@ def _letter(number: int) -> str:
 
 def duration(ms: int) -> str:
     """`90000` as "1 min 30 s"."""
+    if ms < 0:
+        return f"-{duration(-ms)}"
     minutes, rest = divmod(ms, 60_000)
     parts = [f"{minutes} min"] if minutes else []
-    if rest or not parts:
+    if 0 < rest < 1_000:
+        parts.append(f"{rest} ms")
+    elif rest or not parts:
         parts.append(f"{rest / 1000:g} s")
     return " ".join(parts)
+
+
+def passing(ms: int) -> str:
+    """`1 ms passes`, `1 min 30 s pass`."""
+    words = duration(ms)
+    return f"{words} {'passes' if re.fullmatch('1 [a-z]+', words) else 'pass'}"
 
 
 def step_in_words(step: Input, names: Names) -> str:
@@ -65,7 +122,7 @@ def step_in_words(step: Input, names: Names) -> str:
         where = ", to a group without a name" if getattr(step.body, "group_id", None) == "" else ""
         return f"{_sender(step, names)} sends {what}{_details(step, names)}{where}"
     if isinstance(step, Advance):
-        return f"{duration(step.ms)} pass"
+        return passing(step.ms)
     if isinstance(step, HoldAppends):
         return "appends to the log stay incomplete from here on"
     return "the appends held back complete"
@@ -82,7 +139,7 @@ def _sender(request: Request, names: Names) -> str:
 
 
 def _who(member_ids: list[str], names: Names) -> str:
-    return ", ".join(names.get(m, f"nobody known ({m!r})") for m in member_ids) or "nobody"
+    return ", ".join(names.get(m, f"nobody known ({value(m)})") for m in member_ids) or "nobody"
 
 
 def _details(request: Request, names: Names) -> str:
@@ -90,14 +147,14 @@ def _details(request: Request, names: Names) -> str:
     if isinstance(body, JoinGroupRequest):
         return _join_details(body)
     if isinstance(body, SyncGroupRequest):
-        given = ", ".join(names.get(a.member_id, a.member_id) for a in body.assignments)
+        given = ", ".join(member(a.member_id, names) for a in body.assignments)
         assigning = f", with assignments for {given}" if given else ""
         return f" for generation {body.generation_id}{assigning}{_said_protocol(body)}"
     if isinstance(body, HeartbeatRequest):
         return f" for generation {body.generation_id}"
     if isinstance(body, OffsetCommitRequest):
         offsets = ", ".join(
-            f"{t.name}/{p.partition_index} = {p.committed_offset}{_long(p.committed_metadata)}"
+            f"{word(t.name)}/{p.partition_index} = {p.committed_offset}{_with(p)}"
             for t in body.topics
             for p in t.partitions
         )
@@ -110,30 +167,43 @@ def _details(request: Request, names: Names) -> str:
 
 
 def _join_details(body: JoinGroupRequest) -> str:
-    offered = ", ".join(f"{p.name} {p.metadata!r}" for p in body.protocols) or "no protocol"
-    if body.member_id:
-        return f" with its member id, offering {offered}"
+    offered = ", ".join(f"{word(p.name)} {value(p.metadata)}" for p in body.protocols)
+    kind = f" of type {word(body.protocol_type)}" if body.protocol_type != "consumer" else ""
+    timeouts = [f"session timeout {duration(body.session_timeout_ms)}"]
+    if body.rebalance_timeout_ms != -1:
+        timeouts.append(f"rebalance timeout {duration(body.rebalance_timeout_ms)}")
     return (
-        f" without a member id, offering {offered}"
-        f" (session timeout {duration(body.session_timeout_ms)},"
-        f" rebalance timeout {duration(body.rebalance_timeout_ms)})"
+        f" {with_member_id(body)}, offering {offered or 'no protocol'}{kind}"
+        f" ({', '.join(timeouts)})"
     )
+
+
+def with_member_id(body: JoinGroupRequest) -> str:
+    """Whether a JoinGroup names a member."""
+    return "with its member id" if body.member_id else "without a member id"
 
 
 def _said_protocol(body: SyncGroupRequest) -> str:
     if body.protocol_type in (None, "consumer") and body.protocol_name in (None, "range"):
         return ""
-    return f", saying protocol {body.protocol_type}/{body.protocol_name}"
+    return f", saying protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
 
 
-def _long(metadata: str | None) -> str:
-    return f" with {len(metadata)} characters of metadata" if metadata else ""
+def _with(partition: OffsetCommitRequestPartition) -> str:
+    metadata, epoch = partition.committed_metadata, partition.committed_leader_epoch
+    said = [f"leader epoch {epoch}"] if epoch != NO_LEADER_EPOCH else []
+    if metadata is None:
+        said.append("null metadata")
+    elif metadata:
+        said.append(f"{counted(len(metadata), 'character')} of metadata")
+    return f" with {' and '.join(said)}" if said else ""
 
 
 def _fetched(body: OffsetFetchRequest) -> str:
     if body.topics is None:
         return "every partition"
-    return ", ".join(f"{t.name}/{i}" for t in body.topics for i in t.partition_indexes)
+    asked = [f"{word(t.name)}/{i}" for t in body.topics for i in t.partition_indexes]
+    return ", ".join(asked) or "no partition"
 
 
 def error_name(code: ErrorCode) -> str:
@@ -162,22 +232,22 @@ def answer_in_words(body: ResponseBody, names: Names) -> str:
 
 
 def _sync_answer(body: SyncGroupResponse) -> str:
-    told = f", assignment {body.assignment!r}" if body.error_code == 0 else ""
+    told = f", assignment {value(body.assignment)}" if body.error_code == 0 else ""
     if body.protocol_type is not None or body.protocol_name is not None:
-        told += f", protocol {body.protocol_type}/{body.protocol_name}"
+        told += f", protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
     return error_name(body.error_code) + told
 
 
 def _leave_answer(body: LeaveGroupResponse, names: Names) -> str:
     members = ", ".join(
-        f"{names.get(m.member_id, m.member_id)}: {error_name(m.error_code)}" for m in body.members
+        f"{member(m.member_id, names)}: {error_name(m.error_code)}" for m in body.members
     )
     return error_name(body.error_code) + (f" ({members})" if members else "")
 
 
 def _commit_answer(body: OffsetCommitResponse) -> str:
     partitions = ", ".join(
-        f"{t.name}/{p.partition_index}: {error_name(p.error_code)}"
+        f"{word(t.name)}/{p.partition_index}: {error_name(p.error_code)}"
         for t in body.topics
         for p in t.partitions
     )
@@ -189,14 +259,14 @@ def _join_answer(body: JoinGroupResponse, names: Names) -> str:
     if body.generation_id >= 0:
         parts.append(f"generation {body.generation_id}")
     if body.member_id:
-        parts.append(f"member id {names.get(body.member_id, body.member_id)}")
+        parts.append(f"member id {member(body.member_id, names)}")
     if body.leader:
-        parts.append(f"leader {names.get(body.leader, body.leader)}")
+        parts.append(f"leader {member(body.leader, names)}")
     if body.protocol_type or body.protocol_name:
-        kind = f"{body.protocol_type}/" if body.protocol_type else ""
-        parts.append(f"protocol {kind}{body.protocol_name}")
+        kind = f"{word(body.protocol_type)}/" if body.protocol_type else ""
+        parts.append(f"protocol {kind}{word(body.protocol_name)}")
     if body.members:
-        listed = (f"{names.get(m.member_id, m.member_id)} {m.metadata!r}" for m in body.members)
+        listed = (f"{member(m.member_id, names)} {value(m.metadata)}" for m in body.members)
         parts.append(f"members {', '.join(listed)}")
     elif body.error_code == 0:
         parts.append("no member list")
@@ -205,7 +275,7 @@ def _join_answer(body: JoinGroupResponse, names: Names) -> str:
 
 def _fetch_answer(body: OffsetFetchResponse) -> str:
     found = [
-        f"{topic.name}/{partition.partition_index}: {_fetched_offset(partition)}"
+        f"{word(topic.name)}/{partition.partition_index}: {_fetched_offset(partition)}"
         for topic in body.topics
         for partition in topic.partitions
     ]
@@ -216,23 +286,23 @@ def _fetched_offset(partition: OffsetFetchResponsePartition) -> str:
     if partition.error_code:
         return error_name(partition.error_code)
     offset, epoch = partition.committed_offset, partition.committed_leader_epoch
-    metadata = "null" if partition.metadata is None else repr(partition.metadata)
     what = "none" if offset == NO_OFFSET else str(offset)
-    return f"{what} (leader epoch {epoch}, metadata {metadata})"
+    return f"{what} (leader epoch {epoch}, metadata {value(partition.metadata)})"
 
 
 def _describe_answer(body: DescribeGroupsResponse, names: Names) -> str:
     return "; ".join(
-        f"{error_name(g.error_code)}, {g.group_state or 'no state'},"
-        f" protocol {g.protocol_type!r}/{g.protocol_data!r},"
+        f"{error_name(g.error_code)}, {word(g.group_state) if g.group_state else 'no state'},"
+        f" protocol {value(g.protocol_type)}/{value(g.protocol_data)},"
         f" members: {', '.join(_described(m, names) for m in g.members) or 'none'}"
         for g in body.groups
     )
 
 
-def _described(member: DescribedGroupMember, names: Names) -> str:
+def _described(described: DescribedGroupMember, names: Names) -> str:
     return (
-        f"{names.get(member.member_id, member.member_id)}"
-        f" (client {member.client_id!r} at {member.client_host!r},"
-        f" metadata {member.member_metadata!r}, assignment {member.member_assignment!r})"
+        f"{member(described.member_id, names)}"
+        f" (client {value(described.client_id)} at {value(described.client_host)},"
+        f" metadata {value(described.member_metadata)},"
+        f" assignment {value(described.member_assignment)})"
     )

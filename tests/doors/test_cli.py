@@ -15,7 +15,9 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
+from groupcheck.properties.ports.source import FORMS
 from groupcheck.properties.sequence import Sequence, dump
 
 HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, "m")),))
@@ -96,6 +98,37 @@ def test_a_bad_option_is_one_line(arguments: list[str], capsys: pytest.CaptureFi
     _fails_with(capsys, *arguments)
 
 
+@pytest.mark.parametrize("text", ["-1", "9223372036854775808", "1.5", "x", "9" * 5_000])
+def test_a_number_that_is_none_is_refused_with_the_bounds(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = _fails_with(capsys, "verify", "builtin", f"--seed={text}")
+    assert line.startswith("groupcheck: argument --seed: ")
+    if len(text) < 2_000:
+        assert line.endswith(f"{text!r} is not a whole number from 0 to {2**63 - 1}\n")
+
+
+@pytest.mark.parametrize("command", ["verify", "replay"])
+def test_the_help_of_a_command_explains_every_form_of_port(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([command, "--help"]) == 0
+    printed = capsys.readouterr().out
+    for form in FORMS:
+        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')}" in printed
+    assert all(len(line) <= 80 for line in printed.splitlines())
+
+
+def test_the_help_names_every_profile(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["verify", "--help"])
+    printed = capsys.readouterr().out
+    assert all(f" {name}" in printed.partition("the Kafka to judge by:")[2] for name in PROFILES)
+
+
 @pytest.mark.parametrize(
     ("port", "complaint"),
     [
@@ -120,12 +153,79 @@ def test_a_broker_that_is_not_there_is_one_line_that_names_it(
     assert address in _fails_with(capsys, "verify", f"kafka://{address}", *QUICK)
 
 
-def test_a_report_that_cannot_be_written_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("below", ["", "/below"])
+def test_a_report_that_cannot_be_written_is_one_line_before_any_work(
+    below: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    line = _fails_with(capsys, "verify", "builtin", *QUICK, "--report", str(tmp_path / "file"))
-    assert "cannot write the report" in line
+    report, started = f"{tmp_path}/file{below}", tmp_path / "started"
+    line = _fails_with(capsys, "verify", f"exec:touch {started}", *QUICK, "--report", report)
+    assert line == f"groupcheck: cannot write the report to {report}: not a directory\n"
+    assert not started.exists()
+
+
+@pytest.mark.parametrize(
+    ("port", "status", "verdict"),
+    [("builtin", 2, "verdict    conforms"), ("exec:cat", 1, "verdict    diverges")],
+)
+def test_a_report_that_fails_in_the_end_hides_neither_result_nor_divergence(
+    port: str, status: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "result.json").mkdir()
+    assert main(["verify", port, *QUICK, "--report", str(tmp_path)]) == status
+    printed = capsys.readouterr()
+    assert verdict in printed.out
+    assert printed.err == f"groupcheck: cannot write the report to {tmp_path}: Is a directory\n"
+
+
+def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
+    """What a command says on standard error when its output goes nowhere, and its status."""
+    command = f'"$@" {redirection}'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, "-m", "groupcheck", *arguments],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stderr, done.returncode
+
+
+FULL = pytest.param(
+    ">/dev/full",
+    "No space left on device",
+    marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here"),
+)
+
+
+@pytest.mark.parametrize(("redirection", "why"), [FULL, (">&-", "it is closed")])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["verify", "builtin", *QUICK], 2),
+        (["verify", "builtin", "--json", *QUICK], 2),
+        (["verify", "exec:cat", *QUICK], 1),
+        (["--help"], 2),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(
+    arguments: list[str], status: int, redirection: str, why: str
+) -> None:
+    line = f"groupcheck: cannot write to standard output: {why}\n"
+    assert _with_output(redirection, *arguments) == (line, status)
+
+
+def test_the_status_tells_the_verdict_where_nothing_else_can() -> None:
+    assert _with_output(">/dev/null 2>&-", "verify", "builtin", *QUICK) == ("", 0)
+    assert _with_output(">&- 2>&-", "verify", "exec:cat", *QUICK) == ("", 1)
+    assert _with_output("2>&-", "verify", "nonsense") == ("", 2)
+
+
+def test_what_a_terminal_cannot_show_is_escaped() -> None:
+    command = [sys.executable, "-m", "groupcheck", "verify", "exec:cat \u00e9\u2028 -", *QUICK]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 1
+    assert b"port       exec:cat \\xe9\\u2028 -, judged as" in done.stdout
 
 
 def test_a_trace_that_is_not_there_or_not_a_trace_is_one_line(
@@ -187,7 +287,11 @@ def test_an_interrupted_replay_leaves_no_program_behind(tmp_path: Path) -> None:
     assert status == 2
 
 
-def test_output_into_a_closed_pipe_is_no_traceback() -> None:
-    command = f"{sys.executable} -m groupcheck verify builtin --examples 5 --members 1 | true"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)  # noqa: S607
-    assert b"Traceback" not in done.stderr
+@pytest.mark.parametrize(("port", "status"), [("builtin", 2), ("exec:cat", 1)])
+def test_output_into_a_closed_pipe_is_nothing_to_complain_of(port: str, status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "groupcheck", "verify", port, *QUICK]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.stderr, done.returncode) == (b"", status)

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import groupcheck
 from groupcheck.cli import main
+from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    Protocol,
+    Request,
+    Response,
+)
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence, parse
 from groupcheck.properties.verify import Verification
-from groupcheck.reports.files import write
+from groupcheck.reports.files import finding_files, write
 from support.faulty import faulty_port
 
 FAULT = "a follower is given the member list"
@@ -55,6 +73,76 @@ def test_the_result_says_all_that_the_screen_says(result: Result, report: Path) 
     ]
     assert [f["id"] for f in written["findings"]] == [f.finding_id for f in result.findings]
     assert written["findings"][0]["trace"][0]["profile"] == "2.7"
+
+
+def test_an_earlier_report_is_replaced_and_what_is_not_ours_is_left_alone(
+    result: Result, report: Path
+) -> None:
+    written = set(report.iterdir())
+    stale = [
+        report / name
+        for name in ("finding_0000abcd.txt", "finding_0000abcd.jsonl", "test_finding_0000abcd.py")
+    ]
+    others = [
+        report / name
+        for name in ("finding_0000abcd.md", "finding_mine.txt", "test_finding.py", "results.json")
+    ]
+    for path in stale + others:
+        path.write_text("")
+    (report / "finding_0000dead.txt").mkdir()
+    assert set(write(result, report)) == written
+    assert set(report.iterdir()) == {*written, *others, report / "finding_0000dead.txt"}
+
+
+class Talker(BuiltinPort):
+    """Answers a JoinGroup at once, and says the same odd text wherever there is room for text."""
+
+    def __init__(self, text: str, metadata: bytes) -> None:
+        super().__init__()
+        self.text = text
+        self.metadata = metadata
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        del expected
+        text = self.text
+        listed = (JoinGroupResponseMember(text, None, self.metadata),)
+        body = JoinGroupResponse(ErrorCode.NONE, 1, text, text, text, text, listed)
+        return Observation((Response(request.request_id, body),))
+
+    def close(self) -> None:
+        kind = "port crashed"
+        raise PortFailedError(kind, self.text, self.text)
+
+
+# Not only what can be written in UTF-8: JSON and Python know lone surrogates.
+TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
+    ["\0", '"""', "\\", "\\N{", "\r\n", "\ud800", "\u2028", "\x1b[2J", "x" * 5_000]
+)
+
+
+@given(text=TEXTS, metadata=st.binary(), port=TEXTS, step=st.booleans())
+@example(text='"""', metadata=b'"""', port='"""', step=True)
+def test_whatever_a_port_says_the_files_of_a_finding_are_sound(
+    text: str, metadata: bytes, port: str, *, step: bool
+) -> None:
+    body = JoinGroupRequest(GROUP_ID, 10_000, 10_000, protocols=(Protocol(text, metadata),))
+    sequence = Sequence("2.7", {}, (Request(1, 3, body),) if step else ())
+    finding = replay(sequence, Talker(text, metadata))
+    assert finding is not None
+    files = finding_files(finding, port)
+    for written in files.values():
+        written.encode()
+    for line in files[f"finding_{finding.finding_id}.txt"].split("\n"):
+        assert line.isprintable()
+        assert len(line) < 25_000
+    source = files[f"test_finding_{finding.finding_id}.py"]
+    values = {
+        node.targets[0].id: node.value
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    trace = ast.literal_eval(values["TRACE"])
+    assert parse(trace.splitlines(), "trace") == finding.sequence
 
 
 def _pytest(report: Path, port: str) -> subprocess.CompletedProcess[str]:
