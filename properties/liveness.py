@@ -170,7 +170,7 @@ OF_COURSES: Final[dict[Law, Callable[[Taken], Iterator[str]]]] = {
     Law(
         "sync-answered",
         "a parked SyncGroup is answered, or its member is gone or syncs anew",
-        "GroupCoordinator.scala:944",
+        "GroupCoordinator.scala:945",
     ): _still_waiting("awaiting_sync"),
 }
 
