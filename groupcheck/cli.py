@@ -95,12 +95,6 @@ def _say(line: str) -> None:
             sys.stderr.write(f"groupcheck: {bounded(line)}\n")
 
 
-def _print(text: str) -> None:
-    """Write to standard output; what its encoding has no sign for is escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="groupcheck",
@@ -344,11 +338,11 @@ def _replay(options: argparse.Namespace) -> int:
         raise _Impossible(str(error)) from error
     omission = f"{replayed.omission}\n" if replayed.omission else ""
     if replayed.finding is not None:
-        _print(story(replayed.finding) + omission)
+        sys.stdout.write(story(replayed.finding) + omission)
         return DIVERGES
     done = len(sequence.steps) - len(replayed.left_out)
     count = "1 step" if done == 1 else f"{done} steps"
-    _print(f"{count}, each answered as Kafka would\n{omission}")
+    sys.stdout.write(f"{count}, each answered as Kafka would\n{omission}")
     return CONFORMS
 
 
@@ -356,6 +350,7 @@ def _explore(options: argparse.Namespace) -> int:
     from groupcheck.model.exploration import KB_A_STATE, Settings, UnfitSettingsError, run
     from groupcheck.model.explorer import Space, TooManyStatesError
     from groupcheck.model.profiles import PROFILES
+    from groupcheck.properties.laws import Counterexample, counterexamples
     from groupcheck.reports.exploration import as_json, summary
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars
@@ -370,9 +365,14 @@ def _explore(options: argparse.Namespace) -> int:
         options.witness,
     )
     files: list[Path] = []
+    broken: dict[str, Counterexample] = {}
     bars = Bars()
 
     def keep(name: str, space: Space) -> None:
+        if settings.symmetry:
+            bars(f"laws, {name}", None)
+            for each in counterexamples(name, space):
+                broken.setdefault(each.law.name, each)
         if options.out:
             bars(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
@@ -391,12 +391,14 @@ def _explore(options: argparse.Namespace) -> int:
     except OSError as error:
         msg = f"cannot write the graphs to {options.out}: {error.strerror}"
         raise _Impossible(msg) from error
+    laws = list(broken.values()) if settings.symmetry else None
     sys.stdout.write(
-        json.dumps(as_json(exploration), indent=1) + "\n"
+        json.dumps(as_json(exploration, laws), indent=1) + "\n"
         if options.json
-        else summary(exploration, files)
+        else summary(exploration, files, laws)
     )
-    return DIVERGES if exploration.errors else CONFORMS
+    wrong = exploration.errors or any(each.known is None for each in broken.values())
+    return DIVERGES if wrong else CONFORMS
 
 
 def _check_known(profile: str, profiles: Mapping[str, object]) -> None:

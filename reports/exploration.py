@@ -11,7 +11,9 @@ from groupcheck import model
 from groupcheck.model.exploration import Exploration, Explored, Witness
 from groupcheck.model.figures import Degrees
 from groupcheck.model.graph import Component
+from groupcheck.model.path import Taken
 from groupcheck.model.projection import DEAD, Projection
+from groupcheck.properties.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
 from groupcheck.reports.words import answer_in_words, letters, step_in_words
 
@@ -20,8 +22,13 @@ WIDTH = 100
 MODEL = Path(model.__file__).parent
 
 
-def summary(exploration: Exploration, files: list[Path]) -> str:
-    """The figures, the arrows, and what networkx says; what is wrong comes last."""
+def summary(
+    exploration: Exploration, files: list[Path], broken: list[Counterexample] | None = None
+) -> str:
+    """The figures, the arrows, and what networkx says; what is wrong comes last.
+
+    `broken` are the laws that do not hold, None if they were not asked for.
+    """
     settings = exploration.settings
     alike = (
         "states that differ in names alone are one"
@@ -34,7 +41,8 @@ def summary(exploration: Exploration, files: list[Path]) -> str:
         _table(_figures(exploration)),
         _table(_actions(exploration.spaces)),
         _arrows(exploration.projection),
-        _findings(exploration),
+        _findings(exploration) if broken is None else [*_findings(exploration), *_laws(broken)],
+        *map(_broken, broken or ()),
     ]
     if exploration.witness is not None:
         sections.append(_path(exploration.witness))
@@ -43,7 +51,7 @@ def summary(exploration: Exploration, files: list[Path]) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
 
-def as_json(exploration: Exploration) -> dict[str, Any]:
+def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
     """The same as JSON-able values; `format` is the version of this form."""
     settings, witness = exploration.settings, exploration.witness
     return {
@@ -61,6 +69,17 @@ def as_json(exploration: Exploration) -> dict[str, Any]:
             for arrow, reasons in sorted(exploration.projection.arrows.items())
         },
         "rules_not_applied": exploration.unreached,
+        "laws_broken": broken
+        and [
+            {
+                "law": each.law.name,
+                "known": each.known is not None,
+                "space": each.space,
+                "steps": [step_message(step.given) for step in each.steps],
+                "cycle": each.cycle,
+            }
+            for each in broken
+        ],
         "witness": witness
         and {
             "rule": witness.rule,
@@ -202,13 +221,40 @@ def _compared(exploration: Exploration) -> list[str]:
     ]
 
 
+def _laws(broken: list[Counterexample]) -> list[str]:
+    unknown = [each for each in broken if each.known is None]
+    held = len(LAWS) - len(broken)
+    if not broken:
+        return [f"laws       all {held} hold"]
+    lines = [f"laws       {held} of {len(LAWS)} hold, and some are broken as this version does it"]
+    if unknown:
+        lines[0] = f"laws       {held} of {len(LAWS)} hold"
+        lines += [f"ERROR      the law {each.law.name} is broken" for each in unknown]
+    return lines
+
+
+def _broken(broken: Counterexample) -> list[str]:
+    """A law that does not hold, and the steps that show it."""
+    law, why = broken.law, broken.known
+    lines = [f"The law {law.name} ({law.says}) [{law.source}] is broken, in {broken.space}:"]
+    lines += _steps(broken.steps)
+    if broken.cycle:
+        first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)
+        lines.append(f"     and from {first} to {last} again and again")
+    return lines + (_wrapped("known", [f"{why.says} [{why.source}]"]) if why else [])
+
+
 def _path(witness: Witness) -> list[str]:
     """The path in the words of a finding."""
-    steps = tuple(step.given for step in witness.steps)
-    names = letters(steps)
     rule = witness.instance.profile.rules[witness.rule]
-    lines = [f"A shortest path to {rule.name} ({rule.says}) [{rule.source}], in {witness.space}:"]
-    for number, (given, outcome) in enumerate(witness.steps, 1):
+    head = f"A shortest path to {rule.name} ({rule.says}) [{rule.source}], in {witness.space}:"
+    return [head, *_steps(witness.steps)]
+
+
+def _steps(steps: tuple[Taken, ...]) -> list[str]:
+    names = letters(tuple(step.given for step in steps))
+    lines = []
+    for number, (given, outcome) in enumerate(steps, 1):
         lines.append(f"{number:3}. {step_in_words(given, names)}")
         for request_id, body in outcome.responses:
             to = "" if request_id == number else f"(to step {request_id}) "

@@ -56,6 +56,7 @@ def newer() -> Space:
 def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, members: int) -> None:
     found = liveness.broken(explored(profile, members))
     expected = {
+        "0.10.0": {"preparing-ends", "join-answered"},
         "0.10.2": {"preparing-ends", "join-answered"},
         "2.7": {"completing-ends"} | ({"sync-answered"} if members > 1 else set()),
     }
