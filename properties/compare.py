@@ -85,6 +85,15 @@ def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
     return tuple(sorted(listed, key=repr)) if len(listed) > 1 else listed
 
 
+def differing(lawful: ResponseBody, seen: ResponseBody) -> list[str]:
+    """The names of the fields in which two answers to the same API differ."""
+    return [
+        field
+        for field, ours, theirs in zip(lawful._fields, lawful, seen, strict=True)
+        if ours != theirs
+    ]
+
+
 def differing_field(group: Group | None, view: GroupView | None, names: Names) -> str | None:
     """The first field of a port's inner state that is not the model's; None if all agree.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from operator import attrgetter
 from typing import NamedTuple
 
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, ResponseBody
+from groupcheck.properties.compare import differing
 from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence, dump
@@ -60,7 +62,7 @@ class Finding(NamedTuple):
         """The difference from the lawful outcome that comes nearest, if the port answered."""
         if self.rejection is None or not self.rejection.differences:
             return None
-        return min(self.rejection.differences, key=_distance)
+        return min(self.rejection.differences, key=attrgetter("distance"))
 
     @property
     def outcome(self) -> Outcome | None:
@@ -97,24 +99,6 @@ class Finding(NamedTuple):
             self.reason,
             *_fields(difference.lawful, difference.seen),
         )
-
-
-def _distance(difference: Difference) -> int:
-    """How far an outcome is from what was seen."""
-    if difference.field is not None:
-        return 0  # every answer was right
-    if difference.lawful is None or difference.seen is None:
-        return 1_000
-    return len(differing(difference.lawful, difference.seen))
-
-
-def differing(lawful: ResponseBody, seen: ResponseBody) -> list[str]:
-    """The names of the fields in which two answers to the same API differ."""
-    return [
-        field
-        for field, ours, theirs in zip(lawful._fields, lawful, seen, strict=True)
-        if ours != theirs
-    ]
 
 
 def _fields(lawful: ResponseBody | None, seen: ResponseBody | None) -> list[str]:

@@ -14,18 +14,23 @@ from groupcheck.model.state import Advance, Coordinator, Group
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
-from groupcheck.properties.compare import Names, differing_field, normal
+from groupcheck.properties.compare import Names, differing, differing_field, normal
 from groupcheck.properties.ports.port import Observation
 
 # How much of the slack for late timers it may take that a request came later than is presumed.
 UNNOTICED = 0.25
 
 
+# How far an answer is from none.
+SILENCE = 1_000
+
+
 class Difference(NamedTuple):
     """Why one lawful outcome is not what was seen.
 
     `kind` says what sort of difference it is; `request_id` is the request whose answer differs
-    (None if the inner state does); `field` is the inner state's field.
+    (None if the inner state does); `field` is the inner state's field. `distance` says how far the
+    outcome is from what was seen, over all answers, so that the nearest can be told.
     """
 
     kind: str
@@ -33,6 +38,7 @@ class Difference(NamedTuple):
     lawful: ResponseBody | None = None
     seen: ResponseBody | None = None
     field: str | None = None
+    distance: int = 0
 
 
 class Rejection(NamedTuple):
@@ -181,15 +187,14 @@ class Oracle:
     ) -> Difference | None:
         lawful = {r.request_id: self._normal(r, self._symbols) for r in outcome.responses}
         if len(answers) != len(seen.responses):
-            return Difference("answered twice")
-        for request_id in lawful.keys() | answers.keys():
-            expected, got = lawful.get(request_id), answers.get(request_id)
-            if expected == got:
-                continue
-            if got is None:
-                return Difference("no answer", request_id, expected)
-            kind = "answered too early" if expected is None else "another answer"
-            return Difference(kind, request_id, expected, got)
+            return Difference("answered twice", distance=SILENCE)
+        found = [
+            _of_answers(request_id, lawful.get(request_id), answers.get(request_id))
+            for request_id in sorted(lawful.keys() | answers.keys())
+            if lawful.get(request_id) != answers.get(request_id)
+        ]
+        if found:
+            return found[0]._replace(distance=sum(difference.distance for difference in found))
         if seen.groups is not None:
             compared = (outcome.coordinator.group, view)
             if compared != self._agreed:  # most steps change neither
@@ -198,6 +203,17 @@ class Oracle:
                     return Difference("another inner state", field=field)
                 self._agreed = compared
         return None
+
+
+def _of_answers(
+    request_id: int, lawful: ResponseBody | None, seen: ResponseBody | None
+) -> Difference:
+    if seen is None:
+        return Difference("no answer", request_id, lawful, distance=SILENCE)
+    if lawful is None:
+        return Difference("answered too early", request_id, None, seen, distance=SILENCE)
+    distance = len(differing(lawful, seen))
+    return Difference("another answer", request_id, lawful, seen, distance=distance)
 
 
 def _nothing_yet(state: Coordinator) -> Outcome:

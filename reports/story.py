@@ -19,8 +19,8 @@ from groupcheck.model.vocabulary import (
     Request,
     ResponseBody,
 )
-from groupcheck.properties.compare import UNTOLD
-from groupcheck.properties.finding import Exchange, Finding, differing
+from groupcheck.properties.compare import UNTOLD, differing
+from groupcheck.properties.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
 from groupcheck.reports.words import (
     Names,

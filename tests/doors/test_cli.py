@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.instance import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.source import FORMS
 from groupcheck.properties.sequence import Sequence, dump
 
-HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, "m")),))
+HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOBODY)),))
 QUICK = ["--examples", "5", "--members", "1"]
 
 

@@ -75,7 +75,7 @@ def test_an_error_in_the_model_has_exit_status_1(
         (["--profile", "9.9"], "unknown profile '9.9'; known: 0.10.0"),
         (["--space", "outer"], "unknown space 'outer'; known: membership, metadata, storing"),
         (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
-        (["--members", "0"], "0 is not within"),
+        (["--members", "0"], "'0' is not a whole number from 1 to"),
         (["--max-states", "none"], "--max-states"),
         ([*QUICK, "--max-states", "7"], "metadata has more than 7 states"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
@@ -37,9 +38,12 @@ def graphs() -> list[StateGraph]:
 
 
 @cache
-def _verified(fault: str) -> Result:
+def _verified(fault: str) -> tuple[Result, float]:
+    """The result, and the seconds of work it took, whatever else the machine does meanwhile."""
     source = PortSource("faulty", lambda: faulty_port(fault))
-    return Verification(source, Settings()).run()
+    started = time.process_time()
+    result = Verification(source, Settings()).run()
+    return result, time.process_time() - started
 
 
 def _shortest_that_exists(graph: StateGraph, fault: str) -> int:
@@ -90,20 +94,21 @@ def _by_length(space: Space) -> Iterator[tuple[int, list[Hop]]]:
 def test_a_seeded_fault_is_found_in_seconds_and_shown_by_the_shortest_sequence_there_is(
     fault: str, graphs: list[StateGraph]
 ) -> None:
-    result = _verified(fault)
+    result, seconds = _verified(fault)
     assert result.findings
-    assert result.seconds < LIMIT_S
+    assert seconds < LIMIT_S
     shortest = min(_shortest_that_exists(graph, fault) for graph in graphs)
     assert len(result.findings[0].sequence.steps) == shortest
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_trace_of_a_finding_finds_it_again_and_no_lawful_port_shows_it(fault: str) -> None:
-    for finding in _verified(fault).findings:
+    for finding in _verified(fault)[0].findings:
         trace = parse(dump(finding.sequence), "trace")
-        # What Kafka leaves open the copy draws from its seed, and a finding may hang on that.
-        again = (replay(trace, faulty_port(fault, seed)) for seed in range(16))
-        assert any(found is not None and found.key == finding.key for found in again)
+        for seed in range(16):  # of what the copy draws where Kafka leaves something open
+            found = replay(trace, faulty_port(fault, seed))
+            assert found is not None
+            assert found.key == finding.key
         assert replay(trace, BuiltinPort()) is None
 
 

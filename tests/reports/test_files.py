@@ -125,7 +125,7 @@ TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
 def test_whatever_a_port_says_the_files_of_a_finding_are_sound(
     text: str, metadata: bytes, port: str, *, step: bool
 ) -> None:
-    body = JoinGroupRequest(GROUP_ID, 10_000, 10_000, protocols=(Protocol(text, metadata),))
+    body = JoinGroupRequest(GROUP_ID, 10_000, 10_000, protocols=(Protocol("range", metadata),))
     sequence = Sequence("2.7", {}, (Request(1, 3, body),) if step else ())
     finding = replay(sequence, Talker(text, metadata))
     assert finding is not None
@@ -142,7 +142,7 @@ def test_whatever_a_port_says_the_files_of_a_finding_are_sound(
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     trace = ast.literal_eval(values["TRACE"])
-    assert parse(trace.splitlines(), "trace") == finding.sequence
+    assert parse(trace, "trace") == finding.sequence
 
 
 def _pytest(report: Path, port: str) -> subprocess.CompletedProcess[str]:

