@@ -50,6 +50,7 @@ BROKER_SETTINGS = {
     "offset.metadata.max.bytes",
 }
 MOST_DIGITS = 20  # an int64 with its sign
+MOST_BYTES = 64 * 1024 * 1024  # of a trace: some files have no end
 # The APIs that refuse the group without a name; for the others it is one more group.
 NEED_A_NAME = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
 
@@ -141,8 +142,13 @@ def load(path: Path) -> Sequence:
         MalformedTraceError: with the line and what is wrong with it.
         OSError: the file cannot be read.
     """
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        msg = f"{path}: longer than {MOST_BYTES} bytes, not a trace"
+        raise MalformedTraceError(msg)
     try:
-        text = path.read_bytes().decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
         msg = f"{path}: not a text file in UTF-8"
         raise MalformedTraceError(msg) from error

@@ -308,3 +308,8 @@ def test_a_binary_file_is_refused_as_a_trace(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(MalformedTraceError, match="not a text file in UTF-8"):
         load(path)
+
+
+def test_a_file_without_an_end_is_refused_as_a_trace() -> None:
+    with pytest.raises(MalformedTraceError, match="longer than 67108864 bytes"):
+        load(Path("/dev/zero"))
