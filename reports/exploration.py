@@ -226,11 +226,10 @@ def _laws(broken: list[Counterexample]) -> list[str]:
     held = len(LAWS) - len(broken)
     if not broken:
         return [f"laws       all {held} hold"]
-    lines = [f"laws       {held} of {len(LAWS)} hold, and some are broken as this version does it"]
-    if unknown:
-        lines[0] = f"laws       {held} of {len(LAWS)} hold"
-        lines += [f"ERROR      the law {each.law.name} is broken" for each in unknown]
-    return lines
+    known = ", ".join(each.law.name for each in broken if each.known)
+    others = f"; this version is known to break {known}" if known else ""
+    errors = [f"ERROR      the law {each.law.name} is broken" for each in unknown]
+    return [*_wrapped("laws", [f"{held} of {len(LAWS)} hold{others}"]), *errors]
 
 
 def _broken(broken: Counterexample) -> list[str]:

@@ -69,6 +69,30 @@ def test_an_error_in_the_model_has_exit_status_1(
     )
 
 
+def test_a_law_that_is_broken_has_exit_status_1_and_the_steps_that_show_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = profiles.PROFILES["2.7"]
+    deaf = tuple(
+        rule._replace(then=lambda _step, _request: None) if rule.name == "heartbeat/alive" else rule
+        for rule in whole.heartbeat
+    )
+    monkeypatch.setattr(profiles, "PROFILES", {"2.7": whole._replace(heartbeat=deaf)})
+    assert main(["explore", *QUICK]) == 1
+    printed = capsys.readouterr().out
+    assert "ERROR      the law unanswered is broken" in printed
+    assert "  3. A sends Heartbeat v4 for generation 1\n" in printed
+
+
+def test_what_a_version_is_known_to_break_is_shown_and_is_no_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explore", "--members", "1", "--space", "membership"]) == 0
+    printed = capsys.readouterr().out
+    assert "The law completing-ends (CompletingRebalance is left) [KAFKA-12890]" in printed
+    assert "     and from 3 to 4 again and again\nknown " in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
