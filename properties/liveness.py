@@ -23,8 +23,8 @@ import networkx as nx
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
 from groupcheck.model.projection import MAKES
-from groupcheck.model.state import Advance
-from groupcheck.model.vocabulary import GroupState
+from groupcheck.model.state import Advance, Group
+from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest, Request
 from groupcheck.properties.law import (
     Broken,
     Known,
@@ -41,7 +41,7 @@ GROUP = "group"  # what is unfinished is the group's rebalance, and not a reques
 
 
 class Unfinished(NamedTuple):
-    """Something unfinished: the node, and the name there of the member that waits, or the group."""
+    """Something unfinished: the node, and the name there of the member it is of, or the group."""
 
     node: int
     who: str
@@ -151,6 +151,20 @@ def _still_waiting(field: str) -> Callable[[Taken], Iterator[str]]:
     return still
 
 
+def _still_silent(step: Taken) -> Iterator[str]:
+    """The members that stay, and the ids given out that stay unused, and that sent nothing."""
+    body = step.given.body if isinstance(step.given, Request) else None
+    heard = {getattr(body, "member_id", None)}
+    if isinstance(body, LeaveGroupRequest):
+        heard = {identity.member_id for identity in body.members}
+    stay = _ids(step.new) - heard
+    yield from (who for who in _ids(step.old) if who in stay)
+
+
+def _ids(group: Group) -> set[str]:
+    return {m.member_id for m in group.members} | {p.member_id for p in group.pending}
+
+
 OF_COURSES: Final[dict[Law, Callable[[Taken], Iterator[str]]]] = {
     Law(
         "preparing-ends",
@@ -172,6 +186,11 @@ OF_COURSES: Final[dict[Law, Callable[[Taken], Iterator[str]]]] = {
         "a parked SyncGroup is answered, or its member is gone or syncs anew",
         "GroupCoordinator.scala:945",
     ): _still_waiting("awaiting_sync"),
+    Law(
+        "silence-ends",
+        "a member that sends nothing is removed at last, and an id that nobody uses forgotten",
+        "GroupCoordinator.scala:1278",
+    ): _still_silent,
 }
 
 LAWS: Final = tuple(OF_COURSES)
