@@ -1,15 +1,16 @@
 """Liveness: what must come to an end in a timed space, under fairness.
 
 Fairness is this: time passes again and again, without end, so a run that goes through only
-finitely many ticks does not count. Of clients nothing is assumed: at each moment each may send
+finitely many ticks does not count; and no append is held for ever, so nor does a run that from
+some state on holds them in each. Of clients nothing is assumed: at each moment each may send
 anything or nothing, and go on so for ever. Of the choices that Kafka leaves open nothing is
-assumed either. Every append completes at once.
+assumed either.
 
 So a law is broken exactly if something unfinished can go round a cycle, still unfinished, with a
-tick in it: if it has a strongly connected component with a tick inside. What is unfinished is
-followed by itself, under all its canonical names: a node in which now this and now that member
-waits is no cycle for either. Spaces without timers, or with appends that may be held for ever,
-say nothing of liveness.
+tick in it and a state in which appends are not held: if it has a strongly connected component with
+such a tick and such a state inside. What is unfinished is followed by itself, under all its
+canonical names: a node in which now this and now that member waits is no cycle for either. Spaces
+without timers say nothing of liveness.
 """
 
 from __future__ import annotations
@@ -67,23 +68,27 @@ class _Course:
             self.ticks.setdefault((here, there), step)
 
     def lasso(self, states: StateGraph) -> Lasso | None:
-        """A path and a cycle: of the shortest cycles through each tick, the soonest gone through.
+        """A path and a cycle: of the shortest fair cycles over each tick, the soonest gone through.
 
         None if there is no such cycle.
         """
-        component: dict[Unfinished, int] = {}
-        for number, nodes in enumerate(nx.strongly_connected_components(self.graph)):
-            component |= dict.fromkeys(nodes, number)
+        component: dict[Unfinished, set[Unfinished]] = {}
+        for nodes in nx.strongly_connected_components(self.graph):
+            component |= dict.fromkeys(nodes, nodes)
+        nodes_of = states.space.nodes
         lassos = [
-            _entered(states, self._cycle(here, there))
+            _entered(states, self._cycle(here, over, there))
             for here, there in self.ticks
-            if component[here] == component[there]
+            if there in component[here]
+            for over in ([here] if not nodes_of[here.node].holding else component[here])
+            if not nodes_of[over.node].holding
         ]
         return min(lassos, key=lambda lasso: len(lasso[0]) + len(lasso[1]), default=None)
 
-    def _cycle(self, here: Unfinished, there: Unfinished) -> list[Taken]:
-        """The shortest cycle through a tick, which comes first."""
-        back: list[Unfinished] = nx.shortest_path(self.graph, there, here)
+    def _cycle(self, here: Unfinished, over: Unfinished, there: Unfinished) -> list[Taken]:
+        """The shortest cycle through a tick, which comes first, and then over a node."""
+        back: list[Unfinished] = nx.shortest_path(self.graph, there, over)
+        back += nx.shortest_path(self.graph, over, here)[1:]
         return [self.ticks[here, there], *(self.steps[pair] for pair in pairwise(back))]
 
 
@@ -97,7 +102,7 @@ def _entered(states: StateGraph, cycle: list[Taken]) -> Lasso:
 
 def broken(space: Space) -> list[Broken]:
     """The laws that do not hold in a space, each with a lasso."""
-    if not space.instance.timed or space.instance.holds:
+    if not space.instance.timed:
         return []
     found, states = [], StateGraph(space)
     for law, courses in _courses(space).items():

@@ -14,7 +14,7 @@ from groupcheck.model.instance import Instance, virtual_spaces
 from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.session import rearm_session
-from groupcheck.model.state import JoinTimer, Member, Pending
+from groupcheck.model.state import JoinTimer, Member, Pending, ReleaseAppends
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties import liveness
@@ -193,6 +193,36 @@ def test_an_id_that_is_never_taken_back_breaks_the_law_of_silence(
     assert sizes(explored(NEW, 1)) == {"completing-ends": (2, 2), "silence-ends": (2, 1)}
 
 
-def test_spaces_without_timers_or_with_held_appends_say_nothing_of_liveness() -> None:
+def test_spaces_without_timers_say_nothing_of_liveness() -> None:
     assert not liveness.broken(explore(virtual_spaces(NEW, 1)["metadata"]))
-    assert not liveness.broken(explore(Instance(NEW, 1, holds=1)))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None:
+    found = liveness.broken(explore(Instance(NEW, members, holds=1)))
+    assert all(each.known for each in found)
+    assert [each.law.name for each in found] == [
+        "completing-ends",
+        *(["sync-answered", "silence-ends"] if members > 1 else []),
+    ]
+
+
+def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "complete_group_append", lambda _step, _entry: None)
+    space = explore(Instance(NEW, 1, holds=1))
+    found = by_law(space)["sync-answered"]
+    assert found.known is None
+    assert (len(found.hops), len(found.cycle)) == (3, 1)
+    assert not any(space.nodes[hop.node].holding for hop in found.cycle)
+
+
+def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
+    space = explore(Instance(NEW, 1, holds=1))
+    law = next(law for law in liveness.LAWS if law.name == "completing-ends")
+    course = liveness._courses(space)[law][1]
+    tick = next((a, b) for a, b in course.ticks if space.nodes[a.node].holding)
+    free = next(each for each in course.graph if not space.nodes[each.node].holding)
+    with_release = course._cycle(tick[0], free, tick[1])
+    assert any(isinstance(step.given, ReleaseAppends) for step in with_release)
