@@ -138,7 +138,7 @@ KNOWN: Final = (
     *(
         Known(
             profile,
-            ("answered-once", "preparing-ends", "join-answered"),
+            ("answered-once", "preparing-ends", "join-answered", "silence-ends"),
             "a first member without protocols makes the end of the join phase fail half-way: it "
             "is told so and waits on nevertheless, and the group is stuck for good",
             f"KAFKA-6005 (mended in 1.0), {source}",
@@ -151,7 +151,7 @@ KNOWN: Final = (
     ),
     Known(
         "2.7",
-        ("completing-ends", "sync-answered"),
+        ("completing-ends", "sync-answered", "silence-ends"),
         "CompletingRebalance has no limit of its own: it lasts as long as the leader heartbeats "
         "and does not sync",
         "KAFKA-12890 (mended in 2.8.1 and 3.0), GroupCoordinator.scala:643 at 2.7.2",

@@ -1,15 +1,16 @@
 """Liveness: what must come to an end in a timed space, under fairness.
 
 Fairness is this: time passes again and again, without end, so a run that goes through only
-finitely many ticks does not count. Of clients nothing is assumed: at each moment each may send
+finitely many ticks does not count; and no append is held for ever, so nor does a run that from
+some state on holds them in each. Of clients nothing is assumed: at each moment each may send
 anything or nothing, and go on so for ever. Of the choices that Kafka leaves open nothing is
-assumed either. Every append completes at once.
+assumed either.
 
 So a law is broken exactly if something unfinished can go round a cycle, still unfinished, with a
-tick in it: if it has a strongly connected component with a tick inside. What is unfinished is
-followed by itself, under all its canonical names: a node in which now this and now that member
-waits is no cycle for either. Spaces without timers, or with appends that may be held for ever,
-say nothing of liveness.
+tick in it and a state in which appends are not held: if it has a strongly connected component with
+such a tick and such a state inside. What is unfinished is followed by itself, under all its
+canonical names: a node in which now this and now that member waits is no cycle for either. Spaces
+without timers say nothing of liveness.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import networkx as nx
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
 from groupcheck.model.projection import MAKES
-from groupcheck.model.state import Advance
-from groupcheck.model.vocabulary import GroupState
+from groupcheck.model.state import Advance, Group
+from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest, Request
 from groupcheck.properties.law import (
     Broken,
     Known,
@@ -41,7 +42,7 @@ GROUP = "group"  # what is unfinished is the group's rebalance, and not a reques
 
 
 class Unfinished(NamedTuple):
-    """Something unfinished: the node, and the name there of the member that waits, or the group."""
+    """Something unfinished: the node, and the name there of the member it is of, or the group."""
 
     node: int
     who: str
@@ -67,23 +68,27 @@ class _Course:
             self.ticks.setdefault((here, there), step)
 
     def lasso(self, states: StateGraph) -> Lasso | None:
-        """A path and a cycle: of the shortest cycles through each tick, the soonest gone through.
+        """A path and a cycle: of the shortest fair cycles over each tick, the soonest gone through.
 
         None if there is no such cycle.
         """
-        component: dict[Unfinished, int] = {}
-        for number, nodes in enumerate(nx.strongly_connected_components(self.graph)):
-            component |= dict.fromkeys(nodes, number)
+        component: dict[Unfinished, set[Unfinished]] = {}
+        for nodes in nx.strongly_connected_components(self.graph):
+            component |= dict.fromkeys(nodes, nodes)
+        nodes_of = states.space.nodes
         lassos = [
-            _entered(states, self._cycle(here, there))
+            _entered(states, self._cycle(here, over, there))
             for here, there in self.ticks
-            if component[here] == component[there]
+            if there in component[here]
+            for over in ([here] if not nodes_of[here.node].holding else component[here])
+            if not nodes_of[over.node].holding
         ]
         return min(lassos, key=lambda lasso: len(lasso[0]) + len(lasso[1]), default=None)
 
-    def _cycle(self, here: Unfinished, there: Unfinished) -> list[Taken]:
-        """The shortest cycle through a tick, which comes first."""
-        back: list[Unfinished] = nx.shortest_path(self.graph, there, here)
+    def _cycle(self, here: Unfinished, over: Unfinished, there: Unfinished) -> list[Taken]:
+        """The shortest cycle through a tick, which comes first, and then over a node."""
+        back: list[Unfinished] = nx.shortest_path(self.graph, there, over)
+        back += nx.shortest_path(self.graph, over, here)[1:]
         return [self.ticks[here, there], *(self.steps[pair] for pair in pairwise(back))]
 
 
@@ -97,7 +102,7 @@ def _entered(states: StateGraph, cycle: list[Taken]) -> Lasso:
 
 def broken(space: Space) -> list[Broken]:
     """The laws that do not hold in a space, each with a lasso."""
-    if not space.instance.timed or space.instance.holds:
+    if not space.instance.timed:
         return []
     found, states = [], StateGraph(space)
     for law, courses in _courses(space).items():
@@ -151,6 +156,20 @@ def _still_waiting(field: str) -> Callable[[Taken], Iterator[str]]:
     return still
 
 
+def _still_silent(step: Taken) -> Iterator[str]:
+    """The members that stay, and the ids given out that stay unused, and that sent nothing."""
+    body = step.given.body if isinstance(step.given, Request) else None
+    heard = {getattr(body, "member_id", None)}
+    if isinstance(body, LeaveGroupRequest):
+        heard = {identity.member_id for identity in body.members}
+    stay = _ids(step.new) - heard
+    yield from (who for who in _ids(step.old) if who in stay)
+
+
+def _ids(group: Group) -> set[str]:
+    return {m.member_id for m in group.members} | {p.member_id for p in group.pending}
+
+
 OF_COURSES: Final[dict[Law, Callable[[Taken], Iterator[str]]]] = {
     Law(
         "preparing-ends",
@@ -172,6 +191,11 @@ OF_COURSES: Final[dict[Law, Callable[[Taken], Iterator[str]]]] = {
         "a parked SyncGroup is answered, or its member is gone or syncs anew",
         "GroupCoordinator.scala:945",
     ): _still_waiting("awaiting_sync"),
+    Law(
+        "silence-ends",
+        "a member that sends nothing is removed at last, and an id that nobody uses forgotten",
+        "GroupCoordinator.scala:1278",
+    ): _still_silent,
 }
 
 LAWS: Final = tuple(OF_COURSES)

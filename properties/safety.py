@@ -25,6 +25,8 @@ from groupcheck.model.state import (
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
+    HeartbeatRequest,
+    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -266,6 +268,16 @@ def _sessions_run_with_time(step: Taken) -> bool:
     return True
 
 
+def _heartbeats_count(step: Taken) -> bool:
+    """Whoever is told that its heartbeat was well has its whole session left."""
+    body = _body(step)
+    answers = {r.body for r in step.responses if isinstance(r.body, HeartbeatResponse)}
+    if not isinstance(body, HeartbeatRequest) or HeartbeatResponse(ErrorCode.NONE) not in answers:
+        return True
+    member = step.new.member(body.member_id)
+    return member is not None and member.session_left_ms in {None, member.session_timeout_ms}
+
+
 def _waiting_does_not_expire(group: Group) -> bool:
     return all(
         m.session_left_ms is None
@@ -296,8 +308,8 @@ def _commits_are_current(step: Taken) -> bool:
     if not isinstance(body, OffsetCommitRequest):
         return False
     simple = body.generation_id < 0 and step.old.state in WITHOUT_MEMBERS
-    member = step.old.member(body.member_id)
-    return simple or (member is not None and body.generation_id == step.old.generation_id)
+    current = body.generation_id == step.old.generation_id and step.old.state is not COMPLETING
+    return simple or (step.old.member(body.member_id) is not None and current)
 
 
 def _asked(step: Taken) -> set[int]:
@@ -408,9 +420,14 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
         "GroupCoordinator.scala:958",
     ): _sessions_run_with_time,
     Law(
+        "heartbeats-count",
+        "a heartbeat that is answered without error starts the session anew",
+        "GroupCoordinator.scala:643",
+    ): _heartbeats_count,
+    Law(
         "commits-are-current",
-        "offsets are committed by members of the current generation, or without a generation "
-        "into a group that is Empty or does not exist",
+        "offsets are committed by members of the current generation that need not wait for their "
+        "assignments, or without a generation into a group that is Empty or does not exist",
         "GroupCoordinator.scala:764",
     ): _commits_are_current,
     Law(

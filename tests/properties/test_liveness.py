@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,8 @@ from groupcheck.model.graph import Hop
 from groupcheck.model.instance import Instance, virtual_spaces
 from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import JoinTimer
+from groupcheck.model.session import rearm_session
+from groupcheck.model.state import JoinTimer, Member, Pending, ReleaseAppends
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties import liveness
@@ -56,9 +58,9 @@ def newer() -> Space:
 def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, members: int) -> None:
     found = liveness.broken(explored(profile, members))
     expected = {
-        "0.10.0": {"preparing-ends", "join-answered"},
-        "0.10.2": {"preparing-ends", "join-answered"},
-        "2.7": {"completing-ends"} | ({"sync-answered"} if members > 1 else set()),
+        "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
+        "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},
+        "2.7": {"completing-ends"} | ({"sync-answered", "silence-ends"} if members > 1 else set()),
     }
     assert {each.law.name for each in found} == expected[profile.name]
     assert all(each.known for each in found)
@@ -91,7 +93,7 @@ def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: S
 def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
     space = explored(OLD, 2)
     found = by_law(space)
-    for law in ("preparing-ends", "join-answered"):
+    for law in ("preparing-ends", "join-answered", "silence-ends"):
         assert found[law].known is not None
         assert says(space, found[law].hops) == ["JoinGroup"]
         assert says(space, found[law].cycle) == ["Advance"]
@@ -128,7 +130,11 @@ def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_f
 
 def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:
     found = by_law(explored(without_rule(OLD, "heartbeat", "heartbeat/completing"), 2))
-    for law, size in {"completing-ends": (1, 2), "sync-answered": (4, 2)}.items():
+    for law, size in {
+        "completing-ends": (1, 2),
+        "sync-answered": (4, 2),
+        "silence-ends": (4, 2),
+    }.items():
         assert found[law].known is None
         assert (len(found[law].hops), len(found[law].cycle)) == size
 
@@ -160,6 +166,63 @@ def test_a_sync_that_is_not_answered_with_the_assignments_breaks_the_law_of_sync
     assert (len(found.hops), len(found.cycle)) == (3, 1)
 
 
-def test_spaces_without_timers_or_with_held_appends_say_nothing_of_liveness() -> None:
+def test_a_session_that_begins_anew_when_it_ends_breaks_the_law_of_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def begin_anew(member: Member) -> Callable[[Step], None]:
+        def fire(step: Step) -> None:
+            rearm_session(step, cast("Member", step.existing.member(member.member_id)))
+
+        return fire
+
+    monkeypatch.setattr(timers, "expire_session", begin_anew)
+    assert sizes(explored(NEW, 1))["silence-ends"] == (2, 2)
+
+
+def test_an_id_that_is_never_taken_back_breaks_the_law_of_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def give_again(pending: Pending) -> Callable[[Step], None]:
+        def fire(step: Step) -> None:
+            again = pending._replace(left_ms=150_000)
+            step.group = step.existing._replace(pending=(again,))
+
+        return fire
+
+    monkeypatch.setattr(timers, "expire_pending", give_again)
+    assert sizes(explored(NEW, 1)) == {"completing-ends": (2, 2), "silence-ends": (2, 1)}
+
+
+def test_spaces_without_timers_say_nothing_of_liveness() -> None:
     assert not liveness.broken(explore(virtual_spaces(NEW, 1)["metadata"]))
-    assert not liveness.broken(explore(Instance(NEW, 1, holds=1)))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None:
+    found = liveness.broken(explore(Instance(NEW, members, holds=1)))
+    assert all(each.known for each in found)
+    assert [each.law.name for each in found] == [
+        "completing-ends",
+        *(["sync-answered", "silence-ends"] if members > 1 else []),
+    ]
+
+
+def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "complete_group_append", lambda _step, _entry: None)
+    space = explore(Instance(NEW, 1, holds=1))
+    found = by_law(space)["sync-answered"]
+    assert found.known is None
+    assert (len(found.hops), len(found.cycle)) == (3, 1)
+    assert not any(space.nodes[hop.node].holding for hop in found.cycle)
+
+
+def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
+    space = explore(Instance(NEW, 1, holds=1))
+    law = next(law for law in liveness.LAWS if law.name == "completing-ends")
+    course = liveness._courses(space)[law][1]
+    tick = next((a, b) for a, b in course.ticks if space.nodes[a.node].holding)
+    free = next(each for each in course.graph if not space.nodes[each.node].holding)
+    with_release = course._cycle(tick[0], free, tick[1])
+    assert any(isinstance(step.given, ReleaseAppends) for step in with_release)
