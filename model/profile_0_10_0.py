@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model import rebalance, timers
-from groupcheck.model.config import Config
 from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING, PROFILE_0_10_2
-from groupcheck.model.step import Profile, apis, by_name, cited, gc, gm, gmm, source
+from groupcheck.model.step import apis, by_name, cited, gc, gm, gmm, source
 from groupcheck.model.vocabulary import GroupState
 
 RULES = by_name(tuple(PROFILE_0_10_2.rules.values()))
@@ -112,7 +111,7 @@ SHARED: Final = cited(
     },
 )
 
-PROFILE_0_10_0: Final = Profile(
+PROFILE_0_10_0: Final = PROFILE_0_10_2._replace(
     name="0.10.0",
     kafka="Apache Kafka 0.10.0.1",
     max_versions={**PROFILE_0_10_2.max_versions, "JoinGroup": 0, "OffsetFetch": 1},
@@ -125,20 +124,7 @@ PROFILE_0_10_0: Final = Profile(
     offset_commit=OFFSET_COMMIT,
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
-    config=Config(group_max_session_timeout_ms=300_000),
-    rules=by_name(
-        JOIN_GATE,
-        JOIN_UNKNOWN,
-        JOIN_KNOWN,
-        SYNC_GROUP,
-        HEARTBEATS,
-        LEAVE_GROUP,
-        OFFSET_COMMIT,
-        OFFSET_FETCH,
-        DESCRIBE_GROUPS,
-        SHARED,
-    ),
     traits=PROFILE_0_10_2.traits._replace(
         begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True
     ),
-)
+).with_rules(*SHARED)

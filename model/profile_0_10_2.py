@@ -34,7 +34,13 @@ LEAVE = by_name(leave_group.RULES)
 COMMIT = by_name(offset_commit.RULES)
 FETCH = by_name(offset_fetch.RULES)
 DESCRIBE = by_name(describe_groups.RULES)
-REBALANCE = by_name((*rebalance.RULES, rebalance.NO_PROTOCOL))
+REBALANCE = by_name(
+    (
+        *rebalance.RULES,
+        rebalance.NO_PROTOCOL,
+        rebalance.PREPARE_FROM_EMPTY._replace(says="the first member joins"),
+    )
+)
 LOG = by_name(log.RULES)
 TIMERS = by_name((*timers.RULES, timers.GHOST_EXPIRED))
 
@@ -178,18 +184,6 @@ PROFILE_0_10_2: Final = Profile(
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
     config=Config(group_max_session_timeout_ms=300_000),
-    rules=by_name(
-        JOIN_GATE,
-        JOIN_UNKNOWN,
-        JOIN_KNOWN,
-        SYNC_GROUP,
-        HEARTBEATS,
-        LEAVE_GROUP,
-        OFFSET_COMMIT,
-        OFFSET_FETCH,
-        DESCRIBE_GROUPS,
-        SHARED,
-    ),
     traits=Traits(
         initial_delay=False,
         new_members_expire=False,
@@ -198,4 +192,4 @@ PROFILE_0_10_2: Final = Profile(
         refused_generation_id=0,
         completing_rebalance="AwaitingSync",
     ),
-)
+).with_rules(*SHARED)

@@ -17,7 +17,7 @@ from groupcheck.model import (
     timers,
 )
 from groupcheck.model.config import Config
-from groupcheck.model.step import Profile, by_name
+from groupcheck.model.step import Profile
 
 PROFILE_2_7: Final = Profile(
     name="2.7",
@@ -41,16 +41,11 @@ PROFILE_2_7: Final = Profile(
     offset_fetch=offset_fetch.RULES,
     describe_groups=describe_groups.RULES,
     config=Config(),
-    rules=by_name(
-        join_group.RULES,
-        sync_group.RULES,
-        heartbeat.RULES,
-        leave_group.RULES,
-        offset_commit.RULES,
-        offset_fetch.RULES,
-        describe_groups.RULES,
-        rebalance.RULES,
-        log.RULES,
-        timers.RULES,
-    ),
+).with_rules(
+    *join_group.RULES,
+    *leave_group.RULES,
+    *offset_commit.RULES,
+    *rebalance.RULES,
+    *log.RULES,
+    *timers.RULES,
 )

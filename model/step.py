@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
@@ -99,8 +100,24 @@ class Profile(NamedTuple):
     offset_fetch: tuple[Rule, ...]
     describe_groups: tuple[Rule, ...]
     config: Config
-    rules: Mapping[str, Rule]
     traits: Traits = Traits()
+    rules: Mapping[str, Rule] = MappingProxyType({})
+
+    def with_rules(self, *others: Rule) -> Profile:
+        """The same, knowing its rules by name: those of its tables, and `others`."""
+        tables = (
+            self.join_gate,
+            self.join_unknown,
+            self.join_known,
+            self.sync_group,
+            self.heartbeat,
+            self.leave_group,
+            self.offset_commit,
+            self.offset_fetch,
+            self.describe_groups,
+            others,
+        )
+        return self._replace(rules=by_name(*tables))
 
 
 def by_name(*tables: tuple[Rule, ...]) -> dict[str, Rule]:
