@@ -329,11 +329,19 @@ def _unanswered_lawfully(step: Taken) -> bool:
     return all(any(_may_lose(step, m, i) for m in step.old.members) for i in lost)
 
 
+def _is_taken(step: Taken) -> bool:
+    """Whether the request of the step is not refused: it waits, or was answered without error."""
+    own = getattr(step.given, "request_id", None)
+    answers = (r.body for r in step.responses if r.request_id == own)
+    refused = any(getattr(body, "error_code", ErrorCode.NONE) for body in answers)
+    return not refused
+
+
 def _may_lose(step: Taken, member: Member, request_id: int) -> bool:
     """Whether that is a parked request of that member which may be left without an answer."""
     body = _body(step)
     gone = step.new.member(member.member_id) is None
-    again = getattr(body, "member_id", None) == member.member_id
+    again = getattr(body, "member_id", None) == member.member_id and _is_taken(step)
     if request_id == member.awaiting_sync:
         return gone or (again and isinstance(body, SyncGroupRequest))
     if request_id == member.awaiting_join:

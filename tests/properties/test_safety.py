@@ -116,6 +116,12 @@ def _answer_twice(step: Step, request: Request) -> None:
     _of_group()(step, request)
 
 
+def _refuse_and_forget(step: Step, request: Request) -> None:
+    """Refuse a SyncGroup, and with it the one of the same member that is parked."""
+    step.answer(request.request_id, SyncGroupResponse(ErrorCode.ILLEGAL_GENERATION))
+    step.group = step.existing.with_member(_member(step, request)._replace(awaiting_sync=None))
+
+
 def _answer_never(_step: Step, _request: Request) -> None:
     pass
 
@@ -265,6 +271,7 @@ FAULTS = (
     _heartbeat("unanswered", _answer_never),
     _heartbeat("unanswered", _of_members(awaiting_join=None), "heartbeat/preparing"),
     _heartbeat("unanswered", _of_members(awaiting_sync=None), steps=5, space="storing"),
+    _sync("unanswered", "sync/other-generation", _refuse_and_forget, 6, "membership", 2),
 )
 
 
