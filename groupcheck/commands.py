@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 
 if TYPE_CHECKING:
     from groupcheck.properties.result import Result
+
+TESTS = Path(__file__).parent.parent / "tests"  # which only a clone of the repository has
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -186,6 +190,51 @@ def explore(options: argparse.Namespace) -> int:
     )
     wrong = exploration.errors or any(each.known is None for each in broken.values())
     return DIVERGES if wrong else CONFORMS
+
+
+def bench(options: argparse.Namespace) -> int:
+    """Measure the explorer beside TLC.
+
+    Raises:
+        ImpossibleError: there is no such thing to measure, or nothing to measure it by.
+    """
+    from groupcheck.model.exploration import Settings, UnfitSettingsError, chosen
+    from groupcheck.model.profiles import PROFILES
+    from groupcheck.reports.progress import Bars
+
+    _check_known(options.profile, PROFILES)
+    profile, spaces = PROFILES[options.profile], tuple(options.space)
+    against_tlc = _against_tlc()
+    measured = []
+    gc.set_threshold(50_000)  # as in verify
+    try:
+        instances = [chosen(Settings(profile, n, spaces)) for n in options.members]
+        with Bars() as bars:
+            for name in instances[0]:
+                for each in instances:
+                    bars(f"{name}, members: {each[name].members}", None)
+                    measured.append(against_tlc.measure(name, each[name]))
+    except UnfitSettingsError as error:
+        raise ImpossibleError(str(error)) from error
+    except (OSError, ValueError) as error:
+        msg = f"TLC cannot be run: {error}"
+        raise ImpossibleError(msg) from error
+    sys.stdout.write(against_tlc.table(profile.kafka, measured))
+    return CONFORMS if all(one.agreed for one in measured) else DIVERGES
+
+
+def _against_tlc() -> ModuleType:
+    """What measures the two; it is kept with the tests, which run TLC too."""
+    folder = TESTS / "bench"
+    if not (folder / "against_tlc.py").is_file():
+        msg = "bench runs TLC as the tests do, so it needs a clone of the repository"
+        raise ImpossibleError(msg)
+    sys.path[:0] = [str(TESTS), str(folder)]
+    try:
+        return importlib.import_module("against_tlc")
+    except ModuleNotFoundError as error:
+        msg = f"bench runs TLC as the tests do, which takes pip install -e '.[test]': {error}"
+        raise ImpossibleError(msg) from error
 
 
 def _check_known(profile: str, profiles: Mapping[str, object]) -> None:

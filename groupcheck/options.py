@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from groupcheck import __version__
-from groupcheck.commands import explore, replay, verify
+from groupcheck.commands import bench, explore, replay, verify
 from groupcheck.status import STATUS, ImpossibleError
 
 
@@ -30,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     _add_verify(commands)
     _add_replay(commands)
     _add_explore(commands)
+    _add_bench(commands)
     return made
 
 
@@ -160,6 +161,29 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     command.add_argument("--json", action="store_true", help="print the result as JSON")
     command.set_defaults(command=explore)
+
+
+def _add_bench(commands: argparse._SubParsersAction[_Parser]) -> None:
+    command = commands.add_parser(
+        "bench",
+        help="measure the explorer beside TLC, in a clone of the repository",
+        description="Runs the explorer and TLC on the same instances, one after the other, and "
+        "prints how many states a second each finds, and the ratio.",
+        epilog="Exit status: 0 both found the same, 1 they did not, 2 they could not be run.",
+    )
+    command.add_argument("--profile", default="2.7", help="the Kafka version (2.7)")
+    command.add_argument(
+        "--members",
+        metavar="N",
+        type=_number(1, 3),
+        nargs="+",
+        default=(1, 2, 3),
+        help="instances of so many members (1 2 3)",
+    )
+    command.add_argument(
+        "--space", metavar="NAME", nargs="+", default=(), help="only these spaces (all of them)"
+    )
+    command.set_defaults(command=bench)
 
 
 def _number(least: int, most: int) -> Callable[[str], int]:

@@ -9,8 +9,6 @@ the reduced graph can be replayed on a real coordinator: `Frame.restore` does th
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from itertools import permutations
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -32,7 +30,10 @@ UNTIMED_MS = 1_000_000_000
 
 
 class Frame(NamedTuple):
-    """A canonical state with what leads back: names to canonical names, and the generations cut."""
+    """A canonical state with what leads back: names to canonical names, and the generations cut.
+
+    Names are in the order of the canonical ones.
+    """
 
     node: Coordinator
     names: dict[str, str]
@@ -113,28 +114,14 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
     return _renamed(state, group, members, pending, names)
 
 
-def named(state: Coordinator, pool: Collection[str], *, timed: bool = True) -> list[Frame]:
-    """The forms of a state that keep its members' names: what TLC sees, without symmetry.
-
-    A newcomer has a symbol of its request still; there is one form for each name of the pool, m1
-    and so on, that it may be given.
-    """
-    if not timed:
-        state = untimed(state)
+def under(state: Coordinator, names: dict[str, str]) -> Coordinator:
+    """A state whose members bear other names: the same to the rules, which know none of them."""
     group = state.group
     if group is None:
-        return [Frame(state, {}, 0)]
-    ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
-    kept = {name: name for name in ids if name in pool}
-    newcomers = [member_id for member_id in ids if member_id not in kept]
-    free = [name for name in pool if name not in kept]
-    frames = []
-    for chosen in permutations(free, len(newcomers)):
-        names = kept | dict(zip(newcomers, chosen, strict=True))
-        members = sorted(group.members, key=lambda m: names[m.member_id])
-        pending = sorted(group.pending, key=lambda p: names[p.member_id])
-        frames.append(_renamed(state, group, members, pending, names))
-    return frames
+        return state
+    members = sorted(group.members, key=lambda m: names[m.member_id])
+    pending = sorted(group.pending, key=lambda p: names[p.member_id])
+    return _renamed(state, group, members, pending, names).node
 
 
 def _renamed(
@@ -160,14 +147,20 @@ def _renamed(
     return Frame(Coordinator(renamed, state.holding, appends), names, cut)
 
 
-def _renamed_member(member: Member, name: str) -> Member:
+def parked_ids(name: str) -> tuple[int, int]:
+    """The request ids of a member's JoinGroup and SyncGroup while they are parked."""
     number = int(name[1:])
+    return 100 + number, 200 + number
+
+
+def _renamed_member(member: Member, name: str) -> Member:
+    awaiting_join, awaiting_sync = parked_ids(name)
     # The constructor, as this is run for every step of every test: _replace is slower.
     return Member(
         name,
         *member[1:9],
-        None if member.awaiting_join is None else 100 + number,
-        None if member.awaiting_sync is None else 200 + number,
+        None if member.awaiting_join is None else awaiting_join,
+        None if member.awaiting_sync is None else awaiting_sync,
         member.assignment,
     )
 

@@ -118,7 +118,7 @@ def run(
     _check_witness(settings)
     found: list[Explored] = []
     witness: Witness | None = None
-    for name, instance in _chosen(settings).items():
+    for name, instance in chosen(settings).items():
         started = time.monotonic()
         space = _explore(settings, name, instance, progress(f"exploring {name}", None))
         seconds = time.monotonic() - started
@@ -139,6 +139,20 @@ def spaces(profile: Profile, members: int) -> dict[str, Instance]:
     return {**virtual_spaces(profile, members), **real_spaces(profile, members)}
 
 
+def chosen(settings: Settings) -> dict[str, Instance]:
+    """The spaces asked for.
+
+    Raises:
+        UnfitSettingsError: there is no space of that name.
+    """
+    known = spaces(settings.profile, settings.members)
+    for name in settings.spaces:
+        if name not in known:
+            msg = f"unknown space {name!r}; known: {', '.join(known)}"
+            raise UnfitSettingsError(msg)
+    return {name: known[name] for name in known if name in (settings.spaces or known)}
+
+
 def _check_witness(settings: Settings) -> None:
     rules, rule = settings.profile.rules, settings.witness
     if rule is None:
@@ -150,15 +164,6 @@ def _check_witness(settings: Settings) -> None:
     if not settings.symmetry:
         msg = "a witness is sought among states without names, so with symmetry"
         raise UnfitSettingsError(msg)
-
-
-def _chosen(settings: Settings) -> dict[str, Instance]:
-    known = spaces(settings.profile, settings.members)
-    for name in settings.spaces:
-        if name not in known:
-            msg = f"unknown space {name!r}; known: {', '.join(known)}"
-            raise UnfitSettingsError(msg)
-    return {name: known[name] for name in known if name in (settings.spaces or known)}
 
 
 def _explore(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
-from groupcheck.model.canonical import Frame, canonical, named
+from groupcheck.model.canonical import Frame, canonical
 from groupcheck.model.instance import Instance
+from groupcheck.model.orbits import Arrow, Orbits
 from groupcheck.model.state import Coordinator
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Response
@@ -52,30 +53,27 @@ class TooManyStatesError(Exception):
     """A space has more states than there was leave to keep."""
 
 
-class _Nodes:
-    """The states found so far, each in the form, and with the number, that it has in the space."""
+class _Reduced:
+    """The states found so far, one for all that differ in names alone, and the names they have."""
 
-    def __init__(self, instance: Instance, *, symmetry: bool) -> None:
+    def __init__(self, instance: Instance) -> None:
         initial = Coordinator()
-        self.found = [initial]
+        self.nodes = [initial]
+        self.names: list[tuple[str, ...]] = [()]
         self.numbers = {initial: 0}
         self._timed = instance.timed
-        self._pool = () if symmetry else instance.names
 
-    def targets(self, after: Coordinator) -> list[int]:
-        """The numbers of the forms of a successor; without symmetry a newcomer has many."""
+    def place(self, after: Coordinator) -> tuple[int, tuple[str, ...]]:
+        """The number of a successor, and its own names in the order of those it has there."""
         number = self.numbers.get(after)  # most successors are in their form as they are
         if number is not None:
-            return [number]
-        if self._pool:
-            return [self._number(frame) for frame in named(after, self._pool, timed=self._timed)]
-        return [self._number(canonical(after, timed=self._timed))]
-
-    def _number(self, frame: Frame) -> int:
-        number = self.numbers.setdefault(frame.node, len(self.found))
-        if number == len(self.found):
-            self.found.append(frame.node)
-        return number
+            return number, self.names[number]
+        frame = canonical(after, timed=self._timed)
+        number = self.numbers.setdefault(frame.node, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(frame.node)
+            self.names.append(tuple(frame.names.values()))
+        return number, tuple(frame.names)
 
 
 def explore(
@@ -88,38 +86,57 @@ def explore(
     """Explore a space whole; `progress` is told the number of states expanded since last told.
 
     Without `symmetry` members keep their names, as they do for TLC: states that differ in names
-    alone are then different ones, and a newcomer is given each free name.
+    alone are then different ones, and a newcomer is given each free name. The rules are run on one
+    of them, and what comes of it is renamed for the others.
 
     Raises:
         TooManyStatesError: there are more than `most_states`; nothing of the space is given back.
     """
-    nodes = _Nodes(instance, symmetry=symmetry)
+    reduced = _Reduced(instance)
+    orbits = None if symmetry else Orbits(instance.names)
+    found = orbits or reduced
     edges: list[tuple[Edge, ...]] = []
     applied: Counter[str] = Counter()
     depth, last_of_layer = 0, 0
-    while len(edges) < len(nodes.found):
-        edges.append(_edges(instance, nodes, nodes.found[len(edges)], applied))
-        progress(1)
-        if most_states is not None and len(nodes.found) > most_states:
+    for number, node in enumerate(reduced.nodes):  # to which more are added meanwhile
+        arrows = _arrows(instance, reduced, node)
+        if orbits is None:
+            expanded = [_each_once(arrows)]
+        else:
+            orbits.add(reduced.nodes, reduced.names)
+            expanded = [tuple(map(Edge._make, rows)) for rows in orbits.edges(number, arrows)]
+        edges += expanded
+        _count(applied, arrows, len(expanded))
+        progress(len(expanded))
+        if most_states is not None and len(found.nodes) > most_states:
             msg = f"more than {most_states:,} states"
             raise TooManyStatesError(msg)
-        if len(edges) - 1 == last_of_layer and len(nodes.found) > len(edges):
-            depth, last_of_layer = depth + 1, len(nodes.found) - 1
-    return Space(instance, tuple(nodes.found), nodes.numbers, tuple(edges), depth, applied)
+        if number == last_of_layer and len(reduced.nodes) > number + 1:
+            depth, last_of_layer = depth + 1, len(reduced.nodes) - 1
+    return Space(instance, tuple(found.nodes), found.numbers, tuple(edges), depth, applied)
 
 
-def _edges(
-    instance: Instance, nodes: _Nodes, node: Coordinator, applied: Counter[str]
-) -> tuple[Edge, ...]:
-    """The labelled edges of a node, each once."""
+def _arrows(instance: Instance, reduced: _Reduced, node: Coordinator) -> list[Arrow]:
+    """Every outcome of every input of a node that belongs to the space."""
     profile, config = instance.profile, instance.config
-    found: dict[tuple[object, ...], Edge] = {}
+    found = []
     for given in instance.inputs(node):
         for after, responses, fired, _ in successors(node, given, profile, config):
-            if not instance.admits(after):
-                continue
-            answers = tuple(sorted(responses, key=attrgetter("request_id")))
-            for target in nodes.targets(after):
-                found.setdefault((given, answers, target), Edge(given, answers, target, fired))
-            applied.update(set(fired))
+            if instance.admits(after):
+                answers = tuple(sorted(responses, key=attrgetter("request_id")))
+                found.append(Arrow(given, answers, *reduced.place(after), fired))
+    return found
+
+
+def _each_once(arrows: Iterable[Arrow]) -> tuple[Edge, ...]:
+    """The labelled edges, each once."""
+    found: dict[tuple[object, ...], Edge] = {}
+    for given, responses, target, _, fired in arrows:
+        found.setdefault((given, responses, target), Edge(given, responses, target, fired))
     return tuple(found.values())
+
+
+def _count(applied: Counter[str], arrows: Iterable[Arrow], times: int) -> None:
+    for arrow in arrows:
+        for rule in set(arrow.fired):
+            applied[rule] += times

@@ -99,8 +99,10 @@ def due_next(group: Group | None, within_ms: int) -> list[Timer]:
     timers += [Timer(left_ms, expire_ghost) for left_ms in group.ghosts if left_ms <= within_ms]
     if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
         timers.append(Timer(group.join_timer.left_ms, end_join_phase))
-    first_ms = min((t.left_ms for t in timers), default=0)
-    return [t for t in timers if t.left_ms == first_ms]
+    if len(timers) > 1:
+        first_ms = min(t.left_ms for t in timers)
+        timers = [t for t in timers if t.left_ms == first_ms]
+    return timers
 
 
 def elapse(step: Step, ms: int) -> None:

@@ -1,64 +1,71 @@
-"""The explorer beside TLC on the same instances: the same counts, and how fast each finds them.
+"""The explorer beside TLC on the same instances, which is what `groupcheck bench` measures.
 
-    python tests/bench/against_tlc.py [PROFILE] [MEMBERS]
-
-TLC runs with two workers, and its time is that of the whole process, its start included. The
-explorer runs alone: once as TLC does, with each member's name its own, and once with symmetry,
-where one state stands for all that differ in names alone.
+They run one after the other. TLC has two workers and writes nothing of what it finds; its time is
+that of the whole process, so that its start counts. The explorer has one core and runs twice: as
+TLC does, with each member's name its own, and with symmetry, where one state stands for all that
+differ in names alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
-import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
+from typing import NamedTuple
 
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.instance import Instance
 from support import tla
 
+WORKERS = 2
 
-def main() -> int:
-    """Print the table; 1 if the counts differ."""
-    parser = argparse.ArgumentParser(description="The explorer beside TLC.")
-    parser.add_argument("profile", nargs="?", default="2.7", choices=PROFILES)
-    parser.add_argument("members", nargs="?", type=int, default=3, choices=(1, 2, 3))
-    options = parser.parse_args()
-    profile = PROFILES[options.profile]
-    spaces = virtual_spaces(profile, options.members) | real_spaces(profile, options.members)
-    gc.set_threshold(50_000)
-    _say("space         states    edges      TLC  explorer  symmetry  states a second")
-    agreed = True
-    for name, instance in spaces.items():
-        agreed &= _compare(name, instance)
-    return 0 if agreed else 1
+HEAD = f"""\
+                                         states a second                       times TLC
+space       members   states    edges      TLC  explorer  with symmetry  explorer  with symmetry
+{"-" * 94}
+"""
 
 
-def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - what a benchmark is for
+class Measured(NamedTuple):
+    """One instance: what there is in it, and how many seconds each took to find it.
+
+    `counted` is what TLC says it found: distinct states, and labelled edges.
+    """
+
+    space: str
+    members: int
+    states: int
+    edges: int
+    counted: tuple[int, int]
+    tlc_s: float
+    explorer_s: float
+    symmetric_s: float
+
+    @property
+    def agreed(self) -> bool:
+        """Whether both have found the same."""
+        return self.counted == (self.states, self.edges)
 
 
-def _compare(name: str, instance: Instance) -> bool:
+def measure(name: str, instance: Instance) -> Measured:
+    """Run both.
+
+    Raises:
+        OSError: there is no Java.
+        ValueError: TLC did not come to its end.
+    """
     with tempfile.TemporaryDirectory() as folder:
         text = tla.config(name, instance.profile.name, instance.members)
         started = time.perf_counter()
-        checked = tla.check(Path(folder), text, workers=2)
+        checked = tla.check(Path(folder), text, workers=WORKERS, dump=False)
         tlc_s = time.perf_counter() - started
-    named, named_s = _timed(instance, symmetry=False)
+    space, explorer_s = _timed(instance, symmetry=False)
+    counted = checked.distinct, checked.generated - 1  # one is the initial state
+    found = len(space.nodes), space.edge_count
+    del space  # which the next one shall not have to carry
     _, symmetric_s = _timed(instance, symmetry=True)
-    states = len(named.nodes)
-    rates = [round(states / seconds) for seconds in (tlc_s, named_s, symmetric_s)]
-    _say(
-        f"{name:12}{states:8,}{named.edge_count:9,}{rates[0]:9,}{rates[1]:10,}{rates[2]:10,}"
-        f"  {rates[1] / rates[0]:.1f} and {rates[2] / rates[0]:.1f} times TLC"
-    )
-    return (checked.distinct, checked.generated) == (states, named.edge_count + 1)
+    return Measured(name, instance.members, *found, counted, tlc_s, explorer_s, symmetric_s)
 
 
 def _timed(instance: Instance, *, symmetry: bool) -> tuple[Space, float]:
@@ -67,5 +74,21 @@ def _timed(instance: Instance, *, symmetry: bool) -> tuple[Space, float]:
     return space, time.perf_counter() - started
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def table(kafka: str, measured: Iterable[Measured]) -> str:
+    """The figures, a row for each instance; where the two disagree it says so."""
+    said = f"{kafka}: the explorer on one core, beside TLC with {WORKERS} workers, start included\n"
+    return said + "\n" + HEAD + "".join(map(_row, measured))
+
+
+def _row(one: Measured) -> str:
+    tlc, explorer, symmetric = (
+        one.states / seconds for seconds in (one.tlc_s, one.explorer_s, one.symmetric_s)
+    )
+    row = (
+        f"{one.space:12}{one.members:7}{one.states:9,}{one.edges:9,}{tlc:9,.0f}{explorer:10,.0f}"
+        f"{symmetric:15,.0f}{explorer / tlc:10.1f}{symmetric / tlc:15.1f}\n"
+    )
+    if not one.agreed:
+        states, edges = one.counted
+        row += f"  TLC finds something else: {states:,} states and {edges:,} labelled edges\n"
+    return row

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from groupcheck.model.canonical import canonical, named
+from groupcheck.model.canonical import canonical, under
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import Instance
 from groupcheck.model.profiles import PROFILES
@@ -72,8 +72,9 @@ def test_every_name_for_name_exchange_of_a_node_is_a_state_without_symmetry_and_
     orbits = Counter(canonical(node).node for node in whole.nodes)
     assert set(orbits) == set(space.nodes)
     for node, size in orbits.items():
-        strangers = _renamed(node, {name: f"#{name}" for name in canonical(node).names}, 0)
-        assert size == len({frame.node for frame in named(strangers, pool)})
+        names = canonical(node).names
+        ways = permutations(pool, len(names))
+        assert size == len({under(node, dict(zip(names, way, strict=True))) for way in ways})
 
 
 def test_the_symmetry_reduction_is_complete_no_two_nodes_are_renamings_of_each_other(

@@ -1,0 +1,85 @@
+"""The space in which members keep their names: renamed, and still what the rules make of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+from operator import attrgetter
+
+import pytest
+
+from groupcheck.model.canonical import under, untimed
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import Response
+
+# With three members some are alike and others are not.
+SPACES = [
+    *((profile, name, 2) for profile in PROFILES for name in ("membership", "storing", "order")),
+    ("2.7", "metadata", 3),
+]
+
+
+@pytest.fixture(scope="module", params=SPACES, ids=str)
+def space(request: pytest.FixtureRequest) -> Space:
+    version, name, members = request.param
+    profile = PROFILES[version]
+    spaces = virtual_spaces(profile, members) | real_spaces(profile, members)
+    return explore(spaces[name], symmetry=False)
+
+
+def _named(after: Coordinator, instance: Instance) -> Iterator[Coordinator]:
+    """The forms of a successor in which members keep their names and newcomers get free ones."""
+    state = after if instance.timed else untimed(after)
+    group = state.group or Group()
+    ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
+    kept = {name: name for name in ids if name in instance.names}
+    newcomers = [name for name in ids if name not in kept]
+    free = [name for name in instance.names if name not in kept]
+    for chosen in permutations(free, len(newcomers)):
+        yield under(state, kept | dict(zip(newcomers, chosen, strict=True)))
+
+
+def _typed(given: Input, responses: Iterable[Response]) -> tuple[object, ...]:
+    """A label and its types, since records of different types may be equal."""
+    answers = tuple(sorted(responses, key=attrgetter("request_id")))
+    records = (given, getattr(given, "body", None), answers, *(r.body for r in answers))
+    return given, answers, tuple(map(type, records))
+
+
+def test_each_state_has_the_edges_that_the_rules_themselves_make_of_it_under_its_own_names(
+    space: Space,
+) -> None:
+    instance = space.instance
+    profile, config = instance.profile, instance.config
+    applied: Counter[str] = Counter()
+    for node, edges in zip(space.nodes, space.edges, strict=True):
+        ways: dict[tuple[object, int], set[tuple[str, ...]]] = {}
+        for given in instance.inputs(node):
+            for after, responses, fired, _ in successors(node, given, profile, config):
+                if instance.admits(after):
+                    applied.update(set(fired))
+                    for target in _named(after, instance):
+                        edge = (_typed(given, responses), space.numbers[target])
+                        ways.setdefault(edge, set()).add(fired)
+        told = {(_typed(e.given, e.responses), e.target): e.fired for e in edges}
+        assert len(told) == len(edges)
+        assert told.keys() == ways.keys()
+        assert all(fired in ways[edge] for edge, fired in told.items())
+    assert applied == space.applied
+
+
+def test_each_state_is_found_as_many_steps_from_the_initial_one_as_it_is_away(
+    space: Space,
+) -> None:
+    steps = {0: 0}
+    for node, edges in enumerate(space.edges):
+        for edge in edges:
+            steps.setdefault(edge.target, steps[node] + 1)
+    distances = [steps[node] for node in range(len(space.nodes))]
+    assert distances == sorted(distances)
+    assert max(distances) == space.depth
