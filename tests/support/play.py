@@ -289,6 +289,20 @@ class Play:
         assert self.state == "CompletingRebalance"
         return leader.answer, follower.answer
 
+    def static_pair(self, **request: Any) -> tuple[JoinGroupResponse, JoinGroupResponse]:
+        """A stable group of two static members: A, which leads and gives B the odd half."""
+        request = {"protocols": SEVERAL, **request}
+        calls = [self.join(instance=instance, **request) for instance in ("A", "B")]
+        self.wait(2 * self.config.group_initial_rebalance_delay_ms)
+        leader, follower = (call.answer for call in calls)
+        assert leader.leader == follower.leader == leader.member_id
+        assignments = {leader.member_id: b"even", follower.member_id: b"odd"}
+        for member in (leader, follower):
+            synced = self.sync(member.member_id, 1, assignments)
+            assert synced.answer.error_code is ErrorCode.NONE
+        assert self.state == "Stable"
+        return leader, follower
+
 
 def _group(world: World) -> Group:
     group = world.coordinator.group

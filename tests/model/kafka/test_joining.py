@@ -132,3 +132,19 @@ def test_a_leader_that_joins_a_stable_group_again_starts_a_generation() -> None:
     assert again.error_code is ErrorCode.NONE
     assert again.generation_id == 2
     assert play.state == "CompletingRebalance"
+
+
+@holds("testJoinGroupUnknownConsumerNewGroup")
+@pytest.mark.parametrize("instance", [None, "A"])
+def test_an_id_that_nobody_was_given_brings_no_group_into_being(instance: str | None) -> None:
+    play = Play()
+    refused = play.join("made-up", instance=instance).answer
+    assert refused.error_code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert not play.exists
+
+
+@holds("testJoinGroupWithEmptyProtocolType")
+@pytest.mark.parametrize("instance", [None, "A"])
+def test_the_first_member_has_to_say_its_protocol_type(instance: str | None) -> None:
+    refused = Play().join(protocol_type="", instance=instance).answer
+    assert refused.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity
 from support.kafka_tests import holds
 from support.play import Play
 
 
-@holds("testLeaveGroupUnknownGroup")
+@holds("testLeaveGroupUnknownGroup", "testStaticMembersUnknownGroupBatchLeaveGroup")
 def test_a_group_that_is_not_there_knows_no_member_to_leave() -> None:
     play = Play()
     assert play.leave("somebody") == [ErrorCode.UNKNOWN_MEMBER_ID]
+    left = play.leave(MemberIdentity("", "A"), MemberIdentity("", "B"))
+    assert left == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
     assert not play.exists
 
 
