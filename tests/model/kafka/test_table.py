@@ -1,0 +1,39 @@
+"""The table of Kafka's tests: all are there, held or with a reason, and the page shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.kafka_tests import PAGE, holds, page, rows, scenarios
+
+HELD = {name for scenario in scenarios() for name in scenario.holds}
+
+
+def test_all_157_of_kafkas_tests_are_listed_once_each() -> None:
+    names = [row.name for row in rows()]
+    assert len(names) == len(set(names)) == 157
+
+
+def test_each_of_kafkas_tests_is_either_held_by_a_scenario_or_has_a_reason() -> None:
+    for row in rows():
+        assert row.subject
+        assert (row.name in HELD) == (not row.unheld), row
+
+
+def test_a_reason_is_a_feature_that_is_waited_for_or_why_the_test_does_not_apply() -> None:
+    for row in rows():
+        kind, _, words = row.unheld.partition(": ")
+        assert not row.unheld or (kind in {"waits", "does not apply"} and words), row
+
+
+def test_what_holds_one_of_kafkas_tests_is_a_test_itself() -> None:
+    assert [s for s in scenarios() if not s.name.startswith("test_")] == []
+
+
+def test_a_scenario_cannot_hold_what_kafka_does_not_test() -> None:
+    with pytest.raises(LookupError, match="testNothing"):
+        holds("testNothing")
+
+
+def test_the_page_is_that_of_the_scenarios_as_they_are() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "python tests/support/kafka_tests.py"
