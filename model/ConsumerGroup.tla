@@ -19,14 +19,15 @@ EXTENDS Integers, Sequences, FiniteSets
 CONSTANTS
   Version,         \* of Kafka: "0.10.0", "0.10.2" or "2.7"
   Names,           \* of members, strings; also how many there are at one time
-  Offers,          \* the protocol lists that members send, the first when new
+  Features,        \* what there is besides members: clients.py says what each is
   SessionTicks,    \* the session timeout of every member
   RebalanceTicks,  \* the rebalance timeout of every member
   DelayTicks,      \* group.initial.rebalance.delay.ms
-  NewMemberTicks,  \* how long a new member may wait for its first generation
-  Timed,           \* FALSE: no time but the initial delay ever passes
-  WithOffsets,     \* whether offsets are committed and fetched
-  MaxHeld          \* how many appends to the log may be incomplete at a time
+  NewMemberTicks   \* how long a new member may wait for its first generation
+
+Timed       == "time" \in Features     \* else none but the initial delay ever passes
+WithOffsets == "offsets" \in Features  \* are committed and fetched
+MaxHeld     == IF "held-appends" \in Features THEN 1 ELSE 0  \* incomplete at a time
 
 \* What differs between the versions.
 Old == Version \in {"0.10.0", "0.10.2"}
@@ -61,8 +62,9 @@ NoGroup   == [state |-> "None"]
 NoEntries == [n \in {} |-> 0]
 
 Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
-OneOffer  == <<Range("one")>>
-TwoOffers == <<Range("one"), Range("two")>>
+
+\* The protocol lists that members send, the first when new.
+Offers == IF "metadata" \in Features THEN <<Range("one"), Range("two")>> ELSE <<Range("one")>>
 
 NewGroup ==
   [state          |-> "Empty",

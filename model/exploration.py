@@ -10,7 +10,7 @@ from typing import NamedTuple
 from groupcheck.model.explorer import Space, TooManyStatesError, explore
 from groupcheck.model.figures import Figures, figures
 from groupcheck.model.graph import Component, StateGraph
-from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.instance import Instance, spaces
 from groupcheck.model.path import Taken, along
 from groupcheck.model.projection import Projection, merged, project
 from groupcheck.model.step import Profile
@@ -132,11 +132,6 @@ def run(
         msg = f"no labelled edge of {names} applies the rule {settings.witness}"
         raise UnfitSettingsError(msg)
     return Exploration(settings, found, witness)
-
-
-def spaces(profile: Profile, members: int) -> dict[str, Instance]:
-    """The spaces that there are for so many members."""
-    return {**virtual_spaces(profile, members), **real_spaces(profile, members)}
 
 
 def chosen(settings: Settings) -> dict[str, Instance]:

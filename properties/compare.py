@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from groupcheck.model.instance import NOBODY
+from groupcheck.model.clients import NOBODY
 from groupcheck.model.state import Group, Member, Offset
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from groupcheck.model.instance import GROUP_ID, TOPIC
+from groupcheck.model.clients import GROUP_ID, TOPIC
 from groupcheck.model.state import Advance, Group, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input

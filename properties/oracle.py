@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.config import Config
-from groupcheck.model.instance import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors

@@ -21,7 +21,7 @@ from groupcheck.model.bodies import (
     shown,
 )
 from groupcheck.model.canonical import rename
-from groupcheck.model.instance import GROUP_ID, NOBODY
+from groupcheck.model.clients import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from groupcheck.model.instance import GROUP_ID, NOBODY
+from groupcheck.model.clients import GROUP_ID, NOBODY
 from groupcheck.model.state import Group
 from groupcheck.model.step import Profile
 from groupcheck.model.versions import trim

@@ -11,7 +11,7 @@ from random import Random
 from typing import Protocol
 
 from groupcheck.model.explorer import explore
-from groupcheck.model.graph import StateGraph, check_every_rule_is_reached
+from groupcheck.model.graph import StateGraph
 from groupcheck.model.instance import DELAY, Instance, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage import Coverage
@@ -76,7 +76,6 @@ class Verification:
 
         Raises:
             PortUnavailableError: the port could not be reached in the first place.
-            UnreachableRuleError: the model declares a rule that cannot be reached.
         """
         started = time.monotonic()
         try:
@@ -142,10 +141,6 @@ class Verification:
             space = explore(instance, tell)
             self._graphs[name] = StateGraph(space)
             self._coverages[name] = Coverage(space, random)
-        if not self.source.real_time and self.settings.members > 1:
-            check_every_rule_is_reached(
-                self.profile, [coverage.space for coverage in self._coverages.values()]
-            )
 
     def _tour(self) -> None:
         hangs = 0

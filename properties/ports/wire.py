@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Final
 from uuid import uuid4
 
+from groupcheck.model.clients import TOPIC
 from groupcheck.model.config import BROKER_SETTINGS
-from groupcheck.model.instance import TOPIC
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,

@@ -12,8 +12,9 @@ from random import Random
 
 from groupcheck.implementation.config import Config
 from groupcheck.implementation.coordinator import Coordinator
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import GROUP_ID, virtual_spaces
+from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, JoinGroupRequest, Protocol, Request
 from groupcheck.properties.coverage import Coverage

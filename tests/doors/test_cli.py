@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.instance import GROUP_ID, NOBODY
+from groupcheck.model.clients import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.source import FORMS

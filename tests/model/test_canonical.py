@@ -8,6 +8,7 @@ from itertools import permutations
 import pytest
 
 from groupcheck.model.canonical import canonical, under
+from groupcheck.model.clients import Feature
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import Instance
 from groupcheck.model.profiles import PROFILES
@@ -16,7 +17,11 @@ from groupcheck.model.state import Coordinator, GroupAppend, OffsetsAppend
 
 @pytest.fixture(scope="module")
 def space() -> Space:
-    return explore(Instance(PROFILES["2.7"], 2, changed_metadata=True, holds=1))
+    return explore(
+        Instance(
+            PROFILES["2.7"], 2, frozenset({Feature.TIME, Feature.METADATA, Feature.HELD_APPENDS})
+        )
+    )
 
 
 def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinator:

@@ -8,19 +8,18 @@ import pytest
 
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.figures import figures
-from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from support import tla
 from support.tla_as_model import answered, coordinator
 
-NAMES = ("membership", "metadata", "storing", "order")
+INSTANCES = [(name, space) for name, profile in PROFILES.items() for space in spaces(profile, 2)]
 
 
-@pytest.fixture(scope="module", params=[(p, n) for p in PROFILES for n in NAMES], ids="-".join)
+@pytest.fixture(scope="module", params=INSTANCES, ids="-".join)
 def space(request: pytest.FixtureRequest) -> tuple[str, Space]:
     profile, name = request.param
-    spaces = virtual_spaces(PROFILES[profile], 2) | real_spaces(PROFILES[profile], 2)
-    return name, explore(spaces[name], symmetry=False)
+    return name, explore(spaces(PROFILES[profile], 2)[name], symmetry=False)
 
 
 def test_the_translation_in_the_specification_is_that_of_its_pluscal(tmp_path: Path) -> None:

@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.clients import GROUP_ID, OTHER_PROTOCOLS, PROTOCOLS, commit, fetch
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import check_every_rule_is_reached
-from groupcheck.model.instance import (
-    GROUP_ID,
-    OTHER_PROTOCOLS,
-    PROTOCOLS,
-    commit,
-    fetch,
-    virtual_spaces,
-)
+from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Profile
@@ -251,4 +245,4 @@ def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> Non
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
-    check_every_rule_is_reached(profile, map(explore, virtual_spaces(profile, 2).values()))
+    check_every_rule_is_reached(profile, map(explore, spaces(profile, 2).values()))

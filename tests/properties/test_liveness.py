@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from groupcheck.model import log, rebalance, timers
+from groupcheck.model.clients import Feature
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.graph import Hop
 from groupcheck.model.instance import Instance, virtual_spaces
@@ -21,6 +22,7 @@ from groupcheck.properties import liveness
 from groupcheck.properties.law import Broken
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
+HOLDING = frozenset({Feature.TIME, Feature.HELD_APPENDS})
 
 
 def explored(profile: Profile, members: int) -> Space:
@@ -199,7 +201,7 @@ def test_spaces_without_timers_say_nothing_of_liveness() -> None:
 
 @pytest.mark.parametrize("members", [1, 2])
 def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None:
-    found = liveness.broken(explore(Instance(NEW, members, holds=1)))
+    found = liveness.broken(explore(Instance(NEW, members, HOLDING)))
     assert all(each.known for each in found)
     assert [each.law.name for each in found] == [
         "completing-ends",
@@ -211,7 +213,7 @@ def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(log, "complete_group_append", lambda _step, _entry: None)
-    space = explore(Instance(NEW, 1, holds=1))
+    space = explore(Instance(NEW, 1, HOLDING))
     found = by_law(space)["sync-answered"]
     assert found.known is None
     assert (len(found.hops), len(found.cycle)) == (3, 1)
@@ -219,7 +221,7 @@ def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
 
 
 def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
-    space = explore(Instance(NEW, 1, holds=1))
+    space = explore(Instance(NEW, 1, HOLDING))
     law = next(law for law in liveness.LAWS if law.name == "completing-ends")
     course = liveness._courses(space)[law][1]
     tick = next((a, b) for a, b in course.ticks if space.nodes[a.node].holding)

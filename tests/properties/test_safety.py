@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from groupcheck.model import instance, leave_group, log, rebalance, session, timers
+from groupcheck.model import clients, leave_group, log, rebalance, session, timers
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
@@ -171,7 +171,7 @@ def _end_join_phase(step: Step, request: Request) -> None:
 
 
 def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(request.request_id, log.commit_response({(instance.TOPIC, 0): error}))
+    step.answer(request.request_id, log.commit_response({(clients.TOPIC, 0): error}))
 
 
 def _accept_commit(step: Step, request: Request) -> None:
@@ -185,7 +185,7 @@ def _accept_simple_commit(step: Step, request: Request) -> None:
 
 def _store_refused_commit(step: Step, request: Request) -> None:
     _commit_answer(step, request, ErrorCode.ILLEGAL_GENERATION)
-    offsets = (((instance.TOPIC, 0), Offset(5, -1, "")),)
+    offsets = (((clients.TOPIC, 0), Offset(5, -1, "")),)
     step.group = step.existing._replace(offsets=offsets)
 
 
@@ -297,8 +297,8 @@ BOTH = (Protocol("range", b"one"), Protocol("roundrobin", b"one"))
 def test_members_that_offer_two_protocols_in_either_order_get_one_that_wins(
     members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instance, "PROTOCOLS", BOTH)
-    monkeypatch.setattr(instance, "OTHER_PROTOCOLS", BOTH[::-1])
+    monkeypatch.setattr(clients, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(clients, "OTHER_PROTOCOLS", BOTH[::-1])
     space = explored(NEW, "metadata", members)
     names = {node.group.protocol_name for node in space.nodes if node.group}
     assert names == {None, "range", "roundrobin"}
@@ -308,7 +308,7 @@ def test_members_that_offer_two_protocols_in_either_order_get_one_that_wins(
 def test_a_protocol_that_loses_the_vote_breaks_the_law_of_the_vote_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(instance, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(clients, "PROTOCOLS", BOTH)
     monkeypatch.setattr(rebalance, "vote_winners", lambda _members: ["roundrobin"])
     found = by_law(explored(NEW, "membership", 1))
     assert {law: len(each.hops) for law, each in found.items()} == {"protocol-voted": 2}

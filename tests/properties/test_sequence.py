@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import GROUP_ID, virtual_spaces
+from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import GROUP_ID, virtual_spaces
+from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import (

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.model.timers import PASS

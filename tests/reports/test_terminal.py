@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupcheck.model.instance import GROUP_ID
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import PortFailedError

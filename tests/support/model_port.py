@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 from groupcheck.model.canonical import rename
+from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.config import Config
-from groupcheck.model.instance import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input, successors

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.canonical import UNTIMED_MS
+from groupcheck.model.clients import TOPIC
 from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.instance import TOPIC, Instance
+from groupcheck.model.instance import Instance
 from groupcheck.model.state import (
     Coordinator,
     Group,

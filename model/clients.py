@@ -1,0 +1,183 @@
+"""What clients ask in a canonical state, feature by feature: the inputs of a space.
+
+Each request is at the newest version that the profile speaks. What is refused before the group is
+looked at is asked once, while there is no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from itertools import permutations
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from groupcheck.model.config import Config
+from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.step import Profile
+from groupcheck.model.vocabulary import (
+    NO_GENERATION,
+    NO_MEMBER_ID,
+    Assignment,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    Protocol,
+    RequestBody,
+    SyncGroupRequest,
+)
+
+GROUP_ID = "group"
+NOBODY = "nobody"  # a member id that was never given out
+PROTOCOLS = (Protocol("range", b"one"),)
+OTHER_PROTOCOLS = (Protocol("range", b"two"),)
+TOPIC = "topic"
+
+# What a commit says where it says too much: more than the broker allows, and no more than a string
+# of the older versions can be.
+LONGEST_STRING = 32_767
+
+
+class Feature(StrEnum):
+    """What a space may have besides members that join, sync, heartbeat and leave.
+
+    Each multiplies the states: spaces are kept small by switching on what they are about.
+    """
+
+    TIME = "time"
+    METADATA = "metadata"
+    OFFSETS = "offsets"
+    HELD_APPENDS = "held-appends"
+
+
+class Scene(NamedTuple):
+    """A canonical state as the clients of a space see it, and what is the same for all of them.
+
+    Timeouts are in milliseconds. `told` and `pending` are the ids that clients know; whoever is
+    new may join if there is `room`.
+    """
+
+    profile: Profile
+    config: Config
+    state: Coordinator
+    session_ms: int
+    rebalance_ms: int
+    room: bool
+
+    @property
+    def group(self) -> Group:
+        """The group; one that is not there is as good as an empty one."""
+        return self.state.group or Group()
+
+    @property
+    def told(self) -> list[str]:
+        """The ids of the members that were told theirs."""
+        return [m.member_id for m in self.group.members if m.told]
+
+    @property
+    def pending(self) -> list[str]:
+        """The ids given out and not used yet."""
+        return [p.member_id for p in self.group.pending]
+
+    def join(self, member_id: str) -> JoinGroupRequest:
+        """A JoinGroup of that member."""
+        return JoinGroupRequest(
+            GROUP_ID, self.session_ms, self.rebalance_ms, member_id, protocols=PROTOCOLS
+        )
+
+
+def membership(scene: Scene, features: frozenset[Feature]) -> Iterator[RequestBody]:
+    """What every space has, with the requests of its features where they were always."""
+    group, told = scene.group, scene.told
+    current, older = group.generation_id, group.generation_id - 1
+    yield from _joins(scene, changed=Feature.METADATA in features)
+    yield from _syncs(group, told)
+    for member_id in (*told, NOBODY):
+        yield HeartbeatRequest(GROUP_ID, current, member_id)
+    for member_id in told:
+        yield HeartbeatRequest(GROUP_ID, older, member_id)
+    for member_id in (*told, *scene.pending, NOBODY):
+        yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
+    if len(told) > 1 and scene.profile.max_versions["LeaveGroup"] >= 3:
+        for order in permutations(told):
+            yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, order)))
+    for feature, asked in ASKED.items():
+        if feature in features:
+            yield from asked(scene)
+    yield DescribeGroupsRequest((GROUP_ID,))
+    if scene.state.group is None:
+        yield from _refused_at_once(scene)
+
+
+def _joins(scene: Scene, *, changed: bool) -> Iterator[JoinGroupRequest]:
+    for member_id in (*scene.told, *scene.pending, NOBODY):
+        yield scene.join(member_id)
+    if changed:
+        for member_id in scene.told:
+            yield scene.join(member_id)._replace(protocols=OTHER_PROTOCOLS)
+    for member_id in (NO_MEMBER_ID, *scene.told):
+        yield scene.join(member_id)._replace(protocols=())
+    if scene.room:
+        yield scene.join(NO_MEMBER_ID)
+
+
+def _syncs(group: Group, told: list[str]) -> Iterator[SyncGroupRequest]:
+    everybody = tuple(Assignment(m.member_id, b"part") for m in group.members)
+    name = group.protocol_name or "range"
+    for member_id in (*told, NOBODY):
+        sync = SyncGroupRequest(GROUP_ID, group.generation_id, member_id, None, "consumer", name)
+        yield sync._replace(assignments=everybody if member_id == group.leader else ())
+    for member_id in told:
+        sync = SyncGroupRequest(GROUP_ID, group.generation_id, member_id, None, "consumer", name)
+        yield sync._replace(generation_id=group.generation_id - 1)
+        yield sync._replace(protocol_type="connect")
+        yield sync._replace(protocol_name="roundrobin")
+
+
+def _refused_at_once(scene: Scene) -> Iterator[RequestBody]:
+    yield scene.join(NO_MEMBER_ID)._replace(group_id="")
+    yield scene.join(NO_MEMBER_ID)._replace(session_timeout_ms=1)
+    yield SyncGroupRequest("", 0, NOBODY, None, "consumer", "range")
+    yield SyncGroupRequest(GROUP_ID, 0, NOBODY)
+    yield HeartbeatRequest("", 0, NOBODY)
+    yield LeaveGroupRequest("", (MemberIdentity(NOBODY),))
+    yield OffsetCommitRequest(GROUP_ID, 0, NOBODY)
+
+
+def offsets(scene: Scene) -> Iterator[RequestBody]:
+    """Commits and fetches of the one partition of the space."""
+    current, older = scene.group.generation_id, scene.group.generation_id - 1
+    for member_id in (*scene.told, NOBODY):
+        yield commit(current, member_id)
+    for member_id in scene.told:
+        yield commit(older, member_id)
+    yield commit(NO_GENERATION, NO_MEMBER_ID)
+    too_long = min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
+    yield commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * too_long)
+    yield fetch(require_stable=False)
+    yield fetch(require_stable=True)
+
+
+def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetCommitRequest:
+    """A commit of the one partition of the space."""
+    partition = OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
+    topics = (OffsetCommitRequestTopic(TOPIC, (partition,)),)
+    return OffsetCommitRequest(GROUP_ID, generation_id, member_id, topics=topics)
+
+
+def fetch(*, require_stable: bool) -> OffsetFetchRequest:
+    """A fetch of the one partition of the space."""
+    return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
+
+
+# What clients ask because of a feature, over and above what they ask without it.
+ASKED: Final[Mapping[Feature, Callable[[Scene], Iterator[RequestBody]]]] = MappingProxyType(
+    {Feature.OFFSETS: offsets}
+)
