@@ -6,10 +6,10 @@
 (* transcribe them, the headings those of their modules. TLC and the Python    *)
 (* explorer are held to the same states.                                       *)
 (*                                                                             *)
-(* A step of the coordinator is a value [group, holding, appends, answers] on  *)
-(* its way. An operator that takes one gives the set of steps that may follow  *)
-(* where Kafka leaves something open: who leads after the leader left, a tied  *)
-(* vote, the order of timers due together.                                     *)
+(* A step of the coordinator is a value on its way: a record of the variables. *)
+(* An operator that takes one gives the set of steps that may follow where     *)
+(* Kafka leaves something open: who leads after the leader left, a tied vote,  *)
+(* the order of timers due together.                                           *)
 (*                                                                             *)
 (* Comments name the rules and cite Kafka's source, at tag 2.7.2 where they    *)
 (* say no other: GC is GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
@@ -27,6 +27,9 @@ CONSTANTS
 
 Timed       == "time" \in Features     \* else none but the initial delay ever passes
 WithOffsets == "offsets" \in Features  \* are committed and fetched
+Fails       == "failing-appends" \in Features  \* one append after the other may
+Moves       == "failover" \in Features  \* the partition, and the coordinator is shut down
+Logged      == Moves \/ "crashes" \in Features  \* what will be loaded one day
 MaxHeld     == IF "held-appends" \in Features THEN 1 ELSE 0  \* incomplete at a time
 
 \* What differs between the versions.
@@ -46,6 +49,8 @@ CompletingFirst    == Old   \* a commit is refused before its member is looked a
 AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
 EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
 Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
+LoadedAreStatic    == Version = "2.7"  \* whoever is loaded from the log (until KAFKA-10497)
+ReplicasAreMapped  == Version # "0.10.0"  \* NOT_ENOUGH_REPLICAS of an append
 RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
 RefusedGeneration  == IF Old THEN 0 ELSE -1
 CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
@@ -60,6 +65,9 @@ NoOffset  == -1
 NoTimer   == [left |-> Stopped, initial |-> FALSE, round |-> 0, extension |-> 0]
 NoGroup   == [state |-> "None"]
 NoEntries == [n \in {} |-> 0]
+Fine      == "NONE"    \* no error; of the next append: it will not fail
+NoRecord  == [kind |-> "none"]
+NoLog     == [group |-> NoRecord, offset |-> NoOffset]
 
 Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
 
@@ -191,29 +199,57 @@ BeginGeneration(s, name) ==
   LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name]
   IN [s EXCEPT
         !.answers = @ \cup
-          {CurrentGeneration(Parked("JoinGroup", n), g, n) : n \in DOMAIN g.members},
+          {CurrentGeneration(Parked("JoinGroup", n), g, n)
+             : n \in {m \in DOMAIN g.members : g.members[m].awaitingJoin}},
         !.group = [g EXCEPT !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
+
+\* The log has what is appended at once, of what fails it has nothing; of a member's protocols
+\* it has the one that was chosen. GMM:1256
+RecordGroup(s, given) ==
+  LET g == s.group
+      named(p) == p.name = g.protocolName
+  IN IF ~Logged THEN s
+     ELSE [s EXCEPT !.log.group =
+             [protocolType |-> g.protocolType, protocolName |-> g.protocolName,
+              leader |-> g.leader,
+              members |-> [n \in DOMAIN g.members |->
+                [protocols |-> SelectSeq(g.members[n].protocols, named),
+                 assignment |-> given[n]]]]]
+
+\* For these two nobody waits, and nobody is told if they fail. GC:1213, 0.10.0 GMM:136
+RecordEmpty(s) ==
+  IF s.failing = Fine THEN RecordGroup(s, NoEntries) ELSE [s EXCEPT !.failing = Fine]
+RemoveGroup(s) ==
+  IF s.failing = Fine THEN [s EXCEPT !.log.group = NoRecord] ELSE [s EXCEPT !.failing = Fine]
 
 \* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
 Buried(s) ==
-  [s EXCEPT
+  [RemoveGroup(s) EXCEPT
      !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
                                 !.unstable = s.group.unstable],
      !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
 
-\* The join phase ends with those who joined. GC:1183
+\* The join phase ends with those who joined, and static members, of whom one that has joined is
+\* to lead; if none has, the rebalance timeout begins anew. GC:1183
 CompleteJoin(s) ==
-  LET absent == {n \in DOMAIN s.group.members : ~s.group.members[n].awaitingJoin}
+  LET absent == {n \in DOMAIN s.group.members :
+                   ~s.group.members[n].awaitingJoin /\ ~s.group.members[n].static}
+      joined(t) == {n \in DOMAIN t.group.members : t.group.members[n].awaitingJoin}
+      leads(t) == t.group.leader \in joined(t) \cup {NoMember}
+      led(t) == IF leads(t) THEN {t} ELSE {[t EXCEPT !.group.leader = n] : n \in joined(t)}
+      again(t) == [t EXCEPT !.group.joinTimer = [NoTimer EXCEPT !.left = RebalanceTimeout]]
       raised(t) == [t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer]
       ended(t) ==
         LET members == t.group.members
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
-           THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null]}
+           THEN {RecordEmpty([t EXCEPT !.group.state = "Empty", !.group.protocolName = Null])}
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
-  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE ended(raised(t))
+  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)}
+            ELSE IF ~leads(t) /\ joined(t) = {} THEN {again(t)}  \* rebalance/nobody-rejoined
+            ELSE UNION {ended(raised(u)) : u \in led(t)}
             : t \in DropNotRejoined(s, absent)}
 
 \* Ids given out and not yet used are waited for; the initial delay is never cut short. GC:1171
@@ -246,7 +282,7 @@ AddMember(s, n, protocols) ==
   LET g == s.group
       m == [protocols |-> protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
             sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
-            awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> ""]
+            awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "", static |-> FALSE]
   IN MaybePrepareRebalance([s EXCEPT !.group =
        [g EXCEPT
           !.members = With(@, n, m), !.pending = Without(@, {n}),
@@ -277,32 +313,48 @@ RemovePending(s, n) ==
 ------------------------------------------------------------------------------
 (* log: storing is a step of its own                                           *)
 
+\* What the error of an append is to SyncGroup, and to OffsetCommit. GMM:283,430
+CommitError(error) ==
+  IF error = "NOT_ENOUGH_REPLICAS" /\ ReplicasAreMapped THEN "COORDINATOR_NOT_AVAILABLE"
+  ELSE error
+GroupError(error) ==
+  IF error = "REQUEST_TIMED_OUT" THEN "REBALANCE_IN_PROGRESS" ELSE CommitError(error)
+
 \* The assignments reach the members, if the group still waits for them. GC:427
 CompleteGroupAppend(s, entry) ==
   LET g == s.group
       given == [s EXCEPT !.group.members =
                   [n \in DOMAIN g.members |->
                      [g.members[n] EXCEPT !.assignment = entry.assignments[n]]]]
-  IN IF g.state # "CompletingRebalance" \/ g.generation # entry.generation THEN s
-     ELSE [PropagateAssignment(given, "NONE") EXCEPT !.group.state = "Stable"]
+  IN IF g.state # "CompletingRebalance" \/ g.generation # entry.generation THEN {s}
+     ELSE IF entry.error # Fine  \* log/assignments-failed
+     THEN MaybePrepareRebalance(PropagateAssignment(s, GroupError(entry.error)))
+     ELSE {[PropagateAssignment(given, "NONE") EXCEPT !.group.state = "Stable"]}
 
-\* GMM:406
+\* Of one that outlives its group nothing more comes than the answer. GMM:405
 CompleteOffsetsAppend(s, entry, place) ==
-  Answer([s EXCEPT !.group.offset = entry.offset,
-                   !.group.unstable = IF @ = place THEN 0 ELSE @],
-         ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""), "NONE"))
+  LET t == IF entry.outlived THEN s
+           ELSE [s EXCEPT !.group.offset = IF entry.error = Fine THEN entry.offset ELSE @,
+                          !.group.unstable = IF @ = place THEN 0 ELSE @]
+  IN {Answer(t, ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""),
+                            CommitError(entry.error)))}
 
 CompleteAppend(s, entry, place) ==
   IF entry.kind = "group" THEN CompleteGroupAppend(s, entry)
                           ELSE CompleteOffsetsAppend(s, entry, place)
 
 AppendToLog(s, entry) ==
-  IF s.holding THEN [s EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(s, entry, 0)
+  LET recorded == IF s.failing # Fine \/ ~Logged THEN s
+                  ELSE IF entry.kind = "group" THEN RecordGroup(s, entry.assignments)
+                  ELSE [s EXCEPT !.log.offset = entry.offset]
+      t == [recorded EXCEPT !.failing = Fine]
+      ends == [entry EXCEPT !.error = s.failing]
+  IN IF s.holding THEN {[t EXCEPT !.appends = Append(@, ends)]} ELSE CompleteAppend(t, ends, 0)
 
 RECURSIVE CompleteFrom(_, _, _)
 CompleteFrom(s, entries, place) ==
-  IF place > Len(entries) THEN s
-  ELSE CompleteFrom(CompleteAppend(s, entries[place], place), entries, place + 1)
+  IF place > Len(entries) THEN {s}
+  ELSE UNION {CompleteFrom(t, entries, place + 1) : t \in CompleteAppend(s, entries[place], place)}
 
 Released(s) ==
   CompleteFrom([s EXCEPT !.appends = <<>>, !.holding = FALSE], s.appends, 1)
@@ -310,7 +362,7 @@ Released(s) ==
 \* The leader's assignments go to the log, nothing for those it forgot. GC:415
 StoreAssignments(s, given) ==
   AppendToLog(s, [kind |-> "group", generation |-> s.group.generation, offset |-> NoOffset,
-              assignments |-> [n \in DOMAIN s.group.members |->
+              error |-> Fine, outlived |-> FALSE, assignments |-> [n \in DOMAIN s.group.members |->
                 IF n \in DOMAIN given THEN given[n] ELSE ""]])
 
 \* Where groups without members die, the offsets of one that never was are all there is of it.
@@ -320,10 +372,53 @@ OffsetsOnly(s) ==
 
 \* GMM:340
 StoreOffsets(s, r) ==
-  IF r.tooLong THEN Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))
-  ELSE LET t == AppendToLog(s, [kind |-> "offsets", generation |-> 0, offset |-> 5,
-                            assignments |-> NoEntries])
-       IN [t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
+  IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
+  ELSE {[t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
+        : t \in AppendToLog(s, [kind |-> "offsets", generation |-> 0, offset |-> 5,
+                               error |-> Fine, outlived |-> FALSE, assignments |-> NoEntries])}
+
+------------------------------------------------------------------------------
+(* failover: the partition moves, the process dies, it is shut down            *)
+
+\* Who waits is told to look elsewhere; commits on their way are answered later. GC:869
+Unloaded(s) ==
+  LET g == s.group
+      members == IF g = NoGroup THEN {} ELSE DOMAIN g.members
+      joins == {n \in members : g.members[n].awaitingJoin /\ g.joinTimer # NoTimer}
+      syncs == {n \in members : g.members[n].awaitingSync}
+      ofOffsets(a) == a.kind = "offsets"
+      kept == SelectSeq(s.appends, ofOffsets)
+  IN [s EXCEPT
+        !.group = NoGroup, !.serving = "unloaded",
+        !.appends = [i \in DOMAIN kept |-> [kept[i] EXCEPT !.outlived = TRUE]],
+        !.answers = @
+          \cup {[JoinAnswer(Parked("JoinGroup", n), "NOT_COORDINATOR", n) EXCEPT
+                   !.generation = RefusedGeneration] : n \in joins}
+          \cup {SyncAnswer(Parked("SyncGroup", n), "NOT_COORDINATOR") : n \in syncs}]
+
+LoadedMember(m) ==
+  [protocols |-> m.protocols, isNew |-> FALSE, told |-> TRUE, sessionLeft |-> SessionTicks,
+   awaitingJoin |-> FALSE, awaitingSync |-> FALSE, assignment |-> m.assignment,
+   static |-> LoadedAreStatic]
+
+\* The group as it was last recorded, with the offsets. GMM:564
+Loaded(s) ==
+  LET r == s.log.group
+      without == IF s.log.offset = NoOffset THEN NoGroup
+                 ELSE [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty",
+                                       !.offset = s.log.offset]
+      restored ==
+        [NewGroup EXCEPT
+           !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
+           !.generation = 1, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
+           !.leader = r.leader, !.offset = s.log.offset,
+           !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]
+  IN [s EXCEPT !.serving = "served", !.group = IF r = NoRecord THEN without ELSE restored]
+
+\* What was on its way to the log is in it, and never answered. GMM:544
+Crashed(s) ==
+  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.active = TRUE]
+  IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
 
 ------------------------------------------------------------------------------
 (* timers: what every timer has left grows less; with nothing left it fires    *)
@@ -381,9 +476,10 @@ Fire(s, timer) ==
 
 RECURSIVE PassTime(_, _)
 PassTime(s, ticks) ==
-  LET due == DueNext(s.group, ticks)
+  LET due == IF s.active THEN DueNext(s.group, ticks) ELSE {}
       first == (CHOOSE t \in due : TRUE).left
-  IN IF due = {} THEN {Elapse(s, ticks)}
+  IN IF ~s.active THEN {s}
+     ELSE IF due = {} THEN {Elapse(s, ticks)}
      ELSE UNION {UNION {PassTime(t, ticks - first) : t \in Fire(Elapse(s, first), timer)}
                  : timer \in due}
 
@@ -423,18 +519,19 @@ Ends(steps, ticks) ==
 Members(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.members
 Pending(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.pending
 Told(g)    == {n \in Members(g) : g.members[n].told}
-Free(g)    == Names \ (Members(g) \cup Pending(g))
+InLog(l)   == IF l.group = NoRecord THEN {} ELSE DOMAIN l.group.members
+Free(g, l) == Names \ (Members(g) \cup Pending(g) \cup InLog(l))
 Current(g) == IF g = NoGroup THEN 0 ELSE g.generation
 Chosen(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protocolName
 Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q : q[i] = n}
 
-JoinGroupRequests(g) ==
+JoinGroupRequests(g, l) ==
   LET join(n) == [groupId |-> GroupId, givesId |-> GivesIdsFirst, memberId |-> n,
                   sessionTicks |-> SessionTicks, protocols |-> Offers[1]]
   IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
      \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
      \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
-     \cup (IF Free(g) = {} THEN {}
+     \cup (IF Free(g, l) = {} THEN {}
            ELSE {join(NoMember), [join(NoMember) EXCEPT !.givesId = FALSE]})
      \cup (IF g # NoGroup THEN {}
            ELSE {[join(NoMember) EXCEPT !.groupId = ""],
@@ -538,11 +635,14 @@ Fetched(s, r) ==
   IN Answer(s, [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
                 offset |-> IF s.group = NoGroup \/ unstable THEN NoOffset ELSE s.group.offset])
 
+NotDescribed(error) ==
+  [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",
+   metadata |-> NoEntries, assignments |-> NoEntries]
+
 \* describe/no-group GC:825, describe/stable GM:561, describe/unstable GM:568
 Described(s) ==
   LET g == s.group
-      shown == [to |-> This, error |-> "NONE", state |-> "Dead", protocolType |-> "",
-                protocolName |-> "", metadata |-> NoEntries, assignments |-> NoEntries]
+      shown == [NotDescribed("NONE") EXCEPT !.state = "Dead"]
   IN Answer(s,
        IF Gone(g) THEN shown
        ELSE [shown EXCEPT
@@ -561,12 +661,24 @@ variables
   group   = NoGroup,
   holding = FALSE,  \* whether appends to the log stay incomplete
   appends = <<>>,   \* those that do
+  serving = "served",  \* the partition; or "loading", or "unloaded"
+  active  = TRUE,   \* not shut down
+  failing = Fine,   \* the error of the next append
+  log     = NoLog,  \* if it is kept
   answers = {};     \* what the last step answered
 
 define
   \* What is told apart by the instances that do not look at the answers.
-  State == <<group, holding, appends>>
-  Begin == [group |-> group, holding |-> holding, appends |-> appends, answers |-> {}]
+  State == <<group, holding, appends, serving, active, failing, log>>
+  Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
+            active |-> active, failing |-> failing, log |-> log, answers |-> {}]
+
+  \* The gate before each API: what it refuses with, "" if it is open. GC:856
+  Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"  \* not-active GC:859
+                ELSE IF serving = "loading" /\ ~Old THEN said  \* loading GC:861
+                ELSE IF serving # "served" THEN "NOT_COORDINATOR"  \* not-coordinator GC:863
+                ELSE ""
+  Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
 end define
 
 \* The step ends in one of the ways it may.
@@ -575,6 +687,10 @@ macro Finish(steps, ticks) begin
     group   := t.group;
     holding := t.holding;
     appends := t.appends;
+    serving := t.serving;
+    active  := t.active;
+    failing := t.failing;
+    log     := t.log;
     answers := t.answers;
   end with;
 end macro
@@ -586,9 +702,13 @@ end macro
 process JoinGroup = "JoinGroup"
 begin join_group:  \* GC:156
   while TRUE do
-    with r \in JoinGroupRequests(group), g = Created(Begin).group, s = Created(Begin) do
-      if r.groupId = "" then                                    \* join/invalid-group-id GC:857
+    with r \in JoinGroupRequests(group, log), g = Created(Begin).group, s = Created(Begin) do
+      if Old /\ ~active then                                    \* before the id: 0.10.2 GC:101
+        Reply(Refusal(Refused, r.memberId));
+      elsif r.groupId = "" then                                 \* join/invalid-group-id GC:857
         Reply(Refusal("INVALID_GROUP_ID", r.memberId));
+      elsif Refused # "" then                                   \* gate GC:859
+        Reply(Refusal(Refused, r.memberId));
       elsif r.sessionTicks = 0 then
         \* join/session-timeout-out-of-range GC:172
         Reply(Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
@@ -598,9 +718,9 @@ begin join_group:  \* GC:156
         if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
           Finish(Joined({Inconsistency(s, NoMember)}), 0);
         elsif r.givesId then                                    \* join/member-id-required GC:227
-          Finish(Joined({GiveId(s, n) : n \in Free(g)}), 0);
+          Finish(Joined({GiveId(s, n) : n \in Free(g, log)}), 0);
         else                                                    \* join/new-member GC:238
-          Finish(Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)}), 0);
+          Finish(Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g, log)}), 0);
         end if;
       elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
         Finish(Joined({Inconsistency(s, r.memberId)}), 0);
@@ -635,6 +755,8 @@ begin sync_group:  \* GC:347
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif ChecksEveryGroupId /\ r.groupId = "" then           \* sync/invalid-group-id GC:857
         Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
+      elsif Gate("REBALANCE_IN_PROGRESS") # "" then             \* gate GC:357
+        Reply(SyncAnswer(This, Gate("REBALANCE_IN_PROGRESS")));
       elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.memberId \notin DOMAIN group.members then         \* sync/unknown-member GC:391
@@ -651,7 +773,7 @@ begin sync_group:  \* GC:347
         Reply(SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then
         \* sync/leader-completing GC:411
-        Finish({StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)}, 0);
+        Finish(StoreAssignments(ParkSync(Begin, r.memberId), r.assignments), 0);
       elsif group.state = "CompletingRebalance" then            \* sync/follower-completing GC:408
         Finish({ParkSync(Begin, r.memberId)}, 0);
       else                                                      \* sync/stable GC:441
@@ -671,6 +793,8 @@ begin heartbeat:  \* GC:607
       if ChecksEveryGroupId /\ r.groupId = "" then
         \* heartbeat/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif Gate("NONE") # "" then                              \* gate GC:615
+        Reply(ErrorAnswer(This, Gate("NONE")));
       elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif ~AliveInPreparing /\ group.state # "Stable" then
@@ -698,6 +822,8 @@ begin leave_group:  \* GC:454
     with r \in LeaveGroupRequests(group) do
       if ChecksEveryGroupId /\ r.groupId = "" then              \* leave/invalid-group-id GC:857
         Reply(LeaveAnswer(r, "INVALID_GROUP_ID", ""));
+      elsif Refused # "" then                                   \* gate GC:859
+        Reply(LeaveAnswer(r, Refused, ""));
       elsif Gone(group) \/ r.groupId = "" then                  \* leave/no-group GC:462
         Reply(LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
       else                                                      \* leave/batch GC:471
@@ -714,12 +840,14 @@ begin offset_commit:  \* GC:686
       if r.nothing then
         \* commit/nothing KafkaApis.scala:434
         Reply(ErrorAnswer(This, "NONE"));
+      elsif Refused # "" then                                   \* gate GC:859
+        Reply(ErrorAnswer(This, Refused));
       elsif Gone(group) /\ r.generation < 0 then                \* commit/simple-no-group GC:697
-        Finish({StoreOffsets(OffsetsOnly(Begin), r)}, 0);
+        Finish(StoreOffsets(OffsetsOnly(Begin), r), 0);
       elsif Gone(group) then                                    \* commit/no-group GC:701
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
-        Finish({StoreOffsets(Begin, r)}, 0);
+        Finish(StoreOffsets(Begin, r), 0);
       elsif CompletingFirst /\ group.state = "CompletingRebalance" then
         \* commit/completing 0.10.2 GC:439
         Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
@@ -730,7 +858,7 @@ begin offset_commit:  \* GC:686
       elsif group.state = "CompletingRebalance" then            \* commit/completing GC:780
         Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       else                                                      \* commit/member GC:773
-        Finish({StoreOffsets(Rearmed(Begin, r.memberId), r)}, 0);
+        Finish(StoreOffsets(Rearmed(Begin, r.memberId), r), 0);
       end if;
     end with;
   end while;
@@ -740,7 +868,11 @@ process OffsetFetch = "OffsetFetch"
 begin offset_fetch:  \* GC:794
   while TRUE do
     with r \in OffsetFetchRequests(group) do
-      Finish({Fetched(Begin, r)}, 0);
+      if Refused # "" then                                      \* gate GC:859
+        Reply([to |-> This, error |-> Refused, offset |-> NoOffset]);
+      else
+        Finish({Fetched(Begin, r)}, 0);
+      end if;
     end with;
   end while;
 end process
@@ -748,7 +880,11 @@ end process
 process DescribeGroups = "DescribeGroups"
 begin describe_groups:  \* GC:820
   while TRUE do
-    Finish({Described(Begin)}, 0);
+    if Refused # "" then                                        \* gate GC:859
+      Reply(NotDescribed(Refused));
+    else
+      Finish({Described(Begin)}, 0);
+    end if;
   end while;
 end process
 
@@ -776,121 +912,263 @@ process ReleaseAppends = "ReleaseAppends"
 begin release_appends:  \* GMM:323
   while TRUE do
     await holding;
-    Finish({Released(Begin)}, 0);
+    Finish(Released(Begin), 0);
+  end while;
+end process
+
+process FailAppends = "FailAppends"
+begin fail_appends:  \* GMM:276
+  while TRUE do
+    await Fails /\ failing = Fine;
+    with error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"} do
+      Finish({[Begin EXCEPT !.failing = error]}, 0);
+    end with;
+  end while;
+end process
+
+process Crash = "Crash"
+begin crash:  \* GMM:544
+  while TRUE do
+    await Logged;
+    Finish({Crashed(Begin)}, 0);
+  end while;
+end process
+
+process Unload = "Unload"
+begin unload:  \* GMM:752
+  while TRUE do
+    await Moves /\ active /\ serving # "unloaded";
+    Finish({Unloaded(Begin)}, 0);
+  end while;
+end process
+
+process Loading = "Loading"
+begin loading:  \* GMM:533
+  while TRUE do
+    await Moves /\ active /\ serving # "loading";
+    Finish({[Unloaded(Begin) EXCEPT !.serving = "loading"]}, 0);
+  end while;
+end process
+
+process Load = "Load"
+begin load:  \* GMM:558
+  while TRUE do
+    await Moves /\ active /\ serving # "served";
+    Finish({Loaded(Begin)}, 0);
+  end while;
+end process
+
+process Shutdown = "Shutdown"
+begin shutdown:  \* GC:118
+  while TRUE do
+    await Moves /\ active;
+    Finish({[Begin EXCEPT !.active = FALSE]}, 0);
   end while;
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-1d390308a62b3582b9926b46978b6afa
-VARIABLES group, holding, appends, answers
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-a78da2d432785f618ec5e13718ee8098
+VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
-State == <<group, holding, appends>>
-Begin == [group |-> group, holding |-> holding, appends |-> appends, answers |-> {}]
+State == <<group, holding, appends, serving, active, failing, log>>
+Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
+          active |-> active, failing |-> failing, log |-> log, answers |-> {}]
 
 
-vars == << group, holding, appends, answers >>
+Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"
+              ELSE IF serving = "loading" /\ ~Old THEN said
+              ELSE IF serving # "served" THEN "NOT_COORDINATOR"
+              ELSE ""
+Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
 
-ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"}
+
+vars == << group, holding, appends, serving, active, failing, log, answers >>
+
+ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
 
 Init == (* Global variables *)
         /\ group = NoGroup
         /\ holding = FALSE
         /\ appends = <<>>
+        /\ serving = "served"
+        /\ active = TRUE
+        /\ failing = Fine
+        /\ log = NoLog
         /\ answers = {}
 
-JoinGroup == \E r \in JoinGroupRequests(group):
+JoinGroup == \E r \in JoinGroupRequests(group, log):
                LET g == Created(Begin).group IN
                  LET s == Created(Begin) IN
-                   IF r.groupId = ""
-                      THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
+                   IF Old /\ ~active
+                      THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
                                 /\ appends' = t.appends
+                                /\ serving' = t.serving
+                                /\ active' = t.active
+                                /\ failing' = t.failing
+                                /\ log' = t.log
                                 /\ answers' = t.answers
-                      ELSE /\ IF r.sessionTicks = 0
-                                 THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
+                      ELSE /\ IF r.groupId = ""
+                                 THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
+                                           /\ serving' = t.serving
+                                           /\ active' = t.active
+                                           /\ failing' = t.failing
+                                           /\ log' = t.log
                                            /\ answers' = t.answers
-                                 ELSE /\ IF Gone(group) /\ r.memberId # NoMember
-                                            THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
+                                 ELSE /\ IF Refused # ""
+                                            THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
+                                                      /\ serving' = t.serving
+                                                      /\ active' = t.active
+                                                      /\ failing' = t.failing
+                                                      /\ log' = t.log
                                                       /\ answers' = t.answers
-                                            ELSE /\ IF r.memberId = NoMember
-                                                       THEN /\ IF Inconsistent(g, r)
-                                                                  THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
+                                            ELSE /\ IF r.sessionTicks = 0
+                                                       THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
+                                                                 /\ group' = t.group
+                                                                 /\ holding' = t.holding
+                                                                 /\ appends' = t.appends
+                                                                 /\ serving' = t.serving
+                                                                 /\ active' = t.active
+                                                                 /\ failing' = t.failing
+                                                                 /\ log' = t.log
+                                                                 /\ answers' = t.answers
+                                                       ELSE /\ IF Gone(group) /\ r.memberId # NoMember
+                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
                                                                             /\ group' = t.group
                                                                             /\ holding' = t.holding
                                                                             /\ appends' = t.appends
+                                                                            /\ serving' = t.serving
+                                                                            /\ active' = t.active
+                                                                            /\ failing' = t.failing
+                                                                            /\ log' = t.log
                                                                             /\ answers' = t.answers
-                                                                  ELSE /\ IF r.givesId
-                                                                             THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g)})), 0):
-                                                                                       /\ group' = t.group
-                                                                                       /\ holding' = t.holding
-                                                                                       /\ appends' = t.appends
-                                                                                       /\ answers' = t.answers
-                                                                             ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)})), 0):
-                                                                                       /\ group' = t.group
-                                                                                       /\ holding' = t.holding
-                                                                                       /\ appends' = t.appends
-                                                                                       /\ answers' = t.answers
-                                                       ELSE /\ IF Inconsistent(g, r)
-                                                                  THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
-                                                                            /\ group' = t.group
-                                                                            /\ holding' = t.holding
-                                                                            /\ appends' = t.appends
-                                                                            /\ answers' = t.answers
-                                                                  ELSE /\ IF r.memberId \in DOMAIN g.pending
-                                                                             THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r.protocols))), 0):
-                                                                                       /\ group' = t.group
-                                                                                       /\ holding' = t.holding
-                                                                                       /\ appends' = t.appends
-                                                                                       /\ answers' = t.answers
-                                                                             ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                        THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                  ELSE /\ IF r.memberId = NoMember
+                                                                             THEN /\ IF Inconsistent(g, r)
+                                                                                        THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
                                                                                                   /\ appends' = t.appends
+                                                                                                  /\ serving' = t.serving
+                                                                                                  /\ active' = t.active
+                                                                                                  /\ failing' = t.failing
+                                                                                                  /\ log' = t.log
                                                                                                   /\ answers' = t.answers
-                                                                                        ELSE /\ IF g.state = "PreparingRebalance"
-                                                                                                   THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                        ELSE /\ IF r.givesId
+                                                                                                   THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g, log)})), 0):
                                                                                                              /\ group' = t.group
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
+                                                                                                             /\ serving' = t.serving
+                                                                                                             /\ active' = t.active
+                                                                                                             /\ failing' = t.failing
+                                                                                                             /\ log' = t.log
                                                                                                              /\ answers' = t.answers
-                                                                                                   ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
-                                                                                                              THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                   ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g, log)})), 0):
+                                                                                                             /\ group' = t.group
+                                                                                                             /\ holding' = t.holding
+                                                                                                             /\ appends' = t.appends
+                                                                                                             /\ serving' = t.serving
+                                                                                                             /\ active' = t.active
+                                                                                                             /\ failing' = t.failing
+                                                                                                             /\ log' = t.log
+                                                                                                             /\ answers' = t.answers
+                                                                             ELSE /\ IF Inconsistent(g, r)
+                                                                                        THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
+                                                                                                  /\ group' = t.group
+                                                                                                  /\ holding' = t.holding
+                                                                                                  /\ appends' = t.appends
+                                                                                                  /\ serving' = t.serving
+                                                                                                  /\ active' = t.active
+                                                                                                  /\ failing' = t.failing
+                                                                                                  /\ log' = t.log
+                                                                                                  /\ answers' = t.answers
+                                                                                        ELSE /\ IF r.memberId \in DOMAIN g.pending
+                                                                                                   THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r.protocols))), 0):
+                                                                                                             /\ group' = t.group
+                                                                                                             /\ holding' = t.holding
+                                                                                                             /\ appends' = t.appends
+                                                                                                             /\ serving' = t.serving
+                                                                                                             /\ active' = t.active
+                                                                                                             /\ failing' = t.failing
+                                                                                                             /\ log' = t.log
+                                                                                                             /\ answers' = t.answers
+                                                                                                   ELSE /\ IF r.memberId \notin DOMAIN g.members
+                                                                                                              THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
+                                                                                                                        /\ serving' = t.serving
+                                                                                                                        /\ active' = t.active
+                                                                                                                        /\ failing' = t.failing
+                                                                                                                        /\ log' = t.log
                                                                                                                         /\ answers' = t.answers
-                                                                                                              ELSE /\ IF g.state = "CompletingRebalance"
+                                                                                                              ELSE /\ IF g.state = "PreparingRebalance"
                                                                                                                          THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
+                                                                                                                                   /\ serving' = t.serving
+                                                                                                                                   /\ active' = t.active
+                                                                                                                                   /\ failing' = t.failing
+                                                                                                                                   /\ log' = t.log
                                                                                                                                    /\ answers' = t.answers
-                                                                                                                         ELSE /\ IF g.leader = r.memberId
-                                                                                                                                    THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                         ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
+                                                                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
+                                                                                                                                              /\ serving' = t.serving
+                                                                                                                                              /\ active' = t.active
+                                                                                                                                              /\ failing' = t.failing
+                                                                                                                                              /\ log' = t.log
                                                                                                                                               /\ answers' = t.answers
-                                                                                                                                    ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                    ELSE /\ IF g.state = "CompletingRebalance"
                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
+                                                                                                                                                         /\ serving' = t.serving
+                                                                                                                                                         /\ active' = t.active
+                                                                                                                                                         /\ failing' = t.failing
+                                                                                                                                                         /\ log' = t.log
                                                                                                                                                          /\ answers' = t.answers
-                                                                                                                                               ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
-                                                                                                                                                         /\ group' = t.group
-                                                                                                                                                         /\ holding' = t.holding
-                                                                                                                                                         /\ appends' = t.appends
-                                                                                                                                                         /\ answers' = t.answers
+                                                                                                                                               ELSE /\ IF g.leader = r.memberId
+                                                                                                                                                          THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                    /\ group' = t.group
+                                                                                                                                                                    /\ holding' = t.holding
+                                                                                                                                                                    /\ appends' = t.appends
+                                                                                                                                                                    /\ serving' = t.serving
+                                                                                                                                                                    /\ active' = t.active
+                                                                                                                                                                    /\ failing' = t.failing
+                                                                                                                                                                    /\ log' = t.log
+                                                                                                                                                                    /\ answers' = t.answers
+                                                                                                                                                          ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                                                     THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                               /\ group' = t.group
+                                                                                                                                                                               /\ holding' = t.holding
+                                                                                                                                                                               /\ appends' = t.appends
+                                                                                                                                                                               /\ serving' = t.serving
+                                                                                                                                                                               /\ active' = t.active
+                                                                                                                                                                               /\ failing' = t.failing
+                                                                                                                                                                               /\ log' = t.log
+                                                                                                                                                                               /\ answers' = t.answers
+                                                                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                               /\ group' = t.group
+                                                                                                                                                                               /\ holding' = t.holding
+                                                                                                                                                                               /\ appends' = t.appends
+                                                                                                                                                                               /\ serving' = t.serving
+                                                                                                                                                                               /\ active' = t.active
+                                                                                                                                                                               /\ failing' = t.failing
+                                                                                                                                                                               /\ log' = t.log
+                                                                                                                                                                               /\ answers' = t.answers
 
 SyncGroup == \E r \in SyncGroupRequests(group):
                IF SyncsByProtocol /\ r.protocolType = Null
@@ -898,69 +1176,123 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
+                            /\ serving' = t.serving
+                            /\ active' = t.active
+                            /\ failing' = t.failing
+                            /\ log' = t.log
                             /\ answers' = t.answers
                   ELSE /\ IF ChecksEveryGroupId /\ r.groupId = ""
                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
+                                       /\ serving' = t.serving
+                                       /\ active' = t.active
+                                       /\ failing' = t.failing
+                                       /\ log' = t.log
                                        /\ answers' = t.answers
-                             ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                             ELSE /\ IF Gate("REBALANCE_IN_PROGRESS") # ""
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, Gate("REBALANCE_IN_PROGRESS"))))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
+                                                  /\ serving' = t.serving
+                                                  /\ active' = t.active
+                                                  /\ failing' = t.failing
+                                                  /\ log' = t.log
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                        ELSE /\ IF Gone(group) \/ r.groupId = ""
                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
+                                                             /\ serving' = t.serving
+                                                             /\ active' = t.active
+                                                             /\ failing' = t.failing
+                                                             /\ log' = t.log
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF r.generation # group.generation
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                   ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
+                                                                        /\ serving' = t.serving
+                                                                        /\ active' = t.active
+                                                                        /\ failing' = t.failing
+                                                                        /\ log' = t.log
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                              ELSE /\ IF r.generation # group.generation
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
+                                                                                   /\ serving' = t.serving
+                                                                                   /\ active' = t.active
+                                                                                   /\ failing' = t.failing
+                                                                                   /\ log' = t.log
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF r.protocolName \notin {Null, group.protocolName}
+                                                                         ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
+                                                                                              /\ serving' = t.serving
+                                                                                              /\ active' = t.active
+                                                                                              /\ failing' = t.failing
+                                                                                              /\ log' = t.log
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                    ELSE /\ IF r.protocolName \notin {Null, group.protocolName}
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
+                                                                                                         /\ serving' = t.serving
+                                                                                                         /\ active' = t.active
+                                                                                                         /\ failing' = t.failing
+                                                                                                         /\ log' = t.log
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
-                                                                                                          THEN /\ \E t \in Ends(({StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)}), 0):
+                                                                                               ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
+                                                                                                                    /\ serving' = t.serving
+                                                                                                                    /\ active' = t.active
+                                                                                                                    /\ failing' = t.failing
+                                                                                                                    /\ log' = t.log
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                          ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
+                                                                                                                     THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
+                                                                                                                               /\ serving' = t.serving
+                                                                                                                               /\ active' = t.active
+                                                                                                                               /\ failing' = t.failing
+                                                                                                                               /\ log' = t.log
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId),
-                                                                                                                                                    [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
-                                                                                                                                                       !.protocolType = group.protocolType, !.protocolName = group.protocolName,
-                                                                                                                                                       !.assignment = group.members[r.memberId].assignment])}), 0):
-                                                                                                                               /\ group' = t.group
-                                                                                                                               /\ holding' = t.holding
-                                                                                                                               /\ appends' = t.appends
-                                                                                                                               /\ answers' = t.answers
+                                                                                                                     ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                          /\ group' = t.group
+                                                                                                                                          /\ holding' = t.holding
+                                                                                                                                          /\ appends' = t.appends
+                                                                                                                                          /\ serving' = t.serving
+                                                                                                                                          /\ active' = t.active
+                                                                                                                                          /\ failing' = t.failing
+                                                                                                                                          /\ log' = t.log
+                                                                                                                                          /\ answers' = t.answers
+                                                                                                                                ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId),
+                                                                                                                                                               [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                                  !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                                  !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                                          /\ group' = t.group
+                                                                                                                                          /\ holding' = t.holding
+                                                                                                                                          /\ appends' = t.appends
+                                                                                                                                          /\ serving' = t.serving
+                                                                                                                                          /\ active' = t.active
+                                                                                                                                          /\ failing' = t.failing
+                                                                                                                                          /\ log' = t.log
+                                                                                                                                          /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
                IF ChecksEveryGroupId /\ r.groupId = ""
@@ -968,48 +1300,90 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
+                            /\ serving' = t.serving
+                            /\ active' = t.active
+                            /\ failing' = t.failing
+                            /\ log' = t.log
                             /\ answers' = t.answers
-                  ELSE /\ IF Gone(group) \/ r.groupId = ""
-                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                  ELSE /\ IF Gate("NONE") # ""
+                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Gate("NONE"))))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
+                                       /\ serving' = t.serving
+                                       /\ active' = t.active
+                                       /\ failing' = t.failing
+                                       /\ log' = t.log
                                        /\ answers' = t.answers
-                             ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                             ELSE /\ IF Gone(group) \/ r.groupId = ""
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
+                                                  /\ serving' = t.serving
+                                                  /\ active' = t.active
+                                                  /\ failing' = t.failing
+                                                  /\ log' = t.log
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                        ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
+                                                             /\ serving' = t.serving
+                                                             /\ active' = t.active
+                                                             /\ failing' = t.failing
+                                                             /\ log' = t.log
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                   ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
+                                                                        /\ serving' = t.serving
+                                                                        /\ active' = t.active
+                                                                        /\ failing' = t.failing
+                                                                        /\ log' = t.log
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.generation # group.generation
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                              ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
+                                                                                   /\ serving' = t.serving
+                                                                                   /\ active' = t.active
+                                                                                   /\ failing' = t.failing
+                                                                                   /\ log' = t.log
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                    THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                         ELSE /\ IF r.generation # group.generation
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
+                                                                                              /\ serving' = t.serving
+                                                                                              /\ active' = t.active
+                                                                                              /\ failing' = t.failing
+                                                                                              /\ log' = t.log
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
-                                                                                              /\ group' = t.group
-                                                                                              /\ holding' = t.holding
-                                                                                              /\ appends' = t.appends
-                                                                                              /\ answers' = t.answers
+                                                                                    ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                               THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                         /\ group' = t.group
+                                                                                                         /\ holding' = t.holding
+                                                                                                         /\ appends' = t.appends
+                                                                                                         /\ serving' = t.serving
+                                                                                                         /\ active' = t.active
+                                                                                                         /\ failing' = t.failing
+                                                                                                         /\ log' = t.log
+                                                                                                         /\ answers' = t.answers
+                                                                                               ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                         /\ group' = t.group
+                                                                                                         /\ holding' = t.holding
+                                                                                                         /\ appends' = t.appends
+                                                                                                         /\ serving' = t.serving
+                                                                                                         /\ active' = t.active
+                                                                                                         /\ failing' = t.failing
+                                                                                                         /\ log' = t.log
+                                                                                                         /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
                 IF ChecksEveryGroupId /\ r.groupId = ""
@@ -1017,18 +1391,40 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ group' = t.group
                              /\ holding' = t.holding
                              /\ appends' = t.appends
+                             /\ serving' = t.serving
+                             /\ active' = t.active
+                             /\ failing' = t.failing
+                             /\ log' = t.log
                              /\ answers' = t.answers
-                   ELSE /\ IF Gone(group) \/ r.groupId = ""
-                              THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
+                   ELSE /\ IF Refused # ""
+                              THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, Refused, "")))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
+                                        /\ serving' = t.serving
+                                        /\ active' = t.active
+                                        /\ failing' = t.failing
+                                        /\ log' = t.log
                                         /\ answers' = t.answers
-                              ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.memberIds, <<>>, 1)), 0):
-                                        /\ group' = t.group
-                                        /\ holding' = t.holding
-                                        /\ appends' = t.appends
-                                        /\ answers' = t.answers
+                              ELSE /\ IF Gone(group) \/ r.groupId = ""
+                                         THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
+                                                   /\ group' = t.group
+                                                   /\ holding' = t.holding
+                                                   /\ appends' = t.appends
+                                                   /\ serving' = t.serving
+                                                   /\ active' = t.active
+                                                   /\ failing' = t.failing
+                                                   /\ log' = t.log
+                                                   /\ answers' = t.answers
+                                         ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.memberIds, <<>>, 1)), 0):
+                                                   /\ group' = t.group
+                                                   /\ holding' = t.holding
+                                                   /\ appends' = t.appends
+                                                   /\ serving' = t.serving
+                                                   /\ active' = t.active
+                                                   /\ failing' = t.failing
+                                                   /\ log' = t.log
+                                                   /\ answers' = t.answers
 
 OffsetCommit == \E r \in OffsetCommitRequests(group):
                   IF r.nothing
@@ -1036,79 +1432,161 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
+                               /\ serving' = t.serving
+                               /\ active' = t.active
+                               /\ failing' = t.failing
+                               /\ log' = t.log
                                /\ answers' = t.answers
-                     ELSE /\ IF Gone(group) /\ r.generation < 0
-                                THEN /\ \E t \in Ends(({StoreOffsets(OffsetsOnly(Begin), r)}), 0):
+                     ELSE /\ IF Refused # ""
+                                THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Refused)))}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
+                                          /\ serving' = t.serving
+                                          /\ active' = t.active
+                                          /\ failing' = t.failing
+                                          /\ log' = t.log
                                           /\ answers' = t.answers
-                                ELSE /\ IF Gone(group)
-                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                ELSE /\ IF Gone(group) /\ r.generation < 0
+                                           THEN /\ \E t \in Ends((StoreOffsets(OffsetsOnly(Begin), r)), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
+                                                     /\ serving' = t.serving
+                                                     /\ active' = t.active
+                                                     /\ failing' = t.failing
+                                                     /\ log' = t.log
                                                      /\ answers' = t.answers
-                                           ELSE /\ IF group.state = "Empty" /\ r.generation < 0
-                                                      THEN /\ \E t \in Ends(({StoreOffsets(Begin, r)}), 0):
+                                           ELSE /\ IF Gone(group)
+                                                      THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
+                                                                /\ serving' = t.serving
+                                                                /\ active' = t.active
+                                                                /\ failing' = t.failing
+                                                                /\ log' = t.log
                                                                 /\ answers' = t.answers
-                                                      ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
-                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                      ELSE /\ IF group.state = "Empty" /\ r.generation < 0
+                                                                 THEN /\ \E t \in Ends((StoreOffsets(Begin, r)), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
+                                                                           /\ serving' = t.serving
+                                                                           /\ active' = t.active
+                                                                           /\ failing' = t.failing
+                                                                           /\ log' = t.log
                                                                            /\ answers' = t.answers
-                                                                 ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                 ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
+                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
+                                                                                      /\ serving' = t.serving
+                                                                                      /\ active' = t.active
+                                                                                      /\ failing' = t.failing
+                                                                                      /\ log' = t.log
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ IF r.generation # group.generation
-                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                            ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
+                                                                                                 /\ serving' = t.serving
+                                                                                                 /\ active' = t.active
+                                                                                                 /\ failing' = t.failing
+                                                                                                 /\ log' = t.log
                                                                                                  /\ answers' = t.answers
-                                                                                       ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                       ELSE /\ IF r.generation # group.generation
+                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                             /\ group' = t.group
                                                                                                             /\ holding' = t.holding
                                                                                                             /\ appends' = t.appends
+                                                                                                            /\ serving' = t.serving
+                                                                                                            /\ active' = t.active
+                                                                                                            /\ failing' = t.failing
+                                                                                                            /\ log' = t.log
                                                                                                             /\ answers' = t.answers
-                                                                                                  ELSE /\ \E t \in Ends(({StoreOffsets(Rearmed(Begin, r.memberId), r)}), 0):
-                                                                                                            /\ group' = t.group
-                                                                                                            /\ holding' = t.holding
-                                                                                                            /\ appends' = t.appends
-                                                                                                            /\ answers' = t.answers
+                                                                                                  ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                       /\ group' = t.group
+                                                                                                                       /\ holding' = t.holding
+                                                                                                                       /\ appends' = t.appends
+                                                                                                                       /\ serving' = t.serving
+                                                                                                                       /\ active' = t.active
+                                                                                                                       /\ failing' = t.failing
+                                                                                                                       /\ log' = t.log
+                                                                                                                       /\ answers' = t.answers
+                                                                                                             ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
+                                                                                                                       /\ group' = t.group
+                                                                                                                       /\ holding' = t.holding
+                                                                                                                       /\ appends' = t.appends
+                                                                                                                       /\ serving' = t.serving
+                                                                                                                       /\ active' = t.active
+                                                                                                                       /\ failing' = t.failing
+                                                                                                                       /\ log' = t.log
+                                                                                                                       /\ answers' = t.answers
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
-                 \E t \in Ends(({Fetched(Begin, r)}), 0):
-                   /\ group' = t.group
-                   /\ holding' = t.holding
-                   /\ appends' = t.appends
-                   /\ answers' = t.answers
+                 IF Refused # ""
+                    THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, offset |-> NoOffset]))}), 0):
+                              /\ group' = t.group
+                              /\ holding' = t.holding
+                              /\ appends' = t.appends
+                              /\ serving' = t.serving
+                              /\ active' = t.active
+                              /\ failing' = t.failing
+                              /\ log' = t.log
+                              /\ answers' = t.answers
+                    ELSE /\ \E t \in Ends(({Fetched(Begin, r)}), 0):
+                              /\ group' = t.group
+                              /\ holding' = t.holding
+                              /\ appends' = t.appends
+                              /\ serving' = t.serving
+                              /\ active' = t.active
+                              /\ failing' = t.failing
+                              /\ log' = t.log
+                              /\ answers' = t.answers
 
-DescribeGroups == \E t \in Ends(({Described(Begin)}), 0):
-                    /\ group' = t.group
-                    /\ holding' = t.holding
-                    /\ appends' = t.appends
-                    /\ answers' = t.answers
+DescribeGroups == IF Refused # ""
+                     THEN /\ \E t \in Ends(({Answer(Begin, (NotDescribed(Refused)))}), 0):
+                               /\ group' = t.group
+                               /\ holding' = t.holding
+                               /\ appends' = t.appends
+                               /\ serving' = t.serving
+                               /\ active' = t.active
+                               /\ failing' = t.failing
+                               /\ log' = t.log
+                               /\ answers' = t.answers
+                     ELSE /\ \E t \in Ends(({Described(Begin)}), 0):
+                               /\ group' = t.group
+                               /\ holding' = t.holding
+                               /\ appends' = t.appends
+                               /\ serving' = t.serving
+                               /\ active' = t.active
+                               /\ failing' = t.failing
+                               /\ log' = t.log
+                               /\ answers' = t.answers
 
 Advance == IF Timed
               THEN /\ \E t \in Ends(({Begin}), 1):
                         /\ group' = t.group
                         /\ holding' = t.holding
                         /\ appends' = t.appends
+                        /\ serving' = t.serving
+                        /\ active' = t.active
+                        /\ failing' = t.failing
+                        /\ log' = t.log
                         /\ answers' = t.answers
               ELSE /\ group # NoGroup /\ group.joinTimer.initial
                    /\ \E t \in Ends(({Begin}), (group.joinTimer.left)):
                         /\ group' = t.group
                         /\ holding' = t.holding
                         /\ appends' = t.appends
+                        /\ serving' = t.serving
+                        /\ active' = t.active
+                        /\ failing' = t.failing
+                        /\ log' = t.log
                         /\ answers' = t.answers
 
 HoldAppends == /\ MaxHeld > 0 /\ ~holding
@@ -1116,20 +1594,96 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ group' = t.group
                     /\ holding' = t.holding
                     /\ appends' = t.appends
+                    /\ serving' = t.serving
+                    /\ active' = t.active
+                    /\ failing' = t.failing
+                    /\ log' = t.log
                     /\ answers' = t.answers
 
 ReleaseAppends == /\ holding
-                  /\ \E t \in Ends(({Released(Begin)}), 0):
+                  /\ \E t \in Ends((Released(Begin)), 0):
                        /\ group' = t.group
                        /\ holding' = t.holding
                        /\ appends' = t.appends
+                       /\ serving' = t.serving
+                       /\ active' = t.active
+                       /\ failing' = t.failing
+                       /\ log' = t.log
                        /\ answers' = t.answers
+
+FailAppends == /\ Fails /\ failing = Fine
+               /\ \E error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"}:
+                    \E t \in Ends(({[Begin EXCEPT !.failing = error]}), 0):
+                      /\ group' = t.group
+                      /\ holding' = t.holding
+                      /\ appends' = t.appends
+                      /\ serving' = t.serving
+                      /\ active' = t.active
+                      /\ failing' = t.failing
+                      /\ log' = t.log
+                      /\ answers' = t.answers
+
+Crash == /\ Logged
+         /\ \E t \in Ends(({Crashed(Begin)}), 0):
+              /\ group' = t.group
+              /\ holding' = t.holding
+              /\ appends' = t.appends
+              /\ serving' = t.serving
+              /\ active' = t.active
+              /\ failing' = t.failing
+              /\ log' = t.log
+              /\ answers' = t.answers
+
+Unload == /\ Moves /\ active /\ serving # "unloaded"
+          /\ \E t \in Ends(({Unloaded(Begin)}), 0):
+               /\ group' = t.group
+               /\ holding' = t.holding
+               /\ appends' = t.appends
+               /\ serving' = t.serving
+               /\ active' = t.active
+               /\ failing' = t.failing
+               /\ log' = t.log
+               /\ answers' = t.answers
+
+Loading == /\ Moves /\ active /\ serving # "loading"
+           /\ \E t \in Ends(({[Unloaded(Begin) EXCEPT !.serving = "loading"]}), 0):
+                /\ group' = t.group
+                /\ holding' = t.holding
+                /\ appends' = t.appends
+                /\ serving' = t.serving
+                /\ active' = t.active
+                /\ failing' = t.failing
+                /\ log' = t.log
+                /\ answers' = t.answers
+
+Load == /\ Moves /\ active /\ serving # "served"
+        /\ \E t \in Ends(({Loaded(Begin)}), 0):
+             /\ group' = t.group
+             /\ holding' = t.holding
+             /\ appends' = t.appends
+             /\ serving' = t.serving
+             /\ active' = t.active
+             /\ failing' = t.failing
+             /\ log' = t.log
+             /\ answers' = t.answers
+
+Shutdown == /\ Moves /\ active
+            /\ \E t \in Ends(({[Begin EXCEPT !.active = FALSE]}), 0):
+                 /\ group' = t.group
+                 /\ holding' = t.holding
+                 /\ appends' = t.appends
+                 /\ serving' = t.serving
+                 /\ active' = t.active
+                 /\ failing' = t.failing
+                 /\ log' = t.log
+                 /\ answers' = t.answers
 
 Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
            \/ OffsetFetch \/ DescribeGroups \/ Advance \/ HoldAppends
-           \/ ReleaseAppends
+           \/ ReleaseAppends \/ FailAppends \/ Crash \/ Unload \/ Loading \/ Load
+           \/ Shutdown
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-97a40716a08c80e432d78c2d5dea6368
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-401f93d6a91cf92029d1975f3a55faa6
 =============================================================================

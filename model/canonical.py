@@ -16,6 +16,7 @@ from groupcheck.model.state import (
     Coordinator,
     Group,
     GroupAppend,
+    GroupRecord,
     JoinTimer,
     Member,
     OffsetsAppend,
@@ -83,13 +84,17 @@ def untimed(state: Coordinator) -> Coordinator:
     )
 
 
-def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
-    """The canonical form of a state; without its timers if it is not `timed`."""
+def canonical(state: Coordinator, *, timed: bool = True, logged: bool = False) -> Frame:
+    """The canonical form of a state; without its timers or its log if they do not count."""
     if not timed:
         state = untimed(state)
+    if not logged and state.log is not None:
+        state = state._replace(log=None)
+    recorded = state.log.group if state.log else None
     group = state.group
-    if group is None:
+    if group is None and recorded is None and not state.appends:
         return Frame(state, {}, 0)
+    group = group or Group()
     assigned = [dict(a.assignments) for a in state.appends if isinstance(a, GroupAppend)]
 
     def member_key(member: Member) -> tuple[Any, ...]:
@@ -102,7 +107,9 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
             -1 if member.session_left_ms is None else member.session_left_ms,
             *member[1:6],
             member.assignment,
+            member.null_instance,
             *(given.get(member.member_id, b"") for given in assigned),
+            *_recorded_key(recorded, member.member_id),
         )
 
     members = list(group.members)
@@ -111,27 +118,39 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
     pending = sorted(group.pending, key=attrgetter("left_ms"))
     names = {m.member_id: f"m{i}" for i, m in enumerate(members, 1)}
     names |= {p.member_id: f"p{i}" for i, p in enumerate(pending, 1)}
-    return _renamed(state, group, members, pending, names)
+    if recorded is not None:
+        lost = [m.member_id for m in recorded.members if m.member_id not in names]
+        lost.sort(key=lambda member_id: _recorded_key(recorded, member_id))
+        names |= {member_id: f"m{i}" for i, member_id in enumerate(lost, len(members) + 1)}
+    return _renamed(state, members, pending, names)
+
+
+def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ...]:
+    """What the log has of a member."""
+    if recorded is None:
+        return ()
+    return (
+        member_id != recorded.leader,
+        *((*m[3:6], m.assignment) for m in recorded.members if m.member_id == member_id),
+    )
 
 
 def under(state: Coordinator, names: dict[str, str]) -> Coordinator:
     """A state whose members bear other names: the same to the rules, which know none of them."""
-    group = state.group
-    if group is None:
-        return state
+    group = state.group or Group()
     members = sorted(group.members, key=lambda m: names[m.member_id])
     pending = sorted(group.pending, key=lambda p: names[p.member_id])
-    return _renamed(state, group, members, pending, names).node
+    return _renamed(state, members, pending, names).node
 
 
 def _renamed(
     state: Coordinator,
-    group: Group,
     members: list[Member],
     pending: list[Pending],
     names: dict[str, str],
 ) -> Frame:
     """The state under these names, its members and pending ids in this order."""
+    group = state.group or Group()
     cut = max(group.generation_id - NEWEST_GENERATION, 0)
     commits = {
         a.request_id: 300 + i for i, a in enumerate(state.appends) if isinstance(a, OffsetsAppend)
@@ -143,8 +162,24 @@ def _renamed(
         generation_id=group.generation_id - cut,
         unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
     )
-    appends = tuple(_renamed_append(a, names, cut, i) for i, a in enumerate(state.appends))
-    return Frame(Coordinator(renamed, state.holding, appends), names, cut)
+    ids = [*(m.member_id for m in members), *(p.member_id for p in pending)]
+    present = {member_id: names[member_id] for member_id in ids}
+    appends = tuple(_renamed_append(a, present, cut, i) for i, a in enumerate(state.appends))
+    node = state._replace(group=state.group and renamed, appends=appends)
+    if state.log is not None and state.log.group is not None:
+        record = _renamed_record(state.log.group, names)
+        node = node._replace(log=state.log._replace(group=record))
+    return Frame(node, names, cut)
+
+
+def _renamed_record(record: GroupRecord, names: dict[str, str]) -> GroupRecord:
+    """The record under these names; of its generation only that it is none counts."""
+    members = sorted(_renamed_member(m, names[m.member_id]) for m in record.members)
+    return record._replace(
+        generation_id=min(record.generation_id, NEWEST_GENERATION),
+        leader=record.leader and names[record.leader],
+        members=tuple(members),
+    )
 
 
 def parked_ids(name: str) -> tuple[int, int]:
@@ -162,6 +197,7 @@ def _renamed_member(member: Member, name: str) -> Member:
         None if member.awaiting_join is None else awaiting_join,
         None if member.awaiting_sync is None else awaiting_sync,
         member.assignment,
+        member.null_instance,
     )
 
 
@@ -172,4 +208,4 @@ def _renamed_append(
         return entry._replace(request_id=300 + index)
     # Of who was assigned something and is gone, nothing can be seen any more.
     given = sorted((names[m], given) for m, given in entry.assignments if m in names)
-    return GroupAppend(max(entry.generation_id - cut, 0), tuple(given))
+    return GroupAppend(max(entry.generation_id - cut, 0), tuple(given), entry.error)

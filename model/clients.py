@@ -13,13 +13,26 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.state import (
+    Coordinator,
+    Crash,
+    FailAppends,
+    Group,
+    HoldAppends,
+    Load,
+    Loading,
+    ReleaseAppends,
+    Serving,
+    Shutdown,
+    Unload,
+)
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,
     Assignment,
     DescribeGroupsRequest,
+    ErrorCode,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -55,6 +68,15 @@ class Feature(StrEnum):
     METADATA = "metadata"
     OFFSETS = "offsets"
     HELD_APPENDS = "held-appends"
+    FAILING_APPENDS = "failing-appends"
+    CRASHES = "crashes"
+    FAILOVER = "failover"
+
+
+# Of the errors of appends one that SyncGroup and OffsetCommit map alike, and one that they do not.
+ERRORS: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT)
+
+Happening = HoldAppends | ReleaseAppends | FailAppends | Crash | Unload | Loading | Load | Shutdown
 
 
 class Scene(NamedTuple):
@@ -175,6 +197,24 @@ def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetComm
 def fetch(*, require_stable: bool) -> OffsetFetchRequest:
     """A fetch of the one partition of the space."""
     return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
+
+
+def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Happening]:
+    """What may happen to the coordinator, but for time; of a shutdown only a crash is the end."""
+    if Feature.HELD_APPENDS in features:
+        yield ReleaseAppends() if state.holding else HoldAppends()
+    if Feature.FAILING_APPENDS in features and state.failing is None:
+        yield from (FailAppends(1, error) for error in ERRORS)
+    if not features.isdisjoint({Feature.CRASHES, Feature.FAILOVER}):
+        yield Crash()
+    if Feature.FAILOVER in features and state.active:
+        yield Shutdown()
+        if state.serving is not Serving.UNLOADED:
+            yield Unload()
+        if state.serving is not Serving.LOADING:
+            yield Loading()
+        if state.serving is not Serving.SERVED:
+            yield Load()
 
 
 # What clients ask because of a feature, over and above what they ask without it.

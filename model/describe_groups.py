@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import STABLE
 from groupcheck.model.step import Rule, Step, decide, gc, gm, no_group
 from groupcheck.model.vocabulary import (
@@ -27,6 +30,10 @@ def _answer(step: Step, request: Request, described: DescribedGroup) -> None:
 def _group_id(request: Request) -> str:
     body = request.body
     return body.groups[0] if isinstance(body, DescribeGroupsRequest) else ""
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    return lambda step, request: _answer(step, request, DescribedGroup(error, _group_id(request)))
 
 
 def _dead(step: Step, request: Request) -> None:
@@ -67,6 +74,7 @@ def _describe(
 
 
 RULES = (
+    *gate("describe", _refuse),
     Rule(
         "describe/no-group",
         "a group that does not exist is Dead",

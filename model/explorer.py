@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
-from groupcheck.model.canonical import Frame, canonical
+from groupcheck.model.canonical import Frame
 from groupcheck.model.instance import Instance
 from groupcheck.model.orbits import Arrow, Orbits
 from groupcheck.model.state import Coordinator
@@ -46,7 +46,7 @@ class Space(NamedTuple):
 
     def frame(self, state: Coordinator) -> Frame:
         """The canonical form of a state, as this space has it."""
-        return canonical(state, timed=self.instance.timed)
+        return self.instance.frame(state)
 
 
 class TooManyStatesError(Exception):
@@ -57,18 +57,18 @@ class _Reduced:
     """The states found so far, one for all that differ in names alone, and the names they have."""
 
     def __init__(self, instance: Instance) -> None:
-        initial = Coordinator()
+        initial = instance.initial
         self.nodes = [initial]
         self.names: list[tuple[str, ...]] = [()]
         self.numbers = {initial: 0}
-        self._timed = instance.timed
+        self._instance = instance
 
     def place(self, after: Coordinator) -> tuple[int, tuple[str, ...]]:
         """The number of a successor, and its own names in the order of those it has there."""
         number = self.numbers.get(after)  # most successors are in their form as they are
         if number is not None:
             return number, self.names[number]
-        frame = canonical(after, timed=self._timed)
+        frame = self._instance.frame(after)
         number = self.numbers.setdefault(frame.node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(frame.node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import PREPARING
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
@@ -43,6 +44,8 @@ RULES = (
         when=lambda _step, request: not _body(request).group_id,
         then=_answer(ErrorCode.INVALID_GROUP_ID),
     ),
+    # Answered blindly, so that a member waits until the group is there.
+    *gate("heartbeat", _answer, ErrorCode.NONE, gc(615)),
     Rule(
         "heartbeat/no-group",
         "the group does not exist",

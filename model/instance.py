@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from groupcheck.model.clients import Feature, Scene, membership
+from groupcheck.model.canonical import Frame, canonical
+from groupcheck.model.clients import Feature, Scene, happenings, membership
 from groupcheck.model.config import Config
-from groupcheck.model.state import Advance, Coordinator, Group, HoldAppends, ReleaseAppends
+from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
@@ -26,10 +27,11 @@ TIMED = frozenset({Feature.TIME})
 class Instance(NamedTuple):
     """One finite space.
 
-    `members` bounds members and pending ids together. A tick is as long as half the new-member
-    timeout, which Kafka 2.7 does not let anyone configure. A space that is not `timed` knows
-    no time but the initial delay: it is for coordinators on real clocks, where one waits for
-    nothing else. `settings` are those of the broker besides the initial delay.
+    `members` bounds members and pending ids together, with those that are in the log alone. A tick
+    is as long as half the new-member timeout, which Kafka 2.7 does not let anyone configure. A
+    space that is not `timed` knows no time but the initial delay: it is for coordinators on real
+    clocks, where one waits for nothing else. `settings` are those of the broker besides the
+    initial delay.
     """
 
     profile: Profile
@@ -45,6 +47,19 @@ class Instance(NamedTuple):
     def timed(self) -> bool:
         """Whether time passes, and not only the initial delay."""
         return Feature.TIME in self.features
+
+    @property
+    def initial(self) -> Coordinator:
+        """Where it begins: nobody has named the group; what is loaded one day is kept in a log."""
+        return Coordinator(log=Log() if self._logged else None)
+
+    @property
+    def _logged(self) -> bool:
+        return not self.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES})
+
+    def frame(self, state: Coordinator) -> Frame:
+        """The canonical form of a state, as this space has it."""
+        return canonical(state, timed=self.timed, logged=self._logged)
 
     @property
     def config(self) -> Config:
@@ -74,26 +89,37 @@ class Instance(NamedTuple):
             yield Advance(self.tick_ms)
         elif timer is not None and timer.initial:
             yield Advance(timer.left_ms)
-        if Feature.HELD_APPENDS in self.features:
-            yield ReleaseAppends() if state.holding else HoldAppends()
+        yield from happenings(state, self.features)
 
     def admits(self, state: Coordinator) -> bool:
-        """Whether a successor belongs to the space: at most one append is held at a time."""
+        """Whether a successor belongs to the space: at most one append is held at a time.
+
+        Nor is there a member for whom there was no room beside those in the log.
+        """
+        if state.log is not None and len(_ids(state)) > self.members:
+            return False
         return len(state.appends) <= (Feature.HELD_APPENDS in self.features)
 
     def _version(self, body: RequestBody) -> int:
         return self.profile.max_versions[type(body).__name__.removesuffix("Request")]
 
     def _scene(self, state: Coordinator) -> Scene:
-        group = state.group or Group()
         return Scene(
             self.profile,
             self.config,
             state,
             self.session_ticks * self.tick_ms,
             self.rebalance_ticks * self.tick_ms,
-            len(group.members) + len(group.pending) < self.members,
+            len(_ids(state)) < self.members,
         )
+
+
+def _ids(state: Coordinator) -> set[str]:
+    """The ids of members, those given out, and those that the log alone has."""
+    group = state.group or Group()
+    ids = {m.member_id for m in group.members} | {p.member_id for p in group.pending}
+    recorded = state.log.group if state.log else None
+    return ids | {m.member_id for m in recorded.members} if recorded else ids
 
 
 def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
@@ -134,8 +160,18 @@ def real_spaces(
 
 def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
-    del profile, members
-    return {}
+    found = {
+        "failing": _untimed(
+            profile, members, Feature.OFFSETS, Feature.FAILING_APPENDS, Feature.CRASHES
+        ),
+        "failover": _untimed(
+            profile, members, Feature.OFFSETS, Feature.HELD_APPENDS, Feature.FAILOVER
+        ),
+    }
+    if profile.traits.loaded_count_as_static:
+        # Only time shows who is spared by the rebalance timeout.
+        found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
+    return found
 
 
 def spaces(profile: Profile, members: int) -> dict[str, Instance]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import (
     COMPLETING,
     EMPTY,
@@ -145,6 +146,7 @@ GATE = (
         when=lambda _step, request: not _body(request).group_id,
         then=_refuse(ErrorCode.INVALID_GROUP_ID),
     ),
+    *gate("join", _refuse),
     Rule(
         "join/session-timeout-out-of-range",
         "the session timeout is outside group.min/max.session.timeout.ms",

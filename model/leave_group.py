@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
+from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import remove_member, remove_pending
 from groupcheck.model.step import Rule, Step, decide, gc, no_group
 from groupcheck.model.vocabulary import (
@@ -28,6 +30,10 @@ def leave_group(step: Step, request: Request) -> None:
 
 def _body(request: Request) -> LeaveGroupRequest:
     return cast("LeaveGroupRequest", request.body)
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    return lambda step, request: step.answer(request.request_id, LeaveGroupResponse(error))
 
 
 def _refuse_all(step: Step, request: Request) -> None:
@@ -76,10 +82,9 @@ DECISIONS = (
         "the group id is empty",
         gc(857),
         when=lambda _step, request: not _body(request).group_id,
-        then=lambda step, request: step.answer(
-            request.request_id, LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
-        ),
+        then=_refuse(ErrorCode.INVALID_GROUP_ID),
     ),
+    *gate("leave", _refuse),
     Rule(
         "leave/no-group",
         "the group does not exist",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
+from groupcheck.model.rebalance import maybe_prepare_rebalance
+from groupcheck.model.records import next_error, record_group, record_offsets
 from groupcheck.model.session import propagate_assignment
-from groupcheck.model.state import GroupAppend, OffsetsAppend, put
+from groupcheck.model.state import FailAppends, GroupAppend, OffsetsAppend, put
 from groupcheck.model.step import Rule, Step, gc, gmm
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -26,7 +31,84 @@ TOO_LATE = Rule(
     gc(427),
 )
 COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(406))
-RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED)
+FAIL = Rule("log/fail", "the next appends fail", gmm(276))
+NOT_STABILISED = Rule(
+    "log/assignments-failed",
+    "the assignments cannot be stored, so every parked SyncGroup is told, and a rebalance begins",
+    gc(429),
+)
+NOT_COMMITTED = Rule(
+    "log/offsets-failed", "the offsets cannot be stored, and the commit is told", gmm(430)
+)
+OUTLIVED = Rule(
+    "log/offsets-outlive-group",
+    "the offsets are stored, but the group they were for is unloaded: nothing more comes of them",
+    gmm(405),
+)
+RULES = (
+    HOLD,
+    RELEASE,
+    STABILISE,
+    TOO_LATE,
+    COMMITTED,
+    FAIL,
+    NOT_STABILISED,
+    NOT_COMMITTED,
+    OUTLIVED,
+)
+
+UNAVAILABLE = dict.fromkeys(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ),
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+)
+ELSEWHERE = dict.fromkeys(
+    (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR), ErrorCode.NOT_COORDINATOR
+)
+TOO_LARGE = (
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.INVALID_FETCH_SIZE,
+)
+
+# What the error of an append is to SyncGroup (GroupMetadataManager.scala:283).
+GROUP_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    **UNAVAILABLE,
+    **ELSEWHERE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
+    **dict.fromkeys(TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+}
+
+# And to OffsetCommit (GroupMetadataManager.scala:430).
+COMMIT_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    **UNAVAILABLE,
+    **ELSEWHERE,
+    **dict.fromkeys(TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
+}
+
+
+def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:
+    """The leader's assignments go to the log, nothing for those it forgot.
+
+    Source: GroupCoordinator.scala:415.
+    """
+    group = step.existing
+    given = tuple((m.member_id, assignments.get(m.member_id, b"")) for m in group.members)
+    error = next_error(step)
+    if error is ErrorCode.NONE:
+        record_group(step, dict(given))
+    append(step, GroupAppend(group.generation_id, given, error))
+
+
+def store_offsets(step: Step, entry: OffsetsAppend) -> None:
+    """Offsets go to the log."""
+    error = next_error(step)
+    if error is ErrorCode.NONE:
+        record_offsets(step, entry.offsets)
+    append(step, entry._replace(error=error))
 
 
 def append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
@@ -41,6 +123,12 @@ def hold_appends(step: Step) -> None:
     """From now on appends do not complete."""
     step.fire(HOLD)
     step.holding = True
+
+
+def fail_appends(step: Step, given: FailAppends) -> None:
+    """The next appends fail; those that are held already do not."""
+    step.fire(FAIL)
+    step.failing = given if given.number else None
 
 
 def release_appends(step: Step) -> None:
@@ -70,6 +158,11 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
     ):
         step.fire(TOO_LATE)
         return
+    if entry.error is not ErrorCode.NONE:
+        step.fire(NOT_STABILISED)
+        propagate_assignment(step, step.profile.group_errors.get(entry.error, entry.error))
+        maybe_prepare_rebalance(step)
+        return
     step.fire(STABILISE)
     assigned = dict(entry.assignments)
     step.group = group._replace(
@@ -81,19 +174,22 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
 
 def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
     """The offsets become readable and the commit is answered (GroupMetadataManager.scala:406)."""
-    step.fire(COMMITTED)
-    group = step.existing
-    offsets = group.offsets
-    for partition, offset in entry.offsets:
-        offsets = put(offsets, partition, offset)
     stored = {partition for partition, _ in entry.offsets}
-    unstable = tuple(
-        (partition, request_id)
-        for partition, request_id in group.unstable
-        if partition not in stored or request_id != entry.request_id
-    )
-    step.group = group._replace(offsets=offsets, unstable=unstable)
-    errors = dict.fromkeys(stored, ErrorCode.NONE)
+    failed = entry.error is not ErrorCode.NONE
+    step.fire(NOT_COMMITTED if failed else OUTLIVED if entry.outlived else COMMITTED)
+    if not entry.outlived:
+        group = step.existing
+        offsets = group.offsets
+        for partition, offset in () if failed else entry.offsets:
+            offsets = put(offsets, partition, offset)
+        unstable = tuple(
+            (partition, request_id)
+            for partition, request_id in group.unstable
+            if partition not in stored or request_id != entry.request_id
+        )
+        step.group = group._replace(offsets=offsets, unstable=unstable)
+    error = step.profile.commit_errors.get(entry.error, entry.error)
+    errors = dict.fromkeys(stored, error)
     errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
     step.answer(entry.request_id, commit_response(errors))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from groupcheck.model.log import append, commit_response
+from groupcheck.model.gate import gate
+from groupcheck.model.log import commit_response, store_offsets
 from groupcheck.model.rebalance import COMPLETING, EMPTY
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
@@ -73,7 +74,7 @@ def _store(step: Step, request: Request) -> None:
         unstable = put(unstable, partition, request.request_id)
     step.group = step.existing._replace(unstable=unstable)
     stored = tuple(item for item in offsets.items() if item[0] not in refused)
-    append(step, OffsetsAppend(request.request_id, stored, refused))
+    store_offsets(step, OffsetsAppend(request.request_id, stored, refused))
 
 
 def _store_alone(step: Step, request: Request) -> None:
@@ -96,6 +97,7 @@ DECISIONS = (
         when=lambda _step, request: not _offsets(request),
         then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
     ),
+    *gate("commit", _refuse),
     Rule(
         "commit/simple-no-group",
         "a consumer that manages its partitions itself brings the group into being",

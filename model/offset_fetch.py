@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import Final, cast
 
+from groupcheck.model.gate import gate
 from groupcheck.model.state import Group, TopicPartition
 from groupcheck.model.step import Rule, Step, decide, gmm, no_group
 from groupcheck.model.vocabulary import (
@@ -33,6 +35,32 @@ def _wanted(step: Step, group: Group, request: Request) -> list[TopicPartition]:
     return sorted({(topic.name, index) for topic in topics for index in topic.partition_indexes})
 
 
+# Before it an error is told of each partition (OffsetFetchRequest.java).
+ERROR_OF_ALL_SINCE: Final = 2
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    """Answer with an error: of the whole, or in the older versions of each partition."""
+
+    def then(step: Step, request: Request) -> None:
+        topics: tuple[OffsetFetchResponseTopic, ...] = ()
+        if request.api_version < ERROR_OF_ALL_SINCE:
+            topics = tuple(
+                OffsetFetchResponseTopic(
+                    topic.name,
+                    tuple(
+                        OffsetFetchResponsePartition(index, error_code=error)
+                        for index in topic.partition_indexes
+                    ),
+                )
+                for topic in _body(request).topics or ()
+            )
+        of_all = ErrorCode.NONE if request.api_version < ERROR_OF_ALL_SINCE else error
+        step.answer(request.request_id, OffsetFetchResponse(of_all, topics))
+
+    return then
+
+
 def _unstable(step: Step, request: Request) -> bool:
     group = step.existing
     waiting = {partition for partition, _ in group.unstable}
@@ -58,6 +86,7 @@ def _fetch(step: Step, request: Request) -> None:
 
 
 RULES = (
+    *gate("fetch", _refuse),
     Rule(
         "fetch/no-group",
         "the group does not exist, so nothing is committed",

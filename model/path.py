@@ -26,7 +26,7 @@ def along(space: Space, hops: list[Hop]) -> list[Taken]:
     got when it joined.
     """
     instance = space.instance
-    state = Coordinator()
+    state = instance.initial
     steps: list[Taken] = []
     for hop in hops:
         edge = space.edges[hop.node][hop.edge]
@@ -47,5 +47,5 @@ def along(space: Space, hops: list[Hop]) -> list[Taken]:
 def realise(space: Space, hops: list[Hop]) -> tuple[Coordinator, tuple[Input, ...]]:
     """A path as concrete inputs, with the state it leads to."""
     steps = along(space, hops)
-    state = steps[-1].outcome.coordinator if steps else Coordinator()
+    state = steps[-1].outcome.coordinator if steps else space.instance.initial
     return state, tuple(step.given for step in steps)

@@ -10,17 +10,20 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model import rebalance, timers
-from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING, PROFILE_0_10_2
+from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING, PROFILE_0_10_2, without
 from groupcheck.model.step import apis, by_name, cited, gc, gm, gmm, source
-from groupcheck.model.vocabulary import GroupState
+from groupcheck.model.vocabulary import ErrorCode, GroupState
 
 RULES = by_name(tuple(PROFILE_0_10_2.rules.values()))
+REPLICAS = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 LOST = by_name((rebalance.COMPLETE_DEAD, timers.GHOST_EXPIRED))
 
 JOIN_GATE: Final = cited(
     RULES,
     {
+        "join/not-active": gc(107),
         "join/invalid-group-id": gc(109),
+        "join/not-coordinator": gc(111),
         "join/session-timeout-out-of-range": gc(115),
         "join/no-group": gc(124),
     },
@@ -42,6 +45,8 @@ JOIN_KNOWN: Final = cited(
 SYNC_GROUP: Final = cited(
     RULES,
     {
+        "sync/not-active": gc(231),
+        "sync/not-coordinator": gc(233),
         "sync/no-group": gc(237),
         "sync/unknown-member": gc(252),
         "sync/other-generation": gc(254),
@@ -52,7 +57,14 @@ SYNC_GROUP: Final = cited(
     },
 )
 HEARTBEATS: Final = (
-    *cited(RULES, {"heartbeat/no-group": gc(353)}),
+    *cited(
+        RULES,
+        {
+            "heartbeat/not-active": gc(344),
+            "heartbeat/not-coordinator": gc(346),
+            "heartbeat/no-group": gc(353),
+        },
+    ),
     HEARTBEAT_COMPLETING._replace(
         name="heartbeat/unstable",
         says="the group is not Stable, and no heartbeat counts: whoever asks is told to join again",
@@ -68,11 +80,21 @@ HEARTBEATS: Final = (
         },
     ),
 )
-LEAVE_GROUP: Final = cited(RULES, {"leave/no-group": gc(317), "leave/batch": gc(324)})
+LEAVE_GROUP: Final = cited(
+    RULES,
+    {
+        "leave/not-active": gc(309),
+        "leave/not-coordinator": gc(311),
+        "leave/no-group": gc(317),
+        "leave/batch": gc(324),
+    },
+)
 OFFSET_COMMIT: Final = cited(
     RULES,
     {
         "commit/nothing": apis(254),
+        "commit/not-active": gc(386),
+        "commit/not-coordinator": gc(388),
         "commit/simple-no-group": gc(395),
         "commit/no-group": gc(399),
         "commit/completing": gc(407),
@@ -81,10 +103,23 @@ OFFSET_COMMIT: Final = cited(
         "commit/member": gc(413),
     },
 )
-OFFSET_FETCH: Final = cited(RULES, {"fetch/committed": gmm(323)})
+OFFSET_FETCH: Final = cited(
+    RULES,
+    {
+        "fetch/not-active": gc(429),
+        "fetch/not-coordinator": gc(432),
+        "fetch/committed": gmm(323),
+    },
+)
 DESCRIBE_GROUPS: Final = cited(
     RULES,
-    {"describe/no-group": gc(463), "describe/stable": gm(221), "describe/unstable": gm(225)},
+    {
+        "describe/not-active": gc(455),
+        "describe/not-coordinator": gc(457),
+        "describe/no-group": gc(463),
+        "describe/stable": gm(221),
+        "describe/unstable": gm(225),
+    },
 )
 SHARED: Final = cited(
     RULES | LOST,
@@ -104,6 +139,16 @@ SHARED: Final = cited(
         "log/assignments-stored": gc(286),
         "log/assignments-outdated": gc(281),
         "log/offsets-stored": gmm(283),
+        "log/fail": gmm(197),
+        "log/assignments-failed": gc(282),
+        "log/offsets-failed": gmm(291),
+        "log/offsets-outlive-group": gmm(283),
+        "failover/crash": gmm(355),
+        "failover/unload": gc(473),
+        "failover/loading": gmm(363),
+        "failover/load": gmm(457),
+        "failover/shutdown": gc(90),
+        "failover/restored": gmm(940),
         "time/pass": source("Timer.scala")(103),
         "time/session-expired": gc(696),
         "time/ghost-expired": gc(696),
@@ -127,4 +172,6 @@ PROFILE_0_10_0: Final = PROFILE_0_10_2._replace(
     traits=PROFILE_0_10_2.traits._replace(
         begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True
     ),
+    group_errors=without(PROFILE_0_10_2.group_errors, *REPLICAS),
+    commit_errors=without(PROFILE_0_10_2.commit_errors, *REPLICAS),
 ).with_rules(*SHARED)

@@ -6,10 +6,12 @@ is looked at by JoinGroup alone. CompletingRebalance is called AwaitingSync.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from groupcheck.model import (
     describe_groups,
+    failover,
     heartbeat,
     join_group,
     leave_group,
@@ -42,12 +44,24 @@ REBALANCE = by_name(
     )
 )
 LOG = by_name(log.RULES)
+FAILOVER = by_name(failover.RULES)
 TIMERS = by_name((*timers.RULES, timers.GHOST_EXPIRED))
 
+
+def without(
+    errors: Mapping[ErrorCode, ErrorCode], *unmapped: ErrorCode
+) -> dict[ErrorCode, ErrorCode]:
+    """What the errors of appends are to clients, where some are passed on as they are."""
+    return {error: told for error, told in errors.items() if error not in unmapped}
+
+
+# A partition is owned once it has been loaded: no request ever meets one that is being loaded.
 JOIN_GATE: Final = cited(
     JOIN,
     {
+        "join/not-active": gc(101),
         "join/invalid-group-id": gc(103),
+        "join/not-coordinator": gc(105),
         "join/session-timeout-out-of-range": gc(109),
         "join/no-group": gc(118),
     },
@@ -76,6 +90,8 @@ JOIN_KNOWN: Final = (
 SYNC_GROUP: Final = cited(
     SYNC,
     {
+        "sync/not-active": gc(227),
+        "sync/not-coordinator": gc(229),
         "sync/no-group": gc(233),
         "sync/unknown-member": gc(247),
         "sync/other-generation": gc(249),
@@ -95,7 +111,15 @@ HEARTBEAT_COMPLETING: Final = Rule(
     ),
 )
 HEARTBEATS: Final = (
-    *cited(HEARTBEAT, {"heartbeat/no-group": gc(347), "heartbeat/unknown-member": gc(364)}),
+    *cited(
+        HEARTBEAT,
+        {
+            "heartbeat/not-active": gc(338),
+            "heartbeat/not-coordinator": gc(340),
+            "heartbeat/no-group": gc(347),
+            "heartbeat/unknown-member": gc(364),
+        },
+    ),
     HEARTBEAT_COMPLETING,
     *cited(
         HEARTBEAT,
@@ -106,11 +130,21 @@ HEARTBEATS: Final = (
         },
     ),
 )
-LEAVE_GROUP: Final = cited(LEAVE, {"leave/no-group": gc(312), "leave/batch": gc(319)})
+LEAVE_GROUP: Final = cited(
+    LEAVE,
+    {
+        "leave/not-active": gc(304),
+        "leave/not-coordinator": gc(306),
+        "leave/no-group": gc(312),
+        "leave/batch": gc(319),
+    },
+)
 OFFSET_COMMIT: Final = cited(
     COMMIT,
     {
         "commit/nothing": apis(278),
+        "commit/not-active": gc(401),
+        "commit/not-coordinator": gc(403),
         "commit/simple-no-group": gc(410),
         "commit/no-group": gc(414),
         "commit/simple-empty": gc(435),
@@ -120,10 +154,24 @@ OFFSET_COMMIT: Final = cited(
         "commit/member": gc(446),
     },
 )
-OFFSET_FETCH: Final = cited(FETCH, {"fetch/no-group": gmm(338), "fetch/committed": gmm(357)})
+OFFSET_FETCH: Final = cited(
+    FETCH,
+    {
+        "fetch/not-active": gc(459),
+        "fetch/not-coordinator": gc(461),
+        "fetch/no-group": gmm(338),
+        "fetch/committed": gmm(357),
+    },
+)
 DESCRIBE_GROUPS: Final = cited(
     DESCRIBE,
-    {"describe/no-group": gc(491), "describe/stable": gm(255), "describe/unstable": gm(259)},
+    {
+        "describe/not-active": gc(483),
+        "describe/not-coordinator": gc(485),
+        "describe/no-group": gc(491),
+        "describe/stable": gm(255),
+        "describe/unstable": gm(259),
+    },
 )
 SHARED: Final = (
     *cited(LEAVE, {"leave/unknown-member": gc(321), "leave/member": gc(324)}),
@@ -149,6 +197,22 @@ SHARED: Final = (
             "log/assignments-stored": gc(280),
             "log/assignments-outdated": gc(275),
             "log/offsets-stored": gmm(268),
+            "log/fail": gmm(167),
+            "log/assignments-failed": gc(276),
+            "log/offsets-failed": gmm(283),
+            "log/offsets-outlive-group": gmm(266),
+        },
+    ),
+    *cited(
+        FAILOVER,
+        {
+            "failover/crash": gmm(406),
+            "failover/unload": gc(504),
+            "failover/loading": gmm(387),
+            "failover/load": gmm(397),
+            "failover/shutdown": gc(83),
+            "failover/restored": gmm(1002),
+            "failover/restored-empty": gmm(481),
         },
     ),
     *cited(
@@ -192,4 +256,6 @@ PROFILE_0_10_2: Final = Profile(
         refused_generation_id=0,
         completing_rebalance="AwaitingSync",
     ),
+    group_errors=without(log.GROUP_ERRORS, ErrorCode.KAFKA_STORAGE_ERROR),
+    commit_errors=without(log.COMMIT_ERRORS, ErrorCode.KAFKA_STORAGE_ERROR),
 ).with_rules(*SHARED)

@@ -6,6 +6,7 @@ from typing import Final
 
 from groupcheck.model import (
     describe_groups,
+    failover,
     heartbeat,
     join_group,
     leave_group,
@@ -17,7 +18,7 @@ from groupcheck.model import (
     timers,
 )
 from groupcheck.model.config import Config
-from groupcheck.model.step import Profile
+from groupcheck.model.step import Profile, Traits
 
 PROFILE_2_7: Final = Profile(
     name="2.7",
@@ -41,11 +42,15 @@ PROFILE_2_7: Final = Profile(
     offset_fetch=offset_fetch.RULES,
     describe_groups=describe_groups.RULES,
     config=Config(),
+    traits=Traits(loaded_count_as_static=True),
+    group_errors=log.GROUP_ERRORS,
+    commit_errors=log.COMMIT_ERRORS,
 ).with_rules(
     *join_group.RULES,
     *leave_group.RULES,
     *offset_commit.RULES,
     *rebalance.RULES,
     *log.RULES,
+    *failover.RULES,
     *timers.RULES,
 )

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from groupcheck.model import log, rebalance
+from groupcheck.model import failover, log, rebalance
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
 from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
@@ -37,7 +37,7 @@ def lawful(profile: Profile) -> tuple[Arrow, ...]:
     """Kafka's arrows: validPreviousStates of each state (GroupMetadata.scala), and the beginning.
 
     Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
-    that its rules make.
+    that its rules make. Nor are those of a group that is loaded (`LOADED`).
     """
     begins = profile.traits.begins
     arrows = (
@@ -52,7 +52,15 @@ def lawful(profile: Profile) -> tuple[Arrow, ...]:
     return tuple(arrow for arrow in arrows if begins is EMPTY or EMPTY not in arrow)
 
 
-# The rules that change the group's state; none but these do.
+# Where a group may be once it is loaded: what it was before is of no account.
+LOADED: Final = {
+    failover.RESTORED.name: Arrow(ABSENT, STABLE),
+    failover.RESTORED_EMPTY.name: Arrow(ABSENT, EMPTY),
+}
+# What ends a group wherever it is.
+_ENDS: Final = frozenset({failover.CRASH.name, failover.UNLOAD.name, failover.LOADING.name})
+
+# The rules that change the group's state; none but these, a load and an end do.
 MAKES: Final = {
     rebalance.PREPARE_FROM_EMPTY.name: Arrow(EMPTY, PREPARING),
     rebalance.PREPARE_FROM_STABLE.name: Arrow(STABLE, PREPARING),
@@ -71,6 +79,7 @@ _CONSEQUENCES: Final = frozenset(
         rebalance.COMPLETE_DEAD,
         rebalance.NO_PROTOCOL,
         log.STABILISE,
+        log.NOT_STABILISED,
         log.TOO_LATE,
         log.COMMITTED,
     )
@@ -91,7 +100,8 @@ class Projection(NamedTuple):
     @property
     def unlawful(self) -> list[Arrow]:
         """The arrows that Kafka does not have."""
-        return [a for a in self.arrows if a not in self.kafkas and a.target != DEAD]
+        known = {*self.kafkas, *LOADED.values()}
+        return [a for a in self.arrows if a not in known and a.target != DEAD]
 
     @property
     def missing(self) -> list[Arrow]:
@@ -110,7 +120,9 @@ def project(space: Space) -> Projection:
             at: str | None = before
             for arrow, reason in passed(profile, before, after, edge.fired):
                 projection.arrows.setdefault(arrow, Counter())[reason] += 1
-                at = arrow.target if arrow.source == at else None
+                # One that is dead is no more there than one that never was.
+                there = at if arrow.source != ABSENT or at != DEAD else ABSENT
+                at = arrow.target if arrow.source == there else None
             if at != after and (at, after) != (DEAD, ABSENT):
                 projection.torn.append(Hop(node, place))
     return projection
@@ -131,10 +143,16 @@ def passed(
 ) -> Iterator[tuple[Arrow, str]]:
     """The arrows that an edge passes, in order, each with the rule that is the reason."""
     reason = fired[0]
-    if before == ABSENT and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
+    named = before == ABSENT and LOADED.keys().isdisjoint(fired)
+    if named and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
         yield Arrow(ABSENT, profile.traits.begins), reason
     for rule in fired:
-        if rule in MAKES:
+        if rule in _ENDS:
+            if before != ABSENT:
+                yield Arrow(before, DEAD), rule
+        elif rule in LOADED:
+            yield LOADED[rule], reason
+        elif rule in MAKES:
             yield MAKES[rule], reason
         elif rule not in _CONSEQUENCES:
             reason = rule

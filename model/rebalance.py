@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import cast
 
-from groupcheck.model.log import append
+from groupcheck.model.records import record_empty, remove_group
 from groupcheck.model.session import propagate_assignment, rearm_session
 from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member
 from groupcheck.model.step import Open, Rule, Step, gc, gm
@@ -57,6 +57,16 @@ COMPLETE_DEAD = Rule(
     "the join phase ends with nobody left: the group is gone, but for its offsets",
     gc(1209),
 )
+NOBODY_REJOINED = Rule(
+    "rebalance/nobody-rejoined",
+    "only static members are left and none has joined again: the rebalance timeout begins anew",
+    gc(1199),
+)
+ELECT_JOINED_LEADER = Rule(
+    "rebalance/elect-joined-leader",
+    "the leader, a static member, has not joined again, so one that has leads",
+    gm(276),
+)
 ELECT_LEADER = Rule(
     "rebalance/elect-leader", "the leader is gone, so another member leads", gm(266)
 )
@@ -68,6 +78,8 @@ RULES = (
     COMPLETE_EMPTY,
     DROP_NOT_REJOINED,
     ELECT_LEADER,
+    NOBODY_REJOINED,
+    ELECT_JOINED_LEADER,
 )
 
 
@@ -127,7 +139,7 @@ def prepare_rebalance(step: Step) -> None:
         step.fire(PREPARE_FROM_COMPLETING)
         propagate_assignment(step, ErrorCode.REBALANCE_IN_PROGRESS)
     group = step.existing
-    timeout_ms = max((0, *(m.rebalance_timeout_ms for m in group.members)))
+    timeout_ms = rebalance_timeout_ms(group)
     timer = JoinTimer(timeout_ms)
     if group.state is STABLE:
         step.fire(PREPARE_FROM_STABLE)
@@ -156,8 +168,11 @@ def check_join_complete(step: Step) -> None:
 
 
 def complete_join(step: Step) -> None:
-    """End the join phase with those who joined (GroupCoordinator.scala:1183)."""
-    absent = [m for m in step.existing.members if m.awaiting_join is None]
+    """End the join phase with those who joined (GroupCoordinator.scala:1183).
+
+    A static member may be absent: it is spared until its session ends.
+    """
+    absent = [m for m in step.existing.members if m.awaiting_join is None and not m.null_instance]
     if absent:
         step.fire(DROP_NOT_REJOINED)
         drop_members(step, [m.member_id for m in absent])
@@ -167,10 +182,17 @@ def complete_join(step: Step) -> None:
         step.fire(COMPLETE_DEAD)
         bury(step)
         return
+    if not led_by_one_who_joined(step):
+        step.fire(NOBODY_REJOINED)
+        # Never 0, with which nothing else would ever come to pass.
+        timer = JoinTimer(max(rebalance_timeout_ms(step.existing), 1))
+        step.group = step.existing._replace(join_timer=timer)
+        return
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
         step.group = group._replace(state=EMPTY, protocol_name=None)
+        record_empty(step)
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)
     else:
@@ -180,9 +202,28 @@ def complete_join(step: Step) -> None:
         admit_members(step)
 
 
+def led_by_one_who_joined(step: Step) -> bool:
+    """Let one lead that has joined; False if there are members, and none of them has."""
+    group = step.existing
+    leader = group.member(group.leader) if group.leader is not None else None
+    if leader is None or leader.awaiting_join is not None:
+        return True
+    joined = [m.member_id for m in group.members if m.awaiting_join is not None]
+    if joined:
+        step.fire(ELECT_JOINED_LEADER)
+        step.group = group._replace(leader=step.choose(Open.LEADER, joined))
+    return bool(joined)
+
+
+def rebalance_timeout_ms(group: Group) -> int:
+    """The longest of the members' (GroupMetadata.scala:378)."""
+    return max((0, *(m.rebalance_timeout_ms for m in group.members)))
+
+
 def bury(step: Step) -> None:
     """Forget the group: its offsets stay, and assignments on their way to the log reach nobody."""
     group = step.existing
+    remove_group(step)
     step.group = Group(GroupState.DEAD, offsets=group.offsets, unstable=group.unstable)
     step.appends = tuple(
         a._replace(generation_id=0) if isinstance(a, GroupAppend) else a for a in step.appends
@@ -289,13 +330,3 @@ def remove_pending(step: Step, member_id: str) -> None:
     step.group = group._replace(pending=tuple(p for p in group.pending if p.member_id != member_id))
     if group.state is PREPARING:
         check_join_complete(step)
-
-
-def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:
-    """The leader's assignments go to the log, nothing for those it forgot.
-
-    Source: GroupCoordinator.scala:415.
-    """
-    group = step.existing
-    given = tuple((m.member_id, assignments.get(m.member_id, b"")) for m in group.members)
-    append(step, GroupAppend(group.generation_id, given))

@@ -7,10 +7,11 @@ the port under test called it.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from groupcheck.model.vocabulary import GroupState, Protocol
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol
 
 
 class Member(NamedTuple):
@@ -18,7 +19,8 @@ class Member(NamedTuple):
 
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
     None while a parked request keeps the member alive. `told` says whether any answer has shown
-    the member's id yet: a client cannot use an id it was never told.
+    the member's id yet: a client cannot use an id it was never told. `null_instance` says that it
+    counts as a static member, though it has no group.instance.id.
     """
 
     member_id: str
@@ -33,6 +35,7 @@ class Member(NamedTuple):
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     assignment: bytes = b""
+    null_instance: bool = False
 
     def metadata(self, protocol_name: str) -> bytes:
         """The metadata of its first protocol of that name, which it must have."""
@@ -112,26 +115,75 @@ class Group(NamedTuple):
 
 
 class GroupAppend(NamedTuple):
-    """A leader's assignments on their way to the log."""
+    """A leader's assignments on their way to the log; `error` is how the append will end."""
 
     generation_id: int
     assignments: tuple[tuple[str, bytes], ...]
+    error: ErrorCode = ErrorCode.NONE
 
 
 class OffsetsAppend(NamedTuple):
-    """A commit on its way to the log; `refused` are the partitions whose metadata is too long."""
+    """A commit on its way to the log; `refused` are the partitions whose metadata is too long.
+
+    `error` is how the append will end. One that is `outlived` was for a group that has been
+    unloaded since.
+    """
 
     request_id: int
     offsets: tuple[tuple[TopicPartition, Offset], ...]
     refused: tuple[TopicPartition, ...]
+    error: ErrorCode = ErrorCode.NONE
+    outlived: bool = False
+
+
+class GroupRecord(NamedTuple):
+    """A group as the log has it, its members as they will be when it is loaded."""
+
+    generation_id: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    members: tuple[Member, ...]
+
+
+class Log(NamedTuple):
+    """What the log says of the group: for each key its last record, unless that removes it."""
+
+    group: GroupRecord | None = None
+    offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
+
+
+class FailAppends(NamedTuple):
+    """Input: the next so many appends fail with `error`."""
+
+    number: int
+    error: ErrorCode
+
+
+class Serving(StrEnum):
+    """Whether this coordinator has the group's partition of the log."""
+
+    __hash__ = str.__hash__
+
+    SERVED = "served"
+    LOADING = "loading"
+    UNLOADED = "unloaded"
 
 
 class Coordinator(NamedTuple):
-    """All there is: the group (None before anybody named it) and the appends that are held."""
+    """All there is: the group (None before anybody named it) and the appends that are held.
+
+    It is not `active` once it was shut down. `failing` are the appends that will yet fail. `log` is
+    None where it is not kept, because nothing will ever be loaded from it.
+    """
 
     group: Group | None = None
     holding: bool = False
     appends: tuple[GroupAppend | OffsetsAppend, ...] = ()
+    serving: Serving = Serving.SERVED
+    active: bool = True
+    failing: FailAppends | None = None
+    log: Log | None = None
 
 
 class Advance(NamedTuple):
@@ -146,6 +198,37 @@ class HoldAppends(NamedTuple):
 
 class ReleaseAppends(NamedTuple):
     """Input: the held appends complete, in order, and later ones at once."""
+
+
+# Records without fields would be equal, whatever their types: each of these says what it is.
+class Crash(NamedTuple):
+    """Input: memory is lost, and what was served or being loaded is loaded from the log."""
+
+    happens: str = "crash"
+
+
+class Unload(NamedTuple):
+    """Input: this coordinator loses the partition."""
+
+    happens: str = "unload"
+
+
+class Loading(NamedTuple):
+    """Input: the partition begins to be loaded; if it was served, it is unloaded first."""
+
+    happens: str = "loading"
+
+
+class Load(NamedTuple):
+    """Input: the partition has been loaded, and is served from now on."""
+
+    happens: str = "load"
+
+
+class Shutdown(NamedTuple):
+    """Input: the coordinator is shut down."""
+
+    happens: str = "shutdown"
 
 
 def put(entries: tuple[tuple[K, V], ...], key: K, value: V) -> tuple[tuple[K, V], ...]:

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
 from groupcheck.model.state import Coordinator, Group
-from groupcheck.model.vocabulary import GroupState, Request, Response, ResponseBody
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    Request,
+    Response,
+    ResponseBody,
+)
 
 T = TypeVar("T")
 
@@ -69,6 +75,8 @@ class Traits(NamedTuple):
         begins: the state of a new group.
         empty_dies: a group without members is gone, but for its offsets (until KAFKA-2720, 0.10.1).
         empty_fetch_is_all: to fetch no partition is to fetch all.
+        loaded_count_as_static: members that are loaded from the log count as static ones, as a
+            group.instance.id that is null is taken for one (until KAFKA-10497, 2.8).
         refused_generation_id: what a refused JoinGroup says.
         completing_rebalance: what CompletingRebalance is called.
     """
@@ -80,12 +88,17 @@ class Traits(NamedTuple):
     begins: GroupState = GroupState.EMPTY
     empty_dies: bool = False
     empty_fetch_is_all: bool = False
+    loaded_count_as_static: bool = False
     refused_generation_id: int = -1
     completing_rebalance: str = "CompletingRebalance"
 
 
 class Profile(NamedTuple):
-    """One version's rules; each API's decision list is tried from the top."""
+    """One version's rules; each API's decision list is tried from the top.
+
+    `group_errors` and `commit_errors` have, for the error of an append, what SyncGroup and
+    OffsetCommit are answered; an error that is not among them is passed on.
+    """
 
     name: str
     kafka: str
@@ -101,6 +114,8 @@ class Profile(NamedTuple):
     describe_groups: tuple[Rule, ...]
     config: Config
     traits: Traits = Traits()
+    group_errors: Mapping[ErrorCode, ErrorCode] = MappingProxyType({})
+    commit_errors: Mapping[ErrorCode, ErrorCode] = MappingProxyType({})
     rules: Mapping[str, Rule] = MappingProxyType({})
 
     def with_rules(self, *others: Rule) -> Profile:
@@ -148,20 +163,25 @@ class Step:
     __slots__ = (
         "_script",
         "_taken",
+        "active",
         "appends",
         "config",
+        "failing",
         "fired",
         "group",
         "holding",
+        "log",
         "profile",
         "reasons",
         "responses",
+        "serving",
     )
 
     def __init__(
         self, before: Coordinator, profile: Profile, config: Config, script: Sequence[int]
     ) -> None:
-        self.group, self.holding, self.appends = before
+        self.group, self.holding, self.appends = before[:3]
+        self.serving, self.active, self.failing, self.log = before[3:]
         self.profile = profile
         self.config = config
         self.responses: list[Response] = []
@@ -208,7 +228,15 @@ class Step:
     def outcome(self) -> Outcome:
         """What the step has come to."""
         return Outcome(
-            Coordinator(self.group, self.holding, self.appends),
+            Coordinator(
+                self.group,
+                self.holding,
+                self.appends,
+                self.serving,
+                self.active,
+                self.failing,
+                self.log,
+            ),
             tuple(self.responses),
             tuple(self.fired),
             tuple(self.reasons),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from groupcheck.model.rebalance import COMPLETING, PREPARING, store_assignments
+from groupcheck.model.gate import gate
+from groupcheck.model.log import store_assignments
+from groupcheck.model.rebalance import COMPLETING, PREPARING
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
 from groupcheck.model.step import Rule, Step, apis, decide, gc, no_group
@@ -86,6 +88,8 @@ RULES = (
         when=lambda _step, request: not _body(request).group_id,
         then=_refuse(ErrorCode.INVALID_GROUP_ID),
     ),
+    # A member is to join again, as the rebalance that it was in is lost.
+    *gate("sync", _refuse, ErrorCode.REBALANCE_IN_PROGRESS, gc(357)),
     Rule(
         "sync/no-group",
         "the group does not exist",

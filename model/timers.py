@@ -71,7 +71,10 @@ def advance(step: Step, left_ms: int) -> None:
 
     On a real clock a timer whose deadline is less than `timer_late_ms` past may not have fired
     yet, and one may seem to fire `timer_early_ms` before the observer's clock says so.
+    After a shutdown none fires any more.
     """
+    if not step.active:
+        return
     late_ms = step.config.timer_late_ms
     while due := due_next(step.group, left_ms + step.config.timer_early_ms):
         deadline_ms = due[0].left_ms

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupcheck.model.clients import Happening
 from groupcheck.model.config import Config
 from groupcheck.model.describe_groups import describe_groups
+from groupcheck.model.failover import crash, load, loading, shutdown, unload
 from groupcheck.model.heartbeat import heartbeat
 from groupcheck.model.join_group import join_group
 from groupcheck.model.leave_group import leave_group
-from groupcheck.model.log import hold_appends, release_appends
+from groupcheck.model.log import fail_appends, hold_appends, release_appends
 from groupcheck.model.offset_commit import offset_commit
 from groupcheck.model.offset_fetch import offset_fetch
-from groupcheck.model.state import Advance, Coordinator, HoldAppends, ReleaseAppends
+from groupcheck.model.state import (
+    Advance,
+    Coordinator,
+    Crash,
+    FailAppends,
+    HoldAppends,
+    Load,
+    Loading,
+    ReleaseAppends,
+    Shutdown,
+    Unload,
+)
 from groupcheck.model.step import Outcome, Profile, Step, outcomes
 from groupcheck.model.sync_group import sync_group
 from groupcheck.model.timers import PASS, advance
@@ -28,7 +41,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
 )
 
-Input = Request | Advance | HoldAppends | ReleaseAppends
+Input = Request | Advance | Happening
 
 ACTIONS: Final[dict[type, Callable[[Step, Request], None]]] = {
     JoinGroupRequest: join_group,
@@ -38,6 +51,17 @@ ACTIONS: Final[dict[type, Callable[[Step, Request], None]]] = {
     OffsetCommitRequest: offset_commit,
     OffsetFetchRequest: offset_fetch,
     DescribeGroupsRequest: describe_groups,
+}
+
+# What happens to the coordinator, but for appends that are to fail.
+HAPPENS: Final[dict[type, Callable[[Step], None]]] = {
+    HoldAppends: hold_appends,
+    ReleaseAppends: release_appends,
+    Crash: crash,
+    Unload: unload,
+    Loading: loading,
+    Load: load,
+    Shutdown: shutdown,
 }
 
 
@@ -53,10 +77,10 @@ def successors(
         elif isinstance(given, Advance):
             step.fire(PASS)
             advance(step, given.ms)
-        elif isinstance(given, HoldAppends):
-            hold_appends(step)
+        elif isinstance(given, FailAppends):
+            fail_appends(step, given)
         else:
-            release_appends(step)
+            HAPPENS[type(given)](step)
             advance(step, 0)
 
     return outcomes(before, profile, config, act)

@@ -134,6 +134,14 @@ def _leader_heartbeats(step: Taken) -> bool:
     )
 
 
+def _spared_and_alive(step: Taken) -> bool:
+    """A member that counts as static and does not join again says that it is alive."""
+    body = step.given.body if isinstance(step.given, Request) else None
+    member = step.old.member(body.member_id) if isinstance(body, HeartbeatRequest) else None
+    preparing = step.old.state is GroupState.PREPARING_REBALANCE
+    return preparing and member is not None and member.null_instance
+
+
 KNOWN: Final = (
     *(
         Known(
@@ -156,5 +164,13 @@ KNOWN: Final = (
         "and does not sync",
         "KAFKA-12890 (mended in 2.8.1 and 3.0), GroupCoordinator.scala:643 at 2.7.2",
         _leader_heartbeats,
+    ),
+    Known(
+        "2.7",
+        ("preparing-ends",),
+        "a member that was loaded from the log counts as static: while it heartbeats and does not "
+        "join again the rebalance timeout spares it, and begins anew if nobody else has joined",
+        "KAFKA-10497 (mended in 2.8), GroupMetadataManager.scala:1429 at 2.7.2",
+        _spared_and_alive,
     ),
 )

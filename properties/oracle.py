@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.config import Config
-from groupcheck.model.state import Advance, Coordinator, Group
+from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
@@ -64,7 +64,7 @@ class Oracle:
         self.config = Config.of(broker)._replace(
             timer_late_ms=late_ms, timer_early_ms=min(late_ms, 50)
         )
-        self.states: list[Coordinator] = [Coordinator()]
+        self.states: list[Coordinator] = [Coordinator(log=Log())]
         self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for
         self._symbols: dict[str, str] = {}  # the symbols that stand for something, each to itself
         self._agreed: tuple[Group | None, GroupView | None] = (None, None)  # compared last

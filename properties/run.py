@@ -7,16 +7,16 @@ from typing import NamedTuple, TypeGuard
 
 from groupcheck.model.canonical import rename
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, HoldAppends
+from groupcheck.model.state import Advance
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request, RequestBody, SyncGroupRequest
 from groupcheck.properties.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
-from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
+from groupcheck.properties.ports.port import Observation, Port, PortFailedError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.sequence import Sequence, step_message, symbols_of
+from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
 
 # How late a timer of a coordinator on a real clock may fire, and still be lawful. Kafka's
 # purgatory ticks every millisecond and its reaper runs every 200 ms; the rest is for loaded
@@ -109,8 +109,7 @@ class Run:
         if isinstance(given, Advance):
             # On a real clock what is due has surely happened a little later.
             return self.port.advance(given.ms + (LATE_MS if self.port.real_time else 0), ids)
-        name = "holdAppends" if isinstance(given, HoldAppends) else "releaseAppends"
-        return self.port.fault(Fault(name), ids)
+        return self.port.fault(fault_of(given), ids)
 
     def _finding(
         self,

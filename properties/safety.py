@@ -1,7 +1,8 @@
 """Safety: what holds in every reachable state and on every labelled edge of a space.
 
-The laws of states look at one state, those of steps at one step. Each is said once more in words,
-apart from the rules of the model that ought to keep it.
+The laws of states look at one state, those of steps at one step of a group that stays where it is
+(what the log has to do with it, and what becomes of a group that is lost, is in `safety_log`). Each
+is said once more in words, apart from the rules of the model that ought to keep it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from groupcheck.model.state import (
     Member,
     OffsetsAppend,
     ReleaseAppends,
+    Serving,
 )
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -38,6 +40,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupResponse,
 )
 from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
+from groupcheck.properties.safety_log import MOVES, OF_LOG
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
@@ -72,7 +75,8 @@ def _breaches(space: Space) -> Iterator[tuple[Taken, Law]]:
     lawful: dict[Coordinator, bool] = {}
     for step in taken(space):
         after = step.after
-        for law, step_holds in OF_STEPS.items():
+        moved = isinstance(step.given, MOVES)
+        for law, step_holds in (OF_LOG | ({} if moved else OF_STEPS)).items():
             if not step_holds(step):
                 yield step, law
         if after not in lawful:
@@ -272,7 +276,9 @@ def _heartbeats_count(step: Taken) -> bool:
     """Whoever is told that its heartbeat was well has its whole session left."""
     body = _body(step)
     answers = {r.body for r in step.responses if isinstance(r.body, HeartbeatResponse)}
-    if not isinstance(body, HeartbeatRequest) or HeartbeatResponse(ErrorCode.NONE) not in answers:
+    blindly = step.before.serving is Serving.LOADING
+    well = HeartbeatResponse(ErrorCode.NONE) in answers
+    if not isinstance(body, HeartbeatRequest) or not well or blindly:
         return True
     member = step.new.member(body.member_id)
     return member is not None and member.session_left_ms in {None, member.session_timeout_ms}
@@ -429,7 +435,8 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _sessions_run_with_time,
     Law(
         "heartbeats-count",
-        "a heartbeat that is answered without error starts the session anew",
+        "a heartbeat that is answered without error starts the session anew, but for one that is "
+        "answered blindly while the group is loaded",
         "GroupCoordinator.scala:643",
     ): _heartbeats_count,
     Law(
@@ -452,4 +459,4 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _unanswered_lawfully,
 }
 
-LAWS: Final = (*OF_STATES, *OF_STEPS)
+LAWS: Final = (*OF_STATES, *OF_STEPS, *OF_LOG)

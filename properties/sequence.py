@@ -21,13 +21,24 @@ from groupcheck.model.bodies import (
     shown,
 )
 from groupcheck.model.canonical import rename
-from groupcheck.model.clients import GROUP_ID, NOBODY
+from groupcheck.model.clients import GROUP_ID, NOBODY, Happening
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
+from groupcheck.model.state import (
+    Advance,
+    Crash,
+    FailAppends,
+    HoldAppends,
+    Load,
+    Loading,
+    ReleaseAppends,
+    Shutdown,
+    Unload,
+)
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
+    ErrorCode,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -35,13 +46,21 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     SyncGroupRequest,
 )
+from groupcheck.properties.ports.messages import fault_fields
+from groupcheck.properties.ports.port import Fault
 
 Taken = TypeVar("Taken")
 
 FORMAT = 1
-FAULTS: dict[str, type[HoldAppends | ReleaseAppends]] = {
+# The faults that take no arguments, by their names in the port protocol.
+FAULTS: dict[str, Callable[[], Happening]] = {
     "holdAppends": HoldAppends,
     "releaseAppends": ReleaseAppends,
+    "crash": Crash,
+    "unload": Unload,
+    "load": Load,
+    "loading": Loading,
+    "shutdown": Shutdown,
 }
 BROKER_SETTINGS = {
     "group.initial.rebalance.delay.ms",
@@ -119,8 +138,15 @@ def step_message(step: Input) -> Json:
         }
     if isinstance(step, Advance):
         return {"type": "advance", "ms": step.ms}
-    name = next(name for name, kind in FAULTS.items() if isinstance(step, kind))
-    return {"type": "fault", "fault": name}
+    fault = fault_of(step)
+    return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
+
+
+def fault_of(step: Happening) -> Fault:
+    """What happens to the coordinator, as the port protocol names it."""
+    if isinstance(step, FailAppends):
+        return Fault("append", step.number, int(step.error))
+    return Fault(next(name for name, fault in FAULTS.items() if fault is type(step)))
 
 
 def dump(sequence: Sequence) -> str:
@@ -236,6 +262,9 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
             return Advance(_natural(message.get("ms"), "ms"))
         case {"type": "fault", "fault": str(name)} if name in FAULTS:
             return FAULTS[name]()
+        case {"type": "fault", "fault": "append"}:
+            error = check_integer(message.get("error"), "error")
+            return FailAppends(_natural(message.get("count"), "count"), ErrorCode(error))
         case {"type": "request", "api": str(api)} if api in profile.max_versions:
             number = _natural(message.get("id"), "id")
             if number in numbers:

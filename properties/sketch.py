@@ -6,7 +6,7 @@ How requests follow upon each other is not here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -29,7 +29,6 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
 )
 from groupcheck.properties.ports.port import Fault, Port, PortFailedError
-from groupcheck.properties.sequence import FAULTS
 
 PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     (Protocol("range", b"r"),),
@@ -66,6 +65,9 @@ brokers = st.fixed_dictionaries(
         "offset.metadata.max.bytes": st.sampled_from((None, None, 3, 0)),
     }
 ).map(lambda settings: {name: value for name, value in settings.items() if value is not None})
+
+# The faults that are sent by chance.
+HOLDING: Final = ("holdAppends", "releaseAppends")
 
 
 class Offer(NamedTuple):
@@ -154,7 +156,7 @@ def spoken(port: Port, profile: Profile) -> Spoken:
             )
             for body in ASKED
         }
-        faults = [port.fault(Fault(name), ()).unsupported for name in FAULTS]
+        faults = [port.fault(Fault(name), ()).unsupported for name in HOLDING]
         port.close()
     except PortFailedError:
         return everything  # a test will fail in the same way, and tell how

@@ -1,8 +1,8 @@
 """Paths in Apalache's Informal Trace Format (its ADR 15), for the tools of TLA+.
 
-A state has the variables of the model (`group`, `holding`, `appends`) and how it came about:
-`input`, the `answers` released and the `rules` applied. What a field looks like follows from its
-type alone; what may be missing is a list of none or one, and bytes are base64.
+A state has the variables of the model (the coordinator's: `group`, `holding`, `appends` and so on)
+and how it came about: `input`, the `answers` released and the `rules` applied. What a field looks
+like follows from its type alone; what may be missing is a list of none or one, bytes are base64.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from groupcheck.model.bodies import camel
 from groupcheck.model.exploration import Witness
-from groupcheck.model.state import Coordinator, TopicPartition
+from groupcheck.model.state import Coordinator, Serving, TopicPartition
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
 
@@ -31,7 +31,7 @@ VARIABLES: Final[dict[str, Any]] = {
 
 def as_itf(witness: Witness) -> dict[str, Any]:
     """The path as JSON-able values: the initial state, then the state after each step."""
-    values: list[tuple[Any, ...]] = [(*Coordinator(), None, (), ())]
+    values: list[tuple[Any, ...]] = [(*witness.instance.initial, None, (), ())]
     values += [
         (*outcome.coordinator, given, outcome.responses, outcome.fired)
         for given, outcome in witness.steps
@@ -62,6 +62,7 @@ def _state(values: tuple[Any, ...]) -> dict[str, Any]:
 _SCALARS: dict[object, Encoder] = {
     str: str,
     GroupState: str,
+    Serving: str,
     bool: bool,
     int: lambda value: {"#bigint": str(value)},
     bytes: lambda value: base64.b64encode(value).decode(),

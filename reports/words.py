@@ -11,7 +11,17 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import Final
 
-from groupcheck.model.state import Advance, HoldAppends
+from groupcheck.model.state import (
+    Advance,
+    Crash,
+    FailAppends,
+    HoldAppends,
+    Load,
+    Loading,
+    ReleaseAppends,
+    Shutdown,
+    Unload,
+)
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     NO_LEADER_EPOCH,
@@ -115,6 +125,18 @@ def passing(ms: int) -> str:
     return f"{words} {'passes' if re.fullmatch('1 [a-z]+', words) else 'pass'}"
 
 
+# What happens to the coordinator.
+HAPPENINGS: Final[dict[type, str]] = {
+    HoldAppends: "appends to the log stay incomplete from here on",
+    ReleaseAppends: "the appends held back complete",
+    Crash: "the coordinator crashes, and comes back with what is in the log",
+    Unload: "the coordinator loses the group's partition",
+    Loading: "the group's partition begins to be loaded",
+    Load: "the group's partition has been loaded",
+    Shutdown: "the coordinator is shut down",
+}
+
+
 def step_in_words(step: Input, names: Names) -> str:
     """Who sends what, or what happens."""
     if isinstance(step, Request):
@@ -123,9 +145,9 @@ def step_in_words(step: Input, names: Names) -> str:
         return f"{_sender(step, names)} sends {what}{_details(step, names)}{where}"
     if isinstance(step, Advance):
         return passing(step.ms)
-    if isinstance(step, HoldAppends):
-        return "appends to the log stay incomplete from here on"
-    return "the appends held back complete"
+    if isinstance(step, FailAppends):
+        return f"the next {counted(step.number, 'append')} will fail with {error_name(step.error)}"
+    return HAPPENINGS[type(step)]
 
 
 def _sender(request: Request, names: Names) -> str:

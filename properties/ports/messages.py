@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 from groupcheck.model.bodies import (
     MalformedBodyError,
-    camel,
     decode,
     decode_response,
     encode,
@@ -93,9 +92,8 @@ def protocol_error(reason: str) -> NoReturn:
 
 def fault_fields(fault: Fault) -> Json:
     """What a fault says besides its name, as the protocol spells it; absent fields are left out."""
-    rest = fault._asdict()
-    del rest["name"]
-    return {camel(name): value for name, value in rest.items() if value is not None}
+    rest = {"count": fault.number, "error": fault.error}
+    return {name: value for name, value in rest.items() if value is not None}
 
 
 class Conversation:

@@ -20,9 +20,14 @@ class PortInfo(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Something that happens to the coordinator; `name` is the port protocol's."""
+    """Something that happens to the coordinator; `name` is the port protocol's.
+
+    `number` and `error` say of `append` how many appends are to fail, and with what.
+    """
 
     name: str
+    number: int | None = None
+    error: int | None = None
 
 
 class Observation(NamedTuple):

@@ -32,6 +32,9 @@ def test_nothing_is_wrong_with_the_model(exploration: Exploration) -> None:
         "metadata",
         "storing",
         "order",
+        "failing",
+        "failover",
+        "reload",
     ]
 
 
@@ -59,13 +62,13 @@ def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
     first = exploration.spaces[0]
     arrows = dict(first.projection.arrows)
     arrow = next(iter(arrows))
-    arrows[arrow._replace(target="Stable")] = arrows.pop(arrow)
+    arrows[arrow._replace(target="CompletingRebalance")] = arrows.pop(arrow)
     projection = first.projection._replace(arrows=arrows, torn=[Hop(0, 0)])
     broken = exploration._replace(spaces=[first._replace(unreachable=3, projection=projection)])
     said = "\n".join(broken.errors)
     assert "3 labelled edges of membership cannot be reached" in said
     assert "1 labelled edges of membership lead to another state" in said
-    assert "Kafka has no arrow absent -> Stable" in said
+    assert "Kafka has no arrow absent -> CompletingRebalance" in said
     assert "nothing goes along absent -> Empty" in said
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.instance import feature_spaces, real_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.vocabulary import GroupState
@@ -102,6 +102,21 @@ def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[S
     edges = (*space.edges[node][:place], torn, *space.edges[node][place + 1 :])
     broken = space._replace(edges=(*space.edges[:node], edges, *space.edges[node + 1 :]))
     assert project(broken).torn == [(node, place)]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_group_is_lost_from_every_state_and_is_stable_or_empty_when_it_is_loaded(
+    name: str,
+) -> None:
+    previous, begins = KAFKAS[name]
+    profile = PROFILES[name]
+    whole = _whole([explore(instance) for instance in feature_spaces(profile, 2).values()])
+    dead = {arrow.source for arrow in whole.arrows if arrow.target == DEAD}
+    assert dead == previous[DEAD] - {DEAD}
+    loaded = {STABLE, EMPTY} if EMPTY in previous else {STABLE}
+    assert {a.target for a in whole.arrows if a.source == "absent"} == loaded | {begins}
+    assert set(whole.arrows[Arrow("absent", STABLE)]) >= {"failover/crash", "failover/load"}
+    assert (whole.unlawful, whole.torn) == ([], [])
 
 
 def test_an_arrow_that_kafka_does_not_have_is_unlawful(

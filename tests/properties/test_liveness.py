@@ -126,7 +126,7 @@ def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
 
 
 def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_for() -> None:
-    profile = NEW._replace(heartbeat=(*NEW.heartbeat[:4], HEARTBEAT_COMPLETING, *NEW.heartbeat[4:]))
+    profile = NEW._replace(heartbeat=(*NEW.heartbeat[:7], HEARTBEAT_COMPLETING, *NEW.heartbeat[7:]))
     assert not liveness.broken(explored(profile, 2))
 
 

@@ -152,7 +152,7 @@ def _park_with_timer(step: Step, request: Request) -> None:
 
 def _forget_assignments(step: Step, request: Request) -> None:
     _park_with_timer(step, request)
-    rebalance.store_assignments(step, {})
+    log.store_assignments(step, {})
 
 
 def _assign_something_else(step: Step, request: Request) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.state import Advance, Coordinator, Crash, FailAppends, Shutdown, Unload
 from groupcheck.model.step import Outcome
 from groupcheck.model.timers import PASS
 from groupcheck.model.vocabulary import (
@@ -35,7 +35,7 @@ from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.story import story, title
-from groupcheck.reports.words import duration, letters, passing
+from groupcheck.reports.words import duration, letters, passing, step_in_words
 from support.faulty import faulty_port
 
 JOIN = Request(
@@ -231,3 +231,16 @@ def test_durations_are_written_as_people_say_them(ms: int, words: str) -> None:
 @pytest.mark.parametrize(("ms", "words"), [(1_000, "1 s passes"), (61_000, "1 min 1 s pass")])
 def test_one_unit_of_time_passes_and_several_pass(ms: int, words: str) -> None:
     assert passing(ms) == words
+
+
+def test_what_happens_to_the_coordinator_is_told_in_words() -> None:
+    told = [
+        step_in_words(step, {})
+        for step in (FailAppends(2, ErrorCode.REQUEST_TIMED_OUT), Crash(), Unload(), Shutdown())
+    ]
+    assert told == [
+        "the next 2 appends will fail with REQUEST_TIMED_OUT (7)",
+        "the coordinator crashes, and comes back with what is in the log",
+        "the coordinator loses the group's partition",
+        "the coordinator is shut down",
+    ]

@@ -9,10 +9,11 @@ from groupcheck.model.canonical import rename
 from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator, HoldAppends, ReleaseAppends
+from groupcheck.model.state import Advance, Coordinator, FailAppends, Log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
+    ErrorCode,
     JoinGroupResponse,
     LeaveGroupResponse,
     Request,
@@ -20,6 +21,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.ports.port import Fault, Observation, PortInfo
+from groupcheck.properties.sequence import FAULTS
 
 
 class ModelPort:
@@ -30,12 +32,12 @@ class ModelPort:
 
     def __init__(self, seed: int = 0) -> None:
         self._random = Random(seed)
-        self._state = Coordinator()
+        self._state = Coordinator(log=Log())
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         self._profile = PROFILES[profile]
         self._config = Config.of(config)
-        self._state = Coordinator()
+        self._state = Coordinator(log=Log())
         self._ids: dict[str, str] = {}
         return PortInfo("the model", profile)
 
@@ -50,7 +52,9 @@ class ModelPort:
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         del expected
-        return self._do(HoldAppends() if fault.name == "holdAppends" else ReleaseAppends())
+        if fault.name == "append":
+            return self._do(FailAppends(fault.number or 0, ErrorCode(fault.error or 0)))
+        return self._do(FAULTS[fault.name]())
 
     def close(self) -> None:
         pass

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator, Group
+from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
@@ -97,7 +97,7 @@ class Play:
 
     def __init__(self, **settings: int) -> None:
         self.config = Config(**{"group_initial_rebalance_delay_ms": DELAY_MS, **settings})
-        self.worlds = [World(Coordinator(), {})]
+        self.worlds = [World(Coordinator(log=Log()), {})]
         self._requests = 0
 
     def do(self, given: Input) -> None:

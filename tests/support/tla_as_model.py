@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupcheck.model import log
 from groupcheck.model.canonical import UNTIMED_MS
 from groupcheck.model.clients import TOPIC
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.instance import Instance
 from groupcheck.model.state import (
     Coordinator,
+    FailAppends,
     Group,
     GroupAppend,
+    GroupRecord,
     JoinTimer,
+    Log,
     Member,
     Offset,
     OffsetsAppend,
     Pending,
+    Serving,
 )
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
+    ErrorCode,
     GroupState,
     JoinGroupResponse,
     LeaveGroupResponse,
@@ -36,6 +42,16 @@ FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
 OFFSET = Offset(5, -1, "")
 
+# What the log does not say of a member, as it is when it is loaded.
+LOADED = {
+    "isNew": False,
+    "told": True,
+    "sessionLeft": -1,
+    "awaitingJoin": False,
+    "awaitingSync": False,
+    "static": False,
+}
+
 # Where the parked requests of members and the held commits are numbered from, in a named form.
 JOINS, SYNCS, COMMITS = 100, 200, 300
 
@@ -43,17 +59,44 @@ JOINS, SYNCS, COMMITS = 100, 200, 300
 def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
     """A state of TLC's as the model's record, its members under the names they have there."""
     appends = tuple(_append(dict(a), i) for i, a in enumerate(state["appends"]))
-    group = dict(state["group"])
-    if group["state"] == "None":
-        return Coordinator(None, state["holding"], appends)
-    return Coordinator(_group(group, instance), state["holding"], appends)
+    group, failing = dict(state["group"]), state["failing"]
+    return Coordinator(
+        None if group["state"] == "None" else _group(group, instance),
+        state["holding"],
+        appends,
+        Serving(state["serving"]),
+        state["active"],
+        None if failing == "NONE" else FailAppends(1, ErrorCode[failing]),
+        instance.initial.log and _log(dict(state["log"]), instance),
+    )
+
+
+def _log(kept: dict[str, Value], instance: Instance) -> Log:
+    record = dict(kept["group"])
+    if "kind" in record:
+        return Log(None, _offsets(kept["offset"]))
+    members = tuple(
+        _member(name, LOADED | dict(member), instance)._replace(
+            null_instance=instance.profile.traits.loaded_count_as_static
+        )
+        for name, member in record["members"]
+    )
+    kind, name = _nullable(record["protocolType"]), _nullable(record["protocolName"])
+    group = GroupRecord(1, kind, name, record["leader"] or None, members)
+    return Log(group, _offsets(kept["offset"]))
+
+
+def _offsets(offset: int) -> tuple[tuple[tuple[str, int], Offset], ...]:
+    return ((PARTITION, OFFSET),) if offset == OFFSET.committed_offset else ()
 
 
 def _append(entry: dict[str, Value], place: int) -> GroupAppend | OffsetsAppend:
+    error = ErrorCode[entry["error"]]
     if entry["kind"] == "offsets":
-        return OffsetsAppend(COMMITS + place, ((PARTITION, OFFSET),), ())
+        offsets = ((PARTITION, OFFSET),)
+        return OffsetsAppend(COMMITS + place, offsets, (), error, entry["outlived"])
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
-    return GroupAppend(entry["generation"], given)
+    return GroupAppend(entry["generation"], given, error)
 
 
 def _group(group: dict[str, Value], instance: Instance) -> Group:
@@ -68,7 +111,7 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         tuple(Pending(name, _ms(left, instance) or 0) for name, left in group["pending"]),
         _join_timer(dict(group["joinTimer"]), instance),
         group["newMemberAdded"],
-        ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
+        _offsets(group["offset"]),
         unstable,
         _ghosts(group["ghosts"], instance),
     )
@@ -96,6 +139,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         JOINS + number if member["awaitingJoin"] else None,
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
+        member["static"],
     )
 
 
@@ -139,6 +183,7 @@ class _Names:
 
     def __init__(self, source: Coordinator, target: Coordinator, edge: Edge) -> None:
         self.given = edge.given
+        self.parked = log.NOT_STABILISED.name in edge.fired  # a SyncGroup, until its append failed
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")
 
     def answer(self, response: Response) -> Value:
@@ -159,7 +204,7 @@ class _Names:
             return ("JoinGroup", f"m{number - JOINS}")
         if isinstance(body, JoinGroupResponse) and not body.error_code:
             return ("JoinGroup", self._name(body.member_id))
-        if isinstance(body, SyncGroupResponse) and not body.error_code:
+        if isinstance(body, SyncGroupResponse) and (self.parked or not body.error_code):
             return ("SyncGroup", self.given.body.member_id)  # type: ignore[union-attr]
         return ("this", "")
 
@@ -175,8 +220,9 @@ class _Names:
                 errors = {p.error_code.name for t in body.topics for p in t.partitions}
                 fields = {"error": errors.pop() if errors else "NONE"}
             case OffsetFetchResponse():
-                ((partition,),) = (topic.partitions for topic in body.topics)
-                fields = {"error": partition.error_code.name, "offset": partition.committed_offset}
+                found = [partition for topic in body.topics for partition in topic.partitions]
+                error = found[0].error_code if found else body.error_code
+                fields = {"error": error.name, "offset": found[0].committed_offset if found else -1}
             case DescribeGroupsResponse():
                 fields = _described(body)
             case _:

@@ -1,0 +1,128 @@
+"""What happens to a coordinator: its partition moves, its process dies, it is shut down.
+
+Whatever is lost in memory is found in the log, if it was recorded (`records`).
+"""
+
+from __future__ import annotations
+
+from groupcheck.model.session import rearm_session
+from groupcheck.model.state import Group, Log, OffsetsAppend, Serving
+from groupcheck.model.step import Rule, Step, gc, gmm
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    JoinGroupResponse,
+    SyncGroupResponse,
+)
+
+CRASH = Rule(
+    "failover/crash",
+    "memory is lost, and with it who waited; what was served is loaded from the log",
+    gmm(544),
+)
+UNLOAD = Rule(
+    "failover/unload", "the partition is lost: the group is Dead, and who waits is told", gc(869)
+)
+LOADING = Rule("failover/loading", "the partition begins to be loaded", gmm(533))
+LOAD = Rule("failover/load", "the partition has been loaded, and is served", gmm(558))
+SHUTDOWN = Rule("failover/shutdown", "the coordinator is shut down", gc(118))
+RESTORED = Rule(
+    "failover/restored", "the last record has members, so the group is Stable again", gmm(1417)
+)
+RESTORED_EMPTY = Rule(
+    "failover/restored-empty", "the last record has no members, or there are only offsets", gmm(714)
+)
+RULES = (CRASH, UNLOAD, LOADING, LOAD, SHUTDOWN, RESTORED, RESTORED_EMPTY)
+
+
+def crash(step: Step) -> None:
+    """Memory is lost; appends that are on their way are in the log, and answered never.
+
+    What holds appends back, or makes them fail, is no part of the memory.
+    """
+    step.fire(CRASH)
+    step.group, step.appends, step.active = None, (), True
+    if step.serving is not Serving.UNLOADED:
+        _load(step)
+
+
+def unload(step: Step) -> None:
+    """The partition is lost (GroupMetadataManager.scala:758)."""
+    if _may(step):
+        step.fire(UNLOAD)
+        _unload(step)
+
+
+def loading(step: Step) -> None:
+    """The partition is being loaded from now on (GroupMetadataManager.scala:533)."""
+    if _may(step):
+        step.fire(LOADING)
+        _unload(step)
+        step.serving = Serving.LOADING
+
+
+def load(step: Step) -> None:
+    """The partition has been loaded; to load what is served changes nothing."""
+    if _may(step):
+        step.fire(LOAD)
+        if step.serving is not Serving.SERVED:
+            _load(step)
+
+
+def shutdown(step: Step) -> None:
+    """The coordinator is shut down: no timer of it fires any more."""
+    step.fire(SHUTDOWN)
+    step.active = False
+
+
+def _may(step: Step) -> bool:
+    """Whether the partition can move: after a shutdown nothing is scheduled any more."""
+    return step.active
+
+
+def _unload(step: Step) -> None:
+    """The group is Dead: who waits for it is told to look elsewhere (GroupCoordinator.scala:869).
+
+    Commits on their way to the log are answered as they complete; assignments reach nobody.
+    """
+    group, step.group, step.serving = step.group, None, Serving.UNLOADED
+    step.appends = tuple(
+        a._replace(outlived=True) for a in step.appends if isinstance(a, OffsetsAppend)
+    )
+    for member in group.members if group else ():
+        # Of a group that got stuck at the end of its join phase everybody has been told.
+        if member.awaiting_join is not None and group and group.join_timer is not None:
+            generation_id = step.profile.traits.refused_generation_id
+            answer = JoinGroupResponse(
+                ErrorCode.NOT_COORDINATOR, generation_id, member_id=member.member_id
+            )
+            step.answer(member.awaiting_join, answer)
+        if member.awaiting_sync is not None:
+            step.answer(member.awaiting_sync, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
+
+
+def _offsets_alone(step: Step, log: Log) -> Group:
+    """What there is of a group that was never recorded, or was removed."""
+    if step.profile.traits.empty_dies:
+        return Group(GroupState.DEAD, offsets=log.offsets)
+    step.fire(RESTORED_EMPTY)
+    return Group(offsets=log.offsets)
+
+
+def _load(step: Step) -> None:
+    """The group as it was last recorded, with the offsets (GroupMetadataManager.scala:564)."""
+    step.serving = Serving.SERVED
+    log = step.log or Log()
+    record = log.group
+    if record is None:
+        if log.offsets:
+            step.group = _offsets_alone(step, log)
+        return
+    step.fire(RESTORED if record.members else RESTORED_EMPTY)
+    step.group = Group(
+        GroupState.STABLE if record.members else GroupState.EMPTY,
+        *record,
+        offsets=log.offsets,
+    )
+    for member in record.members:
+        rearm_session(step, member)

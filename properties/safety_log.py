@@ -1,0 +1,174 @@
+"""Safety of what is recorded: the log, and a group that is lost and loaded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from groupcheck.model.state import (
+    Crash,
+    Load,
+    Loading,
+    Log,
+    Member,
+    OffsetsAppend,
+    Serving,
+    Shutdown,
+    Unload,
+)
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    OffsetCommitResponse,
+    Request,
+)
+from groupcheck.properties.law import Law, Taken, waiting
+
+# What happens to a coordinator, and is nothing that the group does.
+MOVES: Final = (Crash, Unload, Loading, Load, Shutdown)
+
+
+def _log(step: Taken) -> Log:
+    return step.before.log or Log()
+
+
+def _is_loaded(step: Taken) -> bool:
+    """Whether the step ends with a group that has just been loaded."""
+    served = step.after.serving is Serving.SERVED
+    crashed = isinstance(step.given, Crash)
+    return served and (crashed or step.before.serving is not Serving.SERVED)
+
+
+def _takes_a_commit(step: Taken) -> bool:
+    """Whether an answer says that offsets are stored."""
+    return any(
+        partition.error_code is ErrorCode.NONE
+        for response in step.responses
+        if isinstance(response.body, OffsetCommitResponse)
+        for topic in response.body.topics
+        for partition in topic.partitions
+    )
+
+
+def _acknowledged_survive(step: Taken) -> bool:
+    """What is acknowledged, or can be fetched, is recorded, and is there again after a load."""
+    if step.after.log is None:
+        return True
+    recorded = step.after.log.offsets
+    if _takes_a_commit(step) and not recorded:
+        return False
+    if _is_loaded(step):
+        return step.new.offsets == recorded
+    return {partition for partition, _ in step.new.offsets} <= {p for p, _ in recorded}
+
+
+def _restored_as_recorded(step: Taken) -> bool:
+    """State, protocol, leader, and the members with what they offer and were assigned."""
+    if not _is_loaded(step):
+        return True
+    group, record = step.new, _log(step).group
+    if record is None:
+        return not group.members
+    state = GroupState.STABLE if record.members else GroupState.EMPTY
+    said = (state, record.protocol_type, record.protocol_name, record.leader)
+    shown = (group.state, group.protocol_type, group.protocol_name, group.leader)
+    return said == shown and _lasting(group.members) == _lasting(record.members)
+
+
+def _lasting(members: tuple[Member, ...]) -> list[tuple[object, ...]]:
+    return [(m.member_id, m.protocols, m.assignment, m.session_timeout_ms) for m in members]
+
+
+def _sessions_begin_anew(step: Taken) -> bool:
+    return not _is_loaded(step) or all(
+        m.session_left_ms == m.session_timeout_ms for m in step.new.members
+    )
+
+
+def _generation_is_recorded(step: Taken) -> bool:
+    """A group that is loaded has the recorded generation, and 0 if none is recorded."""
+    record = _log(step).group
+    recorded = record.generation_id if record else 0
+    return not _is_loaded(step) or step.new.generation_id == recorded
+
+
+def _failed_leave_nothing(step: Taken) -> bool:
+    """The step in which an append fails records nothing, nor does the group take it over."""
+    if step.before.failing is None or step.after.failing is not None:
+        return True
+    stabilised = step.new.state is GroupState.STABLE is not step.old.state
+    kept = (step.new.offsets, step.after.log) == (step.old.offsets, step.before.log)
+    return kept and not stabilised
+
+
+def _lost_are_told(step: Taken) -> bool:
+    """Who waits in a group that is unloaded is sent elsewhere; after a crash nobody is told.
+
+    A commit on its way to the log waits on through an unload.
+    """
+    if not isinstance(step.given, MOVES):
+        return True
+    before = waiting(step.before)
+    commits = {e.request_id for e in step.before.appends if isinstance(e, OffsetsAppend)}
+    stuck = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
+    unloaded = isinstance(step.given, (Unload, Loading))
+    lost = before if isinstance(step.given, Crash) else before - commits if unloaded else set()
+    told = lost if unloaded and not stuck else set()
+    errors = {getattr(response.body, "error_code", None) for response in step.responses}
+    return (
+        {response.request_id for response in step.responses} == told
+        and errors <= {ErrorCode.NOT_COORDINATOR}
+        and waiting(step.after) == before - lost
+    )
+
+
+def _refused_elsewhere(step: Taken) -> bool:
+    """Who does not serve the group leaves it alone, and takes no commit."""
+    served = step.before.serving is Serving.SERVED and step.before.active
+    if served or not isinstance(step.given, Request):
+        return True
+    return step.before == step.after and not _takes_a_commit(step)
+
+
+OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
+    Law(
+        "offsets-survive",
+        "an offset that was acknowledged, or can be fetched, is in the log, and those in the log "
+        "are the group's whenever it is loaded",
+        "GroupMetadataManager.scala:733",
+    ): _acknowledged_survive,
+    Law(
+        "restored-as-recorded",
+        "a group that is loaded has the state, protocol, leader and members of its last record, "
+        "and nothing of what was not recorded",
+        "GroupMetadata.scala:129",
+    ): _restored_as_recorded,
+    Law(
+        "restored-sessions",
+        "the session of every member that is loaded begins anew",
+        "GroupCoordinator.scala:901",
+    ): _sessions_begin_anew,
+    Law(
+        "restored-generation",
+        "a group that is loaded has the generation of its last record, 0 without one, and no other",
+        "GroupMetadata.scala:139",
+    ): _generation_is_recorded,
+    Law(
+        "failed-appends-leave-nothing",
+        "an append that fails leaves nothing in the log, makes no offset readable and no group "
+        "Stable",
+        "GroupCoordinator.scala:428",
+    ): _failed_leave_nothing,
+    Law(
+        "lost-are-told",
+        "who waits in a group that is unloaded is told NOT_COORDINATOR, but for commits, which are "
+        "answered as they complete; who waits when a coordinator crashes is never answered",
+        "GroupCoordinator.scala:869",
+    ): _lost_are_told,
+    Law(
+        "refused-elsewhere",
+        "a coordinator that is shut down, loading or not the group's changes nothing of it and "
+        "takes no commit",
+        "GroupCoordinator.scala:856",
+    ): _refused_elsewhere,
+}

@@ -1,0 +1,352 @@
+"""Failing appends, and groups that are lost and loaded again: the answers and the group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.model.clients import GROUP_ID, PROTOCOLS, Happening, commit, fetch
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import (
+    Advance,
+    Coordinator,
+    Crash,
+    FailAppends,
+    Group,
+    HoldAppends,
+    Load,
+    Loading,
+    Log,
+    ReleaseAppends,
+    Serving,
+    Shutdown,
+    Unload,
+)
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import successors
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import (
+    Assignment,
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    Request,
+    RequestBody,
+    SyncGroupRequest,
+)
+
+OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
+SESSION_MS, REBALANCE_MS = 10_000, 4_000
+DELAY = Advance(3_000)
+EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+
+
+class Broker:
+    """A coordinator; each step has one outcome, and requests are numbered from 1 on."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.state = Coordinator(log=Log())
+        self.answers: dict[int, Any] = {}
+        self._requests = 0
+
+    def do(self, *inputs: RequestBody | Advance | Happening) -> Any:
+        """The answer to the last request, None as long as there is none."""
+        for given in inputs:
+            step: Any = given
+            body: Any = given
+            api = type(given).__name__.removesuffix("Request")
+            if api in self.profile.max_versions:
+                self._requests += 1
+                version = min(self.profile.max_versions[api], 3 if api == "JoinGroup" else 99)
+                step = Request(self._requests, version, trim(body, version))
+            (outcome,) = successors(self.state, step, self.profile, self.profile.config)
+            self.state = outcome.coordinator
+            fresh = {response.request_id: response.body for response in outcome.responses}
+            assert not fresh.keys() & self.answers.keys(), "answered twice"
+            self.answers |= fresh
+        return self.answers.get(self._requests)
+
+    @property
+    def group(self) -> Group:
+        assert self.state.group is not None
+        return self.state.group
+
+    @property
+    def state_name(self) -> str:
+        return self.group.state.value
+
+    @property
+    def offset(self) -> int:
+        answer = self.do(fetch(require_stable=False))
+        committed: int = answer.topics[0].partitions[0].committed_offset
+        return committed
+
+
+def join(member_id: str = "") -> JoinGroupRequest:
+    return JoinGroupRequest(GROUP_ID, SESSION_MS, REBALANCE_MS, member_id, protocols=PROTOCOLS)
+
+
+def sync(member_id: str, generation_id: int, part: bytes = b"part") -> SyncGroupRequest:
+    given = (Assignment(member_id, part),)
+    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
+
+
+def heartbeat(member_id: str, generation_id: int = 1) -> HeartbeatRequest:
+    return HeartbeatRequest(GROUP_ID, generation_id, member_id)
+
+
+def leave(member_id: str) -> LeaveGroupRequest:
+    return LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
+
+
+def code(answer: Any) -> ErrorCode:
+    found: ErrorCode = answer.topics[0].partitions[0].error_code
+    return found
+
+
+def completing(profile: Profile) -> Broker:
+    """A group whose leader, #1, has still to bring the assignments."""
+    broker = Broker(profile)
+    broker.do(join(), DELAY)
+    assert broker.group.state is GroupState.COMPLETING_REBALANCE
+    return broker
+
+
+def stable(profile: Profile) -> Broker:
+    """A stable group of #1."""
+    broker = completing(profile)
+    assert broker.do(sync("#1", 1)).error_code is ErrorCode.NONE
+    return broker
+
+
+GROUP_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_REQUEST: ErrorCode.INVALID_REQUEST,
+}
+
+
+@pytest.mark.parametrize(("error", "told"), GROUP_ERRORS.items())
+def test_a_leader_whose_assignments_cannot_be_stored_is_told_and_has_to_join_again(
+    error: ErrorCode, told: ErrorCode
+) -> None:
+    broker = completing(NEW)
+    assert broker.do(FailAppends(1, error), sync("#1", 1)).error_code is told
+    assert broker.group.state is GroupState.PREPARING_REBALANCE
+    assert broker.state.log == Log()
+    assert broker.do(heartbeat("#1")).error_code is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize(("error", "told"), GROUP_ERRORS.items())
+def test_a_commit_that_cannot_be_stored_is_told_and_cannot_be_fetched(
+    error: ErrorCode, told: ErrorCode
+) -> None:
+    if told is ErrorCode.UNKNOWN_SERVER_ERROR:
+        told = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    if error is ErrorCode.REQUEST_TIMED_OUT:
+        told = error
+    broker = stable(NEW)
+    assert code(broker.do(FailAppends(1, error), commit(1, "#1"))) is told
+    assert broker.offset == -1
+    assert broker.group.unstable == ()
+    assert code(broker.do(commit(1, "#1"))) is ErrorCode.NONE
+    assert broker.offset == 5
+
+
+@EVERY
+def test_everybody_that_is_parked_is_told_that_the_assignments_cannot_be_stored(
+    profile: Profile,
+) -> None:
+    broker = stable(profile)
+    broker.do(join(), join("#1"))
+    broker.do(sync("#3", 2)._replace(assignments=()))
+    assert 5 not in broker.answers
+    broker.do(FailAppends(1, ErrorCode.NOT_LEADER_OR_FOLLOWER), sync("#1", 2))
+    assert broker.answers[5].error_code is ErrorCode.NOT_COORDINATOR
+    assert broker.answers[6].error_code is ErrorCode.NOT_COORDINATOR
+    assert broker.group.state is GroupState.PREPARING_REBALANCE
+
+
+def test_an_append_that_is_held_fails_at_the_release() -> None:
+    broker = completing(NEW)
+    broker.do(FailAppends(1, ErrorCode.NOT_LEADER_OR_FOLLOWER), HoldAppends(), sync("#1", 1))
+    assert broker.group.state is GroupState.COMPLETING_REBALANCE
+    assert broker.do(ReleaseAppends()).error_code is ErrorCode.NOT_COORDINATOR
+    assert broker.state.log == Log()
+
+
+def test_as_many_appends_fail_as_were_told_to_and_no_more() -> None:
+    broker = Broker(NEW)
+    broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT))
+    codes = [code(broker.do(commit(-1, ""))) for _ in range(3)]
+    assert codes == [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NONE]
+    broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT), FailAppends(0, ErrorCode.NONE))
+    assert code(broker.do(commit(-1, ""))) is ErrorCode.NONE
+
+
+@EVERY
+def test_after_a_crash_the_group_is_as_it_was_last_recorded(profile: Profile) -> None:
+    broker = stable(profile)
+    broker.do(commit(1, "#1"), Advance(SESSION_MS - 1), join(), Crash())
+    group = broker.group
+    assert (group.state, group.generation_id) == (GroupState.STABLE, 1)
+    assert (group.protocol_type, group.protocol_name, group.leader) == ("consumer", "range", "#1")
+    (member,) = group.members
+    assert (member.member_id, member.assignment) == ("#1", b"part")
+    assert member.session_left_ms == SESSION_MS  # its session begins anew
+    assert broker.offset == 5
+    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
+    assert 4 not in broker.answers  # the JoinGroup that was parked
+
+
+@EVERY
+def test_a_generation_that_was_not_recorded_is_lost_and_its_number_used_again(
+    profile: Profile,
+) -> None:
+    broker = stable(profile)
+    broker.do(join("#1"))
+    assert broker.group.generation_id == 2
+    broker.do(Crash())
+    assert broker.group.generation_id == 1
+    assert broker.do(sync("#1", 2)).error_code is ErrorCode.ILLEGAL_GENERATION
+    broker.do(join("#1"))
+    assert broker.group.generation_id == 2
+
+
+@EVERY
+def test_a_held_append_is_found_after_a_crash_and_its_request_never_answered(
+    profile: Profile,
+) -> None:
+    broker = completing(profile)
+    broker.do(HoldAppends(), sync("#1", 1), Crash(), ReleaseAppends())
+    assert broker.group.state is GroupState.STABLE
+    assert 2 not in broker.answers
+    assert broker.do(sync("#1", 1)).assignment == b"part"
+
+
+@EVERY
+def test_a_held_commit_is_answered_at_the_release_after_an_unload(profile: Profile) -> None:
+    broker = stable(profile)
+    broker.do(HoldAppends(), commit(1, "#1"), Unload(), Load())
+    assert 3 not in broker.answers
+    assert broker.offset == 5  # found in the log
+    broker.do(ReleaseAppends())
+    assert code(broker.answers[3]) is ErrorCode.NONE
+
+
+@EVERY
+def test_held_assignments_reach_nobody_after_an_unload(profile: Profile) -> None:
+    broker = completing(profile)
+    broker.do(HoldAppends(), sync("#1", 1), Unload())
+    assert broker.answers[2].error_code is ErrorCode.NOT_COORDINATOR
+    broker.do(ReleaseAppends(), Load())
+    assert broker.group.state is GroupState.STABLE
+
+
+@EVERY
+@pytest.mark.parametrize("lost", [Unload(), Loading()])
+def test_parked_joins_are_told_not_coordinator_when_the_partition_is_lost(
+    profile: Profile, lost: Unload | Loading
+) -> None:
+    broker = stable(profile)
+    broker.do(join(), lost)
+    answer = broker.answers[3]
+    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "#3")
+    assert broker.state.group is None
+
+
+def test_a_group_that_became_empty_is_empty_again_and_one_that_was_not_recorded_is_not_there() -> (
+    None
+):
+    broker = Broker(NEW)
+    broker.do(join(), Crash())
+    assert broker.state.group is None
+    broker = stable(NEW)
+    broker.do(leave("#1"), Crash())
+    group = broker.group
+    assert (group.state, group.generation_id, group.members) == (GroupState.EMPTY, 2, ())
+    assert (group.protocol_type, group.protocol_name) == ("consumer", None)
+
+
+@EVERY
+def test_an_empty_group_that_cannot_be_recorded_comes_back_with_its_members(
+    profile: Profile,
+) -> None:
+    broker = stable(profile)
+    left = broker.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT), leave("#1"))
+    assert left.error_code is ErrorCode.NONE
+    broker.do(Crash())
+    assert [member.member_id for member in broker.group.members] == ["#1"]
+    assert broker.group.generation_id == 1
+
+
+@EVERY
+def test_offsets_alone_are_loaded_too(profile: Profile) -> None:
+    broker = Broker(profile)
+    broker.do(commit(-1, ""), Unload(), Load())
+    assert broker.offset == 5
+
+
+@EVERY
+def test_what_was_unloaded_stays_so_through_a_crash(profile: Profile) -> None:
+    broker = stable(profile)
+    broker.do(Unload(), Crash())
+    assert broker.state.serving is Serving.UNLOADED
+    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NOT_COORDINATOR
+    broker.do(Load())
+    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
+
+
+def test_to_load_what_is_served_changes_nothing() -> None:
+    broker = stable(NEW)
+    broker.do(join())
+    before = broker.state
+    broker.do(Load())
+    assert broker.state == before
+
+
+@EVERY
+def test_after_a_shutdown_no_timer_fires_and_nothing_moves_until_a_crash(profile: Profile) -> None:
+    broker = stable(profile)
+    broker.do(Shutdown())
+    before = broker.state
+    broker.do(Advance(10 * SESSION_MS), Unload(), Loading(), Load())
+    assert broker.state == before
+    assert broker.do(heartbeat("#1")).error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    broker.do(Crash())
+    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
+
+
+def test_only_in_2_7_a_loaded_member_is_spared_by_the_rebalance_timeout() -> None:
+    silent = (Crash(), join(), Advance(REBALANCE_MS))
+    for profile, spared in ((OLD, False), (NEW, True)):
+        broker = stable(profile)
+        broker.do(*silent)
+        assert (broker.group.member("#1") is not None) == spared
+        assert broker.group.leader == "#3"  # of those that have joined
+        assert broker.group.generation_id == 2
+
+
+def test_a_loaded_member_that_alone_does_not_join_again_keeps_the_rebalance_going() -> None:
+    broker = stable(NEW)
+    broker.do(Crash(), heartbeat("#1"), join(), leave("#4"))
+    timer = broker.group.join_timer
+    assert timer is not None
+    assert timer.left_ms == REBALANCE_MS
+    broker.do(Advance(REBALANCE_MS))
+    assert broker.state_name == "PreparingRebalance"
+    assert broker.group.generation_id == 1
+    broker.do(Advance(SESSION_MS))
+    assert broker.state_name == "Empty"

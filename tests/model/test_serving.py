@@ -1,0 +1,122 @@
+"""A coordinator that is shut down, loading or not the group's: what each API answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.model.clients import GROUP_ID, commit, fetch
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator, Log, Serving
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import successors
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    Request,
+    RequestBody,
+    SyncGroupRequest,
+)
+
+OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
+SHUT_DOWN = Coordinator(active=False, log=Log())
+LOADING = Coordinator(serving=Serving.LOADING, log=Log())
+ELSEWHERE = Coordinator(serving=Serving.UNLOADED, log=Log())
+
+JOIN = JoinGroupRequest(GROUP_ID, 10_000, 10_000)
+REQUESTS: tuple[RequestBody, ...] = (
+    JOIN,
+    SyncGroupRequest(GROUP_ID, 1, "nobody", None, "consumer", "range"),
+    HeartbeatRequest(GROUP_ID, 1, "nobody"),
+    LeaveGroupRequest(GROUP_ID, (MemberIdentity("nobody"),)),
+    commit(1, "nobody"),
+    fetch(require_stable=False),
+    DescribeGroupsRequest((GROUP_ID,)),
+)
+
+
+def _error(profile: Profile, where: Coordinator, body: RequestBody, version: int = 99) -> ErrorCode:
+    """The one answer, of the group or of its one partition; nothing else comes of the request."""
+    api = type(body).__name__.removesuffix("Request")
+    version = min(version, profile.max_versions[api])
+    given = Request(1, version, trim(body, version))
+    (outcome,) = successors(where, given, profile, profile.config)
+    assert outcome.coordinator == where
+    (response,) = outcome.responses
+    found: Any = response.body
+    for many in ("groups", "topics", "partitions"):
+        while getattr(found, many, None):
+            (found,) = getattr(found, many)
+    error: ErrorCode = found.error_code
+    return error
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@pytest.mark.parametrize("body", REQUESTS, ids=lambda body: type(body).__name__)
+def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_groups(
+    profile: Profile, body: RequestBody
+) -> None:
+    assert _error(profile, SHUT_DOWN, body) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert _error(profile, ELSEWHERE, body) is ErrorCode.NOT_COORDINATOR
+    both = ELSEWHERE._replace(active=False)
+    assert _error(profile, both, body) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_while_loading_2_7_says_so_but_for_heartbeats_and_syncs() -> None:
+    assert {type(body).__name__: _error(NEW, LOADING, body) for body in REQUESTS} == {
+        "JoinGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "SyncGroupRequest": ErrorCode.REBALANCE_IN_PROGRESS,
+        "HeartbeatRequest": ErrorCode.NONE,
+        "LeaveGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "OffsetCommitRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "OffsetFetchRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "DescribeGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+
+
+@pytest.mark.parametrize("profile", [OLDEST, OLD], ids=lambda profile: profile.name)
+def test_the_older_do_not_own_what_they_are_loading(profile: Profile) -> None:
+    errors = {_error(profile, LOADING, body) for body in REQUESTS}
+    assert errors == {ErrorCode.NOT_COORDINATOR}
+
+
+def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_older() -> None:
+    nameless = JOIN._replace(group_id="")
+    assert _error(NEW, SHUT_DOWN, nameless) is ErrorCode.INVALID_GROUP_ID
+    for profile in (OLDEST, OLD):
+        assert _error(profile, SHUT_DOWN, nameless) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert _error(profile, ELSEWHERE, nameless) is ErrorCode.INVALID_GROUP_ID
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range(
+    profile: Profile,
+) -> None:
+    short = JOIN._replace(session_timeout_ms=1)
+    assert _error(profile, ELSEWHERE, short) is ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_before_version_2_of_offset_fetch_the_error_is_told_of_each_partition(
+    profile: Profile,
+) -> None:
+    (outcome,) = successors(
+        ELSEWHERE, Request(1, 1, fetch(require_stable=False)), profile, profile.config
+    )
+    body: Any = outcome.responses[0].body
+    assert body.error_code is ErrorCode.NONE
+    assert body.topics[0].partitions[0].error_code is ErrorCode.NOT_COORDINATOR
+
+
+def test_what_never_gets_to_the_coordinator_is_answered_as_ever() -> None:
+    nothing = commit(1, "nobody")._replace(topics=())
+    (outcome,) = successors(SHUT_DOWN, Request(1, 8, nothing), NEW, NEW.config)
+    assert outcome.fired == ("commit/nothing",)
+    unsaid = SyncGroupRequest(GROUP_ID, 1, "nobody")
+    assert _error(NEW, SHUT_DOWN, unsaid) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

@@ -1,0 +1,110 @@
+"""The laws of the log: every version keeps them, and each is broken by a fault made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from groupcheck.model import failover, log, offset_commit
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import feature_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.records import next_error, record_offsets
+from groupcheck.model.state import OffsetsAppend, Serving
+from groupcheck.model.step import Profile, Step
+from groupcheck.properties import liveness, safety
+from groupcheck.properties.law import Broken
+
+NEW = PROFILES["2.7"]
+SPACES = [(profile, name) for profile in PROFILES.values() for name in feature_spaces(profile, 2)]
+
+
+def explored(profile: Profile, name: str, members: int = 1) -> Space:
+    return explore(feature_spaces(profile, members)[name])
+
+
+def by_law(space: Space) -> dict[str, Broken]:
+    return {found.law.name: found for found in safety.broken(space)}
+
+
+@pytest.mark.parametrize(("profile", "name"), SPACES, ids=lambda each: getattr(each, "name", each))
+def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, name: str) -> None:
+    space = explored(profile, name, 2)
+    found = [*safety.broken(space), *liveness.broken(space)]
+    assert [each.law.name for each in found if not each.known] == []
+
+
+def _spoilt(**changes: Any) -> Callable[[Step], None]:
+    """Load the group, and change it."""
+    right = failover._load
+
+    def load(step: Step) -> None:
+        right(step)
+        if step.group is not None:
+            step.group = step.group._replace(**changes)
+
+    return load
+
+
+_LOAD = failover._load
+
+
+def _load_tired(step: Step) -> None:
+    _LOAD(step)
+    if step.group is not None:
+        members = (m._replace(session_left_ms=1) for m in step.group.members)
+        step.group = step.group._replace(members=tuple(members))
+
+
+@pytest.mark.parametrize(
+    ("law", "load", "steps"),
+    [
+        ("offsets-survive", _spoilt(offsets=()), 2),
+        ("restored-as-recorded", _spoilt(protocol_type="connect"), 4),
+        ("restored-as-recorded", _spoilt(members=()), 4),
+        ("restored-sessions", _load_tired, 4),
+        ("restored-generation", _spoilt(generation_id=7), 2),
+    ],
+)
+def test_a_load_that_forgets_or_makes_something_up_breaks_a_law(
+    law: str, load: Callable[[Step], None], steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failover, "_load", load)
+    found = by_law(explored(NEW, "failover"))[law]
+    assert (len(found.hops), found.known) == (steps, None)
+
+
+def test_a_commit_that_is_acknowledged_and_not_recorded_breaks_the_law_of_offsets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "record_offsets", lambda _step, _offsets: None)
+    assert len(by_law(explored(NEW, "failover"))["offsets-survive"].hops) == 1
+
+
+def test_a_commit_that_fails_and_is_recorded_breaks_the_law_of_failing_appends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def store(step: Step, entry: OffsetsAppend) -> None:
+        record_offsets(step, entry.offsets)
+        log.append(step, entry._replace(error=next_error(step)))
+
+    monkeypatch.setattr(offset_commit, "store_offsets", store)
+    assert len(by_law(explored(NEW, "failing"))["failed-appends-leave-nothing"].hops) == 2
+
+
+def test_an_unload_that_tells_nobody_breaks_the_law_of_who_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unload(step: Step) -> None:
+        step.group, step.appends, step.serving = None, (), Serving.UNLOADED
+
+    monkeypatch.setattr(failover, "_unload", unload)
+    assert len(by_law(explored(NEW, "failover"))["lost-are-told"].hops) == 2
+
+
+def test_a_commit_that_is_taken_by_the_wrong_coordinator_breaks_the_law_of_who_refuses() -> None:
+    rules = tuple(r for r in NEW.offset_commit if r.name != "commit/not-coordinator")
+    found = by_law(explored(NEW._replace(offset_commit=rules), "failover"))
+    assert len(found["refused-elsewhere"].hops) == 2
