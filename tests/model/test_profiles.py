@@ -243,6 +243,20 @@ def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> Non
     assert longest_ms(OLD) == REBALANCE_MS
 
 
+def test_replicas_that_are_missing_are_no_matter_of_the_coordinator_in_the_oldest() -> None:
+    lacking = ErrorCode.NOT_ENOUGH_REPLICAS
+    for profile, told in ((OLDEST, lacking), (OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE)):
+        assert profile.group_errors.get(lacking, lacking) is told
+        assert profile.commit_errors.get(lacking, lacking) is told
+
+
+def test_a_log_that_fails_on_its_disk_is_another_coordinators_in_the_newer_alone() -> None:
+    broken = ErrorCode.KAFKA_STORAGE_ERROR
+    for profile, told in ((OLD, broken), (NEW, ErrorCode.NOT_COORDINATOR)):
+        assert profile.group_errors.get(broken, broken) is told
+        assert profile.commit_errors.get(broken, broken) is told
+
+
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
     check_every_rule_is_reached(profile, map(explore, spaces(profile, 2).values()))
