@@ -13,6 +13,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from groupcheck.model.state import (
+    GONE,
+    Append,
     Coordinator,
     Group,
     GroupAppend,
@@ -20,6 +22,7 @@ from groupcheck.model.state import (
     Member,
     OffsetsAppend,
     Pending,
+    StaticAppend,
 )
 from groupcheck.model.vocabulary import Request, RequestBody
 
@@ -90,6 +93,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
     group = state.group
     if group is None:
         return Frame(state, {}, 0)
+    returned = [a for a in state.appends if isinstance(a, StaticAppend)]
     assigned = [dict(a.assignments) for a in state.appends if isinstance(a, GroupAppend)]
 
     def member_key(member: Member) -> tuple[Any, ...]:
@@ -102,6 +106,8 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
             -1 if member.session_left_ms is None else member.session_left_ms,
             *member[1:6],
             member.assignment,
+            member.group_instance_id or "",
+            *(member.member_id in a for a in returned),
             *(given.get(member.member_id, b"") for given in assigned),
         )
 
@@ -139,6 +145,7 @@ def _renamed(
     renamed = group._replace(
         leader=None if group.leader is None else names[group.leader],
         members=tuple(_renamed_member(m, names[m.member_id]) for m in members),
+        statics=tuple((i, names.get(m, GONE)) for i, m in group.statics),
         pending=tuple(Pending(names[p.member_id], p.left_ms) for p in pending),
         generation_id=group.generation_id - cut,
         unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
@@ -162,14 +169,19 @@ def _renamed_member(member: Member, name: str) -> Member:
         None if member.awaiting_join is None else awaiting_join,
         None if member.awaiting_sync is None else awaiting_sync,
         member.assignment,
+        member.group_instance_id,
     )
 
 
-def _renamed_append(
-    entry: GroupAppend | OffsetsAppend, names: dict[str, str], cut: int, index: int
-) -> GroupAppend | OffsetsAppend:
+def _renamed_append(entry: Append, names: dict[str, str], cut: int, index: int) -> Append:
     if isinstance(entry, OffsetsAppend):
         return entry._replace(request_id=300 + index)
+    if isinstance(entry, StaticAppend):
+        return StaticAppend(
+            names.get(entry.told, GONE),
+            entry.member_id and names[entry.member_id],
+            entry.leader and names.get(entry.leader, GONE),
+        )
     # Of who was assigned something and is gone, nothing can be seen any more.
     given = sorted((names[m], given) for m, given in entry.assignments if m in names)
     return GroupAppend(max(entry.generation_id - cut, 0), tuple(given))

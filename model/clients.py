@@ -38,6 +38,9 @@ GROUP_ID = "group"
 NOBODY = "nobody"  # a member id that was never given out
 PROTOCOLS = (Protocol("range", b"one"),)
 OTHER_PROTOCOLS = (Protocol("range", b"two"),)
+OTHER_OFFER = (Protocol("sticky", b"one"), Protocol("range", b"one"))  # preferred another way
+INSTANCE = "instance"  # the group.instance.id of static members
+NO_INSTANCE = "no-instance"  # one that no member has
 TOPIC = "topic"
 
 # What a commit says where it says too much: more than the broker allows, and no more than a string
@@ -55,6 +58,8 @@ class Feature(StrEnum):
     METADATA = "metadata"
     OFFSETS = "offsets"
     HELD_APPENDS = "held-appends"
+    STATIC_MEMBERS = "static-members"
+    MAX_SIZE = "max-size"
 
 
 class Scene(NamedTuple):
@@ -165,6 +170,32 @@ def offsets(scene: Scene) -> Iterator[RequestBody]:
     yield fetch(require_stable=True)
 
 
+def static_members(scene: Scene) -> Iterator[RequestBody]:
+    """What the program with the group.instance.id asks, and others under its name by mistake."""
+    current = scene.group.generation_id
+    newcomer = scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    if scene.room or scene.group.static(INSTANCE) is not None:
+        yield newcomer
+        yield newcomer._replace(protocols=OTHER_OFFER)
+    for member_id in (*scene.told, *scene.pending, NOBODY):
+        yield scene.join(member_id)._replace(group_instance_id=INSTANCE)
+        for instance_id in (INSTANCE, NO_INSTANCE):
+            yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id, instance_id),))
+    for member_id in (*scene.told, NOBODY):
+        yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
+        yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
+        yield commit(current, member_id)._replace(group_instance_id=INSTANCE)
+    for instance_id in (INSTANCE, NO_INSTANCE):
+        yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
+
+
+def max_size(scene: Scene) -> Iterator[RequestBody]:
+    """Enough of static members to show what becomes of the one that is turned away."""
+    if scene.room or scene.group.static(INSTANCE) is not None:
+        yield scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, INSTANCE),))
+
+
 def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetCommitRequest:
     """A commit of the one partition of the space."""
     partition = OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
@@ -179,5 +210,5 @@ def fetch(*, require_stable: bool) -> OffsetFetchRequest:
 
 # What clients ask because of a feature, over and above what they ask without it.
 ASKED: Final[Mapping[Feature, Callable[[Scene], Iterator[RequestBody]]]] = MappingProxyType(
-    {Feature.OFFSETS: offsets}
+    {Feature.OFFSETS: offsets, Feature.STATIC_MEMBERS: static_members, Feature.MAX_SIZE: max_size}
 )

@@ -39,7 +39,12 @@ def _in_full(step: Step, request: Request) -> None:
     name = step.existing.protocol_name or ""
     members = tuple(
         DescribedGroupMember(
-            m.member_id, None, m.client_id, m.client_host, m.metadata(name), m.assignment
+            m.member_id,
+            m.group_instance_id,
+            m.client_id,
+            m.client_host,
+            m.metadata(name),
+            m.assignment,
         )
         for m in step.existing.members
     )
@@ -48,7 +53,7 @@ def _in_full(step: Step, request: Request) -> None:
 
 def _without_metadata(step: Step, request: Request) -> None:
     members = tuple(
-        DescribedGroupMember(m.member_id, None, m.client_id, m.client_host)
+        DescribedGroupMember(m.member_id, m.group_instance_id, m.client_id, m.client_host)
         for m in step.existing.members
     )
     _describe(step, request, "", members)

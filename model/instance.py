@@ -134,8 +134,15 @@ def real_spaces(
 
 def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
-    del profile, members
-    return {}
+    found: dict[str, Instance] = {}
+    if profile.max_versions["JoinGroup"] >= 5:
+        static = Instance(profile, members, frozenset({Feature.TIME, Feature.STATIC_MEMBERS}))
+        held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)
+        crowded = _untimed(profile, members + 1, Feature.MAX_SIZE)
+        found["static"] = static
+        found["static-storing"] = held
+        found["crowded"] = crowded._replace(settings={"group.max.size": members})
+    return found
 
 
 def spaces(profile: Profile, members: int) -> dict[str, Instance]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from groupcheck.model.session import propagate_assignment
-from groupcheck.model.state import GroupAppend, OffsetsAppend, put
-from groupcheck.model.step import Rule, Step, gc, gmm
+from groupcheck.model.state import Append, GroupAppend, OffsetsAppend, StaticAppend, put
+from groupcheck.model.step import Rule, Step, gc, gm, gmm
 from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
     ErrorCode,
     GroupState,
+    JoinGroupResponse,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -26,10 +28,18 @@ TOO_LATE = Rule(
     gc(427),
 )
 COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(406))
-RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED)
+NEW_ID_STORED = Rule(
+    "log/new-id-stored", "the new id of a static member is stored, and it is told", gc(1073)
+)
+TOLD_ALREADY = Rule(
+    "log/new-id-outdated",
+    "the new id of a static member is stored too late: it was answered or is gone",
+    gm(373),
+)
+RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED, NEW_ID_STORED, TOLD_ALREADY)
 
 
-def append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
+def append(step: Step, entry: Append) -> None:
     """Append to the log; the completion comes now, or with the release."""
     if step.holding:
         step.appends = (*step.appends, entry)
@@ -51,10 +61,12 @@ def release_appends(step: Step) -> None:
         complete_append(step, entry)
 
 
-def complete_append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
+def complete_append(step: Step, entry: Append) -> None:
     """What the completion of an append brings about."""
     if isinstance(entry, GroupAppend):
         complete_group_append(step, entry)
+    elif isinstance(entry, StaticAppend):
+        complete_static_append(step, entry)
     else:
         complete_offsets_append(step, entry)
 
@@ -77,6 +89,29 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
     )
     propagate_assignment(step, ErrorCode.NONE)
     step.group = step.existing._replace(state=GroupState.STABLE)
+
+
+def complete_static_append(step: Step, entry: StaticAppend) -> None:
+    """A static member that came back is answered if it still waits, whatever the group does now.
+
+    Source: GroupCoordinator.scala:1073.
+    """
+    group = step.existing
+    member = group.member(entry.member_id) if entry.member_id is not None else None
+    if member is None or member.awaiting_join is None:
+        step.fire(TOLD_ALREADY)
+        return
+    step.fire(NEW_ID_STORED)
+    answer = JoinGroupResponse(
+        ErrorCode.NONE,
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        entry.leader or NO_MEMBER_ID,
+        entry.told,
+    )
+    step.answer(member.awaiting_join, answer)
+    step.group = group.with_member(member._replace(awaiting_join=None, told=True))
 
 
 def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:

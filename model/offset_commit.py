@@ -9,7 +9,7 @@ from groupcheck.model.log import append, commit_response
 from groupcheck.model.rebalance import COMPLETING, EMPTY
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
-from groupcheck.model.step import Rule, Step, apis, decide, gc, gmm, no_group
+from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, gmm, no_group
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
@@ -109,6 +109,13 @@ DECISIONS = (
         gc(701),
         when=no_group,
         then=_refuse(ErrorCode.ILLEGAL_GENERATION),
+    ),
+    Rule(
+        "commit/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(762),
+        when=fenced,
+        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "commit/simple-empty",

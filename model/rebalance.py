@@ -8,7 +8,7 @@ from typing import cast
 
 from groupcheck.model.log import append
 from groupcheck.model.session import propagate_assignment, rearm_session
-from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member
+from groupcheck.model.state import GONE, Group, GroupAppend, JoinTimer, Member, StaticAppend, put
 from groupcheck.model.step import Open, Rule, Step, gc, gm
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
@@ -57,6 +57,16 @@ COMPLETE_DEAD = Rule(
     "the join phase ends with nobody left: the group is gone, but for its offsets",
     gc(1209),
 )
+NOBODY_REJOINED = Rule(
+    "rebalance/nobody-rejoined",
+    "only static members are left and none has joined again: the rebalance timeout begins anew",
+    gc(1199),
+)
+ELECT_JOINED_LEADER = Rule(
+    "rebalance/elect-joined-leader",
+    "the leader, a static member, has not joined again, so one that has leads",
+    gm(276),
+)
 ELECT_LEADER = Rule(
     "rebalance/elect-leader", "the leader is gone, so another member leads", gm(266)
 )
@@ -68,6 +78,8 @@ RULES = (
     COMPLETE_EMPTY,
     DROP_NOT_REJOINED,
     ELECT_LEADER,
+    NOBODY_REJOINED,
+    ELECT_JOINED_LEADER,
 )
 
 
@@ -103,7 +115,11 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         told=group.is_pending(member_id),
         session_left_ms=step.config.new_member_join_timeout_ms if expires else None,
         awaiting_join=request.request_id,
+        group_instance_id=body.group_instance_id,
     )
+    statics = group.statics
+    if body.group_instance_id is not None:
+        statics = put(statics, body.group_instance_id, member_id)
     step.group = group._replace(
         protocol_type=group.protocol_type if group.members else body.protocol_type,
         leader=group.leader if group.leader is not None else member_id,
@@ -111,6 +127,7 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         pending=tuple(p for p in group.pending if p.member_id != member_id),
         new_member_added=group.new_member_added
         or (group.state is PREPARING and group.generation_id == 0),
+        statics=statics,
     )
     maybe_prepare_rebalance(step)
 
@@ -127,7 +144,7 @@ def prepare_rebalance(step: Step) -> None:
         step.fire(PREPARE_FROM_COMPLETING)
         propagate_assignment(step, ErrorCode.REBALANCE_IN_PROGRESS)
     group = step.existing
-    timeout_ms = max((0, *(m.rebalance_timeout_ms for m in group.members)))
+    timeout_ms = rebalance_timeout_ms(group)
     timer = JoinTimer(timeout_ms)
     if group.state is STABLE:
         step.fire(PREPARE_FROM_STABLE)
@@ -156,8 +173,13 @@ def check_join_complete(step: Step) -> None:
 
 
 def complete_join(step: Step) -> None:
-    """End the join phase with those who joined (GroupCoordinator.scala:1183)."""
-    absent = [m for m in step.existing.members if m.awaiting_join is None]
+    """End the join phase with those who joined (GroupCoordinator.scala:1183).
+
+    A static member may be absent: it is spared until its session ends.
+    """
+    absent = [
+        m for m in step.existing.members if m.awaiting_join is None and m.group_instance_id is None
+    ]
     if absent:
         step.fire(DROP_NOT_REJOINED)
         drop_members(step, [m.member_id for m in absent])
@@ -166,6 +188,12 @@ def complete_join(step: Step) -> None:
     if step.profile.traits.empty_dies and not step.existing.members:
         step.fire(COMPLETE_DEAD)
         bury(step)
+        return
+    if not led_by_one_who_joined(step):
+        step.fire(NOBODY_REJOINED)
+        # Never 0, with which nothing else would ever come to pass.
+        timer = JoinTimer(max(rebalance_timeout_ms(step.existing), 1))
+        step.group = step.existing._replace(join_timer=timer)
         return
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
@@ -178,6 +206,24 @@ def complete_join(step: Step) -> None:
         name = step.choose(Open.VOTE_TIE, winners)
         step.group = group._replace(state=COMPLETING, protocol_name=name)
         admit_members(step)
+
+
+def led_by_one_who_joined(step: Step) -> bool:
+    """Let one lead that has joined; False if there are members, and none of them has."""
+    group = step.existing
+    leader = group.member(group.leader) if group.leader is not None else None
+    if leader is None or leader.awaiting_join is not None:
+        return True
+    joined = [m.member_id for m in group.members if m.awaiting_join is not None]
+    if joined:
+        step.fire(ELECT_JOINED_LEADER)
+        step.group = group._replace(leader=step.choose(Open.LEADER, joined))
+    return bool(joined)
+
+
+def rebalance_timeout_ms(group: Group) -> int:
+    """The longest of the members' (GroupMetadata.scala:378)."""
+    return max((0, *(m.rebalance_timeout_ms for m in group.members)))
 
 
 def bury(step: Step) -> None:
@@ -209,8 +255,9 @@ def admit_members(step: Step) -> None:
     for member in step.existing.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
+        told = member.told or member.awaiting_join is not None
         rearmed = rearm_session(step, member._replace(awaiting_join=None))
-        step.group = step.existing.with_member(rearmed._replace(is_new=False, told=True))
+        step.group = step.existing.with_member(rearmed._replace(is_new=False, told=told))
 
 
 def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
@@ -222,7 +269,9 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
     listed: tuple[JoinGroupResponseMember, ...] = ()
     if member.member_id == group.leader and state is COMPLETING:
         listed = tuple(
-            JoinGroupResponseMember(m.member_id, None, m.metadata(group.protocol_name or ""))
+            JoinGroupResponseMember(
+                m.member_id, m.group_instance_id, m.metadata(group.protocol_name or "")
+            )
             for m in group.members
         )
     return JoinGroupResponse(
@@ -266,7 +315,21 @@ def drop_members(step: Step, member_ids: list[str]) -> None:
         if members:
             step.fire(ELECT_LEADER)
             leader = step.choose(Open.LEADER, [m.member_id for m in members])
-    step.group = group._replace(members=members, leader=leader)
+    statics = tuple((i, GONE if m in member_ids else m) for i, m in group.statics)
+    step.group = group._replace(members=members, leader=leader, statics=statics)
+    step.appends = tuple(
+        a._replace(member_id=None)
+        if isinstance(a, StaticAppend) and a.member_id in member_ids
+        else a
+        for a in step.appends
+    )
+
+
+def forget_instance(step: Step, group_instance_id: str | None) -> None:
+    """A group.instance.id stands for nobody any more (GroupMetadata.scala:350)."""
+    group = step.existing
+    statics = tuple(entry for entry in group.statics if entry[0] != group_instance_id)
+    step.group = group._replace(statics=statics)
 
 
 def remove_member(step: Step, member: Member) -> None:
@@ -277,6 +340,7 @@ def remove_member(step: Step, member: Member) -> None:
     if member.awaiting_join is not None and step.profile.traits.removed_are_answered:
         step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     drop_members(step, [member.member_id])
+    forget_instance(step, member.group_instance_id)
     if step.existing.state is PREPARING:
         check_join_complete(step)
     else:

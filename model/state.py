@@ -18,7 +18,8 @@ class Member(NamedTuple):
 
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
     None while a parked request keeps the member alive. `told` says whether any answer has shown
-    the member's id yet: a client cannot use an id it was never told.
+    the member's id yet: a client cannot use an id it was never told. A static member has a
+    `group_instance_id`.
     """
 
     member_id: str
@@ -33,6 +34,7 @@ class Member(NamedTuple):
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     assignment: bytes = b""
+    group_instance_id: str | None = None
 
     def metadata(self, protocol_name: str) -> bytes:
         """The metadata of its first protocol of that name, which it must have."""
@@ -67,8 +69,10 @@ class Offset(NamedTuple):
     metadata: str
 
 
+GONE = "gone"  # an id that a group.instance.id stands for, and that is no member's any more
+
 TopicPartition = tuple[str, int]
-K = TypeVar("K", bound=tuple[Any, ...])
+K = TypeVar("K", bound=tuple[Any, ...] | str)
 V = TypeVar("V")
 
 
@@ -77,7 +81,8 @@ class Group(NamedTuple):
 
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
-    it and is not complete: a request id.
+    it and is not complete: a request id. `statics` has for each group.instance.id the member that
+    it stands for; where that one was removed by another name, it stands for `GONE`.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -92,6 +97,7 @@ class Group(NamedTuple):
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
     ghosts: tuple[int, ...] = ()
+    statics: tuple[tuple[str, str], ...] = ()
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -103,6 +109,13 @@ class Group(NamedTuple):
     def is_pending(self, member_id: str) -> bool:
         """Whether that id was given out and has not joined yet."""
         return any(pending.member_id == member_id for pending in self.pending)
+
+    def static(self, group_instance_id: str | None) -> str | None:
+        """The id of the member that a group.instance.id stands for, None if it is not known."""
+        for instance_id, member_id in self.statics:
+            if instance_id == group_instance_id:
+                return member_id
+        return None
 
     def with_member(self, changed: Member) -> Group:
         """The group with that member in the place of the one of the same id."""
@@ -118,6 +131,18 @@ class GroupAppend(NamedTuple):
     assignments: tuple[tuple[str, bytes], ...]
 
 
+class StaticAppend(NamedTuple):
+    """The new id of a static member that came back, on its way to the log.
+
+    `told` is the id that the answer will tell, `member_id` the one that the member has by now, None
+    once it is gone. `leader` led when it came back.
+    """
+
+    told: str
+    member_id: str | None
+    leader: str | None
+
+
 class OffsetsAppend(NamedTuple):
     """A commit on its way to the log; `refused` are the partitions whose metadata is too long."""
 
@@ -126,12 +151,15 @@ class OffsetsAppend(NamedTuple):
     refused: tuple[TopicPartition, ...]
 
 
+Append = GroupAppend | StaticAppend | OffsetsAppend
+
+
 class Coordinator(NamedTuple):
     """All there is: the group (None before anybody named it) and the appends that are held."""
 
     group: Group | None = None
     holding: bool = False
-    appends: tuple[GroupAppend | OffsetsAppend, ...] = ()
+    appends: tuple[Append, ...] = ()
 
 
 class Advance(NamedTuple):

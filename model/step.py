@@ -250,6 +250,18 @@ def source(file: str) -> Callable[[int], str]:
     return line
 
 
+def instance_of(request: Request) -> str | None:
+    """The group.instance.id that a request names, None if it names none."""
+    found: str | None = getattr(request.body, "group_instance_id", None)
+    return found
+
+
+def fenced(step: Step, request: Request) -> bool:
+    """Whether the request's group.instance.id stands for another member (GroupMetadata:399)."""
+    member_id = step.existing.static(instance_of(request))
+    return member_id is not None and member_id != getattr(request.body, "member_id", None)
+
+
 # The files that nearly every rule of profile 2.7 cites, at tag 2.7.2.
 gc = source("GroupCoordinator.scala")
 gm = source("GroupMetadata.scala")

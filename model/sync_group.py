@@ -8,7 +8,7 @@ from typing import cast
 from groupcheck.model.rebalance import COMPLETING, PREPARING, store_assignments
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
-from groupcheck.model.step import Rule, Step, apis, decide, gc, no_group
+from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, no_group
 from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, SyncGroupResponse
 
 
@@ -92,6 +92,13 @@ RULES = (
         gc(367),
         when=no_group,
         then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "sync/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(389),
+        when=fenced,
+        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "sync/unknown-member",

@@ -127,6 +127,10 @@ def expire_session(member: Member) -> Callable[[Step], None]:
 
     def fire(step: Step) -> None:
         current = step.existing.member(member.member_id)
+        if current is not None and current.awaiting_join is not None and not current.is_new:
+            # A static member that came back to a Stable group and still waits for the log.
+            step.group = step.existing.with_member(current._replace(session_left_ms=None))
+            return
         step.fire(NEW_MEMBER_EXPIRED if member.is_new else SESSION_EXPIRED)
         if current is not None:
             remove_member(step, current)

@@ -22,6 +22,7 @@ from groupcheck.model.bodies import (
 )
 from groupcheck.model.canonical import rename
 from groupcheck.model.clients import GROUP_ID, NOBODY
+from groupcheck.model.config import BROKER_SETTINGS
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
@@ -42,12 +43,6 @@ FORMAT = 1
 FAULTS: dict[str, type[HoldAppends | ReleaseAppends]] = {
     "holdAppends": HoldAppends,
     "releaseAppends": ReleaseAppends,
-}
-BROKER_SETTINGS = {
-    "group.initial.rebalance.delay.ms",
-    "group.max.session.timeout.ms",
-    "group.min.session.timeout.ms",
-    "offset.metadata.max.bytes",
 }
 MOST_DIGITS = 20  # an int64 with its sign
 MOST_BYTES = 64 * 1024 * 1024  # of a trace: some files have no end
@@ -222,7 +217,7 @@ def _header(message: Json) -> tuple[Profile, dict[str, int]]:
     if not isinstance(name, str) or name not in PROFILES:
         msg = f"unknown profile {shown(name)} (known: {', '.join(PROFILES)})"
         raise MalformedTraceError(msg)
-    if not isinstance(config, dict) or not config.keys() <= BROKER_SETTINGS:
+    if not isinstance(config, dict) or not config.keys() <= set(BROKER_SETTINGS):
         known = ", ".join(sorted(BROKER_SETTINGS))
         msg = f"config must map broker settings to numbers (known: {known})"
         raise MalformedTraceError(msg)
@@ -269,9 +264,6 @@ def _check_in_the_model(body: RequestBody) -> None:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
         msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
         raise MalformedTraceError(msg)
-    if _is_static(body):
-        msg = "static members (groupInstanceId) are not part of the model yet"
-        raise MalformedTraceError(msg)
     # A port might by chance have given out any other, which nobody was told in the trace.
     for member_id in _member_ids(body):
         if member_id not in {"", NOBODY} and not member_id.startswith("#"):
@@ -284,8 +276,3 @@ def _check_in_the_model(body: RequestBody) -> None:
         if len({"", *names}) <= len(names):
             msg = "a JoinGroup that names a protocol twice, or '', is not part of the model"
             raise MalformedTraceError(msg)
-
-
-def _is_static(body: RequestBody) -> bool:
-    entries = getattr(body, "members", ())
-    return any(getattr(item, "group_instance_id", None) is not None for item in (body, *entries))

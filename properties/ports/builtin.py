@@ -39,12 +39,15 @@ class BuiltinPort:
         """Start a test with an empty coordinator.
 
         Raises:
-            PortUnavailableError: it is not that version's coordinator.
+            PortUnavailableError: it is not that version's coordinator, or lacks a setting.
         """
         if profile != PROFILE:
             msg = f"the built-in coordinator is that of Kafka {PROFILE}, not of {profile}"
             raise PortUnavailableError(msg)
         settings = {name.replace(".", "_"): value for name, value in config.items()}
+        if unknown := sorted(settings.keys() - set(Config._fields)):
+            msg = f"the built-in coordinator has no setting {unknown[0].replace('_', '.')}"
+            raise PortUnavailableError(msg)
         self._numbers = iter(range(1, 1 << 62))
         self._coordinator = self._make(
             Config(**settings), choose=self._random.choice, new_member_id=self._new_member_id
@@ -54,6 +57,8 @@ class BuiltinPort:
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
+        if _is_static(request):
+            return Observation(unsupported="group.instance.id")
         responses = self._coordinator.receive(request)
         return Observation(tuple(responses), self._coordinator.views())
 
@@ -82,3 +87,9 @@ class BuiltinPort:
 
     def _new_member_id(self, client_id: str) -> str:
         return f"{client_id}-{next(self._numbers)}"
+
+
+def _is_static(request: Request) -> bool:
+    """Whether it speaks of static members, which the coordinator does not have yet."""
+    entries = (request.body, *getattr(request.body, "members", ()))
+    return any(getattr(entry, "group_instance_id", None) is not None for entry in entries)

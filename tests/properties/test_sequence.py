@@ -236,17 +236,6 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
             )
         ),
         (
-            [
-                HEADER,
-                _request(
-                    "LeaveGroup",
-                    4,
-                    '{"groupId":"group","members":[{"memberId":"m","groupInstanceId":"i"}]}',
-                ),
-            ],
-            "t:2: static members",
-        ),
-        (
             [HEADER, _request("Heartbeat", 4, _heartbeat(1, '"client-1"'))],
             r"t:2: a member id is that of a JoinGroup \('#7'\) or 'nobody', not 'client-1'",
         ),
