@@ -285,24 +285,41 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
     )
 
 
+def times_supported(members: tuple[Member, ...], name: str) -> int:
+    """How often a protocol counts: once each time that a member names it.
+
+    Source: GroupMetadata.scala:253.
+    """
+    return sum(p.name == name for m in members for p in m.protocols)
+
+
 def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
     """Whether a protocol counts as often as there are members (GroupMetadata.scala:446)."""
-    return sum(p.name == name for m in members for p in m.protocols) == len(members)
+    return times_supported(members, name) == len(members)
+
+
+def votes(members: tuple[Member, ...]) -> Counter[str]:
+    """The votes for each protocol, each member's for the first that all support.
+
+    Source: GroupMetadata.scala:427.
+    """
+    given: Counter[str] = Counter()
+    for member in members:
+        supported = (p.name for p in member.protocols if supported_by_all(members, p.name))
+        given.update(islice(supported, 1))
+    return given
 
 
 def vote_winners(members: tuple[Member, ...]) -> list[str]:
-    """The protocols with the most votes, each member's for the first that all support.
+    """The protocols with the most votes (GroupMetadata.scala:420).
 
-    Source: GroupMetadata.scala:420. There is one where whoever joins has to offer one that all
-    support. (Not so if a member names a protocol twice: Kafka counts it twice and throws here, in
-    the middle of the rebalance, for good. Such requests are outside the model.)
+    There is one where whoever joins has to offer one that all support. (Not so if a member names a
+    protocol twice: Kafka counts it twice and throws here, in the middle of the rebalance, for good.
+    Such requests are outside the model.)
     """
-    votes: Counter[str] = Counter()
-    for member in members:
-        supported = (p.name for p in member.protocols if supported_by_all(members, p.name))
-        votes.update(islice(supported, 1))
-    most = max(votes.values(), default=0)
-    return sorted(name for name, count in votes.items() if count == most)
+    counted = votes(members)
+    most = max(counted.values(), default=0)
+    return sorted(name for name, count in counted.items() if count == most)
 
 
 def drop_members(step: Step, member_ids: list[str]) -> None:
