@@ -23,6 +23,7 @@ CONSTANTS
   SessionTicks,    \* the session timeout of every member
   RebalanceTicks,  \* the rebalance timeout of every member
   DelayTicks,      \* group.initial.rebalance.delay.ms
+  MaxSize,         \* group.max.size
   NewMemberTicks   \* how long a new member may wait for its first generation
 
 Timed       == "time" \in Features     \* else none but the initial delay ever passes
@@ -51,6 +52,10 @@ RefusedGeneration  == IF Old THEN 0 ELSE -1
 CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
 
 NoMember  == ""        \* of a request: no member id
+Instance  == "instance"     \* the group.instance.id of static members
+NoneHas   == "no-instance"  \* a group.instance.id that no member has
+NoInstance == ""       \* of a member or a request: no group.instance.id
+GoneId    == "gone"    \* an id that was a member's
 Nobody    == "nobody"  \* a member id that was never given out
 Null      == "null"    \* a field of a request that is not set
 GroupId   == "group"
@@ -64,6 +69,7 @@ NoEntries == [n \in {} |-> 0]
 Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
 
 \* The protocol lists that members send, the first when new.
+OtherOffer == <<[name |-> "sticky", metadata |-> "one"]>> \o Range("one")
 Offers == IF "metadata" \in Features THEN <<Range("one"), Range("two")>> ELSE <<Range("one")>>
 
 NewGroup ==
@@ -78,13 +84,20 @@ NewGroup ==
    newMemberAdded |-> FALSE,
    offset         |-> NoOffset,   \* of the one partition there is
    unstable       |-> 0,          \* the held append of its last commit, 0 if none
+   statics        |-> NoEntries,  \* by group.instance.id: the member it stands for
    ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
+
+NoEntry == [kind |-> "", generation |-> 0, offset |-> NoOffset, assignments |-> NoEntries,
+            told |-> NoMember, memberId |-> NoMember, leader |-> NoMember]
 
 Gone(g) == g = NoGroup \/ g.state = "Dead"
 Max(a, b) == IF a > b THEN a ELSE b
 Min(a, b) == IF a < b THEN a ELSE b
 Without(f, names) == [n \in DOMAIN f \ names |-> f[n]]
 With(f, n, value) == [k \in DOMAIN f \cup {n} |-> IF k = n THEN value ELSE f[k]]
+StandsFor(g, instance) == IF instance \in DOMAIN g.statics THEN g.statics[instance] ELSE NoMember
+\* GM:399
+Fenced(g, r) == StandsFor(g, r.instance) \notin {NoMember, r.memberId}
 Answer(s, answer) == [s EXCEPT !.answers = @ \cup {answer}]
 
 ------------------------------------------------------------------------------
@@ -165,10 +178,19 @@ CurrentGeneration(to, g, n) ==
 \* If the leader is among them any other may follow it. GM:259
 DropMembers(s, names) ==
   LET left == Without(s.group.members, names)
-      g == [s.group EXCEPT !.members = left]
-  IN IF s.group.leader \notin names THEN {[s EXCEPT !.group = g]}
-     ELSE IF DOMAIN left = {} THEN {[s EXCEPT !.group = [g EXCEPT !.leader = NoMember]]}
-     ELSE {[s EXCEPT !.group = [g EXCEPT !.leader = n]] : n \in DOMAIN left}
+      statics == s.group.statics
+      g == [s.group EXCEPT
+              !.members = left,
+              !.statics = [i \in DOMAIN statics |->
+                IF statics[i] \in names THEN GoneId ELSE statics[i]]]
+      t == [s EXCEPT !.appends = [i \in DOMAIN @ |->
+              [s.appends[i] EXCEPT !.memberId = IF @ \in names THEN NoMember ELSE @]]]
+  IN IF s.group.leader \notin names THEN {[t EXCEPT !.group = g]}
+     ELSE IF DOMAIN left = {} THEN {[t EXCEPT !.group = [g EXCEPT !.leader = NoMember]]}
+     ELSE {[t EXCEPT !.group = [g EXCEPT !.leader = n]] : n \in DOMAIN left}
+
+\* GM:350
+ForgetInstance(s, instance) == [s EXCEPT !.group.statics = Without(@, {instance})]
 
 \* The session timers of members that are dropped run on. 0.10.2 GC:685
 KeepTimers(g, dropped) ==
@@ -185,13 +207,15 @@ DropNotRejoined(s, absent) ==
 
 \* The member is answered, and its session starts anew.
 Admitted(m) ==
-  [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT !.isNew = FALSE, !.told = TRUE]
+  [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
+     !.isNew = FALSE, !.told = @ \/ m.awaitingJoin]
 
 BeginGeneration(s, name) ==
   LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name]
   IN [s EXCEPT
         !.answers = @ \cup
-          {CurrentGeneration(Parked("JoinGroup", n), g, n) : n \in DOMAIN g.members},
+          {CurrentGeneration(Parked("JoinGroup", n), g, n)
+            : n \in {k \in DOMAIN g.members : g.members[k].awaitingJoin}},
         !.group = [g EXCEPT !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
 
 \* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
@@ -201,9 +225,19 @@ Buried(s) ==
                                 !.unstable = s.group.unstable],
      !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
 
-\* The join phase ends with those who joined. GC:1183
+\* One leads that has joined. GM:276
+LedByOneWhoJoined(s) ==
+  LET g == s.group
+      joined == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
+  IN IF DOMAIN g.members = {} \/ g.leader \in joined THEN {s}
+     ELSE {[s EXCEPT !.group.leader = n] : n \in joined}
+
+\* The join phase ends with those who joined; static members may be absent. GC:1183
 CompleteJoin(s) ==
-  LET absent == {n \in DOMAIN s.group.members : ~s.group.members[n].awaitingJoin}
+  LET absent == {n \in DOMAIN s.group.members : /\ ~s.group.members[n].awaitingJoin
+                                                /\ s.group.members[n].instance = NoInstance}
+      \* Nobody has joined. GC:1199
+      again(t) == [t EXCEPT !.group.joinTimer = [NoTimer EXCEPT !.left = Max(RebalanceTimeout, 1)]]
       raised(t) == [t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer]
       ended(t) ==
         LET members == t.group.members
@@ -213,7 +247,9 @@ CompleteJoin(s) ==
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
-  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE ended(raised(t))
+      led(t) == IF LedByOneWhoJoined(t) = {} THEN {again(t)}
+                ELSE UNION {ended(raised(u)) : u \in LedByOneWhoJoined(t)}
+  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE led(t)
             : t \in DropNotRejoined(s, absent)}
 
 \* Ids given out and not yet used are waited for; the initial delay is never cut short. GC:1171
@@ -242,16 +278,18 @@ MaybePrepareRebalance(s) ==  \* GC:1115
   IF s.group.state = "PreparingRebalance" THEN {s} ELSE PrepareRebalance(s)
 
 \* GC:990
-AddMember(s, n, protocols) ==
+AddMember(s, n, protocols, instance) ==
   LET g == s.group
       m == [protocols |-> protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
             sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
-            awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> ""]
+            awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "",
+            instance |-> instance]
   IN MaybePrepareRebalance([s EXCEPT !.group =
        [g EXCEPT
           !.members = With(@, n, m), !.pending = Without(@, {n}),
           !.protocolType = IF DOMAIN g.members = {} THEN "consumer" ELSE @,
           !.leader = IF @ = NoMember THEN n ELSE @,
+          !.statics = IF instance = NoInstance THEN @ ELSE With(@, instance, n),
           !.newMemberAdded = @ \/ (g.state = "PreparingRebalance" /\ g.generation = 0)]])
 
 \* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
@@ -267,7 +305,7 @@ RemoveMember(s, n) ==
            ELSE s
   IN UNION {IF u.group.state = "PreparingRebalance" THEN CheckJoinComplete(u)
                                                     ELSE PrepareRebalance(u)
-            : u \in DropMembers(t, {n})}
+            : u \in {ForgetInstance(v, s.group.members[n].instance) : v \in DropMembers(t, {n})}}
 
 \* GC:1163
 RemovePending(s, n) ==
@@ -292,9 +330,20 @@ CompleteOffsetsAppend(s, entry, place) ==
                    !.group.unstable = IF @ = place THEN 0 ELSE @],
          ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""), "NONE"))
 
+\* A static member that came back is answered if it still waits. GC:1073
+CompleteStaticAppend(s, entry) ==
+  LET g == s.group
+      n == entry.memberId
+  IN IF n = NoMember \/ n \notin DOMAIN g.members THEN s
+     ELSE IF ~g.members[n].awaitingJoin THEN s
+     ELSE [Answer(s, [CurrentGeneration(Parked("JoinGroup", n), g, entry.told) EXCEPT
+                        !.leader = entry.leader, !.members = NoEntries])
+             EXCEPT !.group.members[n].awaitingJoin = FALSE, !.group.members[n].told = TRUE]
+
 CompleteAppend(s, entry, place) ==
-  IF entry.kind = "group" THEN CompleteGroupAppend(s, entry)
-                          ELSE CompleteOffsetsAppend(s, entry, place)
+  CASE entry.kind = "group"   -> CompleteGroupAppend(s, entry)
+    [] entry.kind = "static"  -> CompleteStaticAppend(s, entry)
+    [] entry.kind = "offsets" -> CompleteOffsetsAppend(s, entry, place)
 
 AppendToLog(s, entry) ==
   IF s.holding THEN [s EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(s, entry, 0)
@@ -309,9 +358,9 @@ Released(s) ==
 
 \* The leader's assignments go to the log, nothing for those it forgot. GC:415
 StoreAssignments(s, given) ==
-  AppendToLog(s, [kind |-> "group", generation |-> s.group.generation, offset |-> NoOffset,
-              assignments |-> [n \in DOMAIN s.group.members |->
-                IF n \in DOMAIN given THEN given[n] ELSE ""]])
+  AppendToLog(s, [NoEntry EXCEPT
+    !.kind = "group", !.generation = s.group.generation,
+    !.assignments = [n \in DOMAIN s.group.members |-> IF n \in DOMAIN given THEN given[n] ELSE ""]])
 
 \* Where groups without members die, the offsets of one that never was are all there is of it.
 OffsetsOnly(s) ==
@@ -321,8 +370,7 @@ OffsetsOnly(s) ==
 \* GMM:340
 StoreOffsets(s, r) ==
   IF r.tooLong THEN Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))
-  ELSE LET t == AppendToLog(s, [kind |-> "offsets", generation |-> 0, offset |-> 5,
-                            assignments |-> NoEntries])
+  ELSE LET t == AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets", !.offset = 5])
        IN [t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
 
 ------------------------------------------------------------------------------
@@ -372,9 +420,15 @@ EndGhost(s, left) ==
       t == [s EXCEPT !.group.ghosts = fewer]
   IN IF s.group.state \in {"CompletingRebalance", "Stable"} THEN PrepareRebalance(t) ELSE {t}
 
+\* That of a static member which came back and waits for the log ends without effect.
+EndSession(s, n) ==
+  LET m == s.group.members[n]
+  IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
+     ELSE RemoveMember(s, n)
+
 \* With nothing left.
 Fire(s, timer) ==
-  CASE timer.kind = "session" -> RemoveMember(s, timer.of)   \* GC:1278
+  CASE timer.kind = "session" -> EndSession(s, timer.of)     \* GC:1278
     [] timer.kind = "pending" -> RemovePending(s, timer.of)  \* GC:1282
     [] timer.kind = "ghost"   -> EndGhost(s, 0)
     [] timer.kind = "join"    -> EndJoinPhase(s)
@@ -407,11 +461,13 @@ Settled(s) ==
   ELSE LET g == IF Timed THEN s.group ELSE Untimed(s.group)
            cut == Max(g.generation - 1, 0)
            known == DOMAIN g.members \cup DOMAIN g.pending
+           Known(n) == IF n \in known \cup {NoMember} THEN n ELSE GoneId
        IN [s EXCEPT
              !.group = [g EXCEPT !.generation = @ - cut],
              !.appends = [i \in DOMAIN @ |->
                [s.appends[i] EXCEPT !.generation = Max(@ - cut, 0),
-                                    !.assignments = Without(@, DOMAIN @ \ known)]]]
+                                    !.assignments = Without(@, DOMAIN @ \ known),
+                                    !.leader = Known(@), !.told = Known(@)]]]
 
 \* How a step may end: timers of no length fire before it is done.
 Ends(steps, ticks) ==
@@ -423,6 +479,7 @@ Ends(steps, ticks) ==
 Members(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.members
 Pending(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.pending
 Told(g)    == {n \in Members(g) : g.members[n].told}
+Static(g)  == IF g = NoGroup THEN NoMember ELSE StandsFor(g, Instance)
 Free(g)    == Names \ (Members(g) \cup Pending(g))
 Current(g) == IF g = NoGroup THEN 0 ELSE g.generation
 Chosen(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protocolName
@@ -430,10 +487,17 @@ Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q :
 
 JoinGroupRequests(g) ==
   LET join(n) == [groupId |-> GroupId, givesId |-> GivesIdsFirst, memberId |-> n,
-                  sessionTicks |-> SessionTicks, protocols |-> Offers[1]]
+                  instance |-> NoInstance, sessionTicks |-> SessionTicks, protocols |-> Offers[1]]
+      newcomer == [join(NoMember) EXCEPT !.instance = Instance]
+      static == IF Free(g) = {} /\ Static(g) = NoMember THEN {} ELSE {newcomer}
   IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
      \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
      \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
+     \cup (IF "max-size" \in Features THEN static ELSE {})
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE static \cup {[r EXCEPT !.protocols = OtherOffer] : r \in static}
+                \cup {[join(n) EXCEPT !.instance = Instance]
+                        : n \in Told(g) \cup Pending(g) \cup {Nobody}})
      \cup (IF Free(g) = {} THEN {}
            ELSE {join(NoMember), [join(NoMember) EXCEPT !.givesId = FALSE]})
      \cup (IF g # NoGroup THEN {}
@@ -444,11 +508,14 @@ SyncGroupRequests(g) ==
   LET sync(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
                   protocolType |-> IF SyncsByProtocol THEN "consumer" ELSE Null,
                   protocolName |-> IF SyncsByProtocol THEN Chosen(g) ELSE Null,
-                  assignments |-> NoEntries]
+                  instance |-> NoInstance, assignments |-> NoEntries]
       everybody == [n \in Members(g) |-> "part"]
   IN {[sync(n) EXCEPT !.assignments = IF g # NoGroup /\ n = g.leader THEN everybody ELSE @]
         : n \in Told(g) \cup {Nobody}}
      \cup {[sync(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {[sync(n) EXCEPT !.instance = Instance, !.protocolName = "range"]
+                  : n \in Told(g) \cup {Nobody}})
      \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in Told(g)}  \* a leader that assigns nothing
            ELSE UNION {{[sync(n) EXCEPT !.protocolType = "connect"],
                         [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in Told(g)})
@@ -457,25 +524,38 @@ SyncGroupRequests(g) ==
                  [sync(Nobody) EXCEPT !.protocolType = Null, !.protocolName = Null]})
 
 HeartbeatRequests(g) ==
-  LET heartbeat(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n]
+  LET heartbeat(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
+                       instance |-> NoInstance]
   IN {heartbeat(n) : n \in Told(g) \cup {Nobody}}
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {[heartbeat(n) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
      \cup {[heartbeat(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
      \cup (IF g # NoGroup THEN {} ELSE {[heartbeat(Nobody) EXCEPT !.groupId = ""]})
 
 LeaveGroupRequests(g) ==
-  LET leave(names) == [groupId |-> GroupId, memberIds |-> names]
+  LET leave(names) == [groupId |-> GroupId,
+                       members |-> [k \in DOMAIN names |->
+                         [memberId |-> names[k], instance |-> NoInstance]]]
+      leaveAs(n, i) == [leave(<<n>>) EXCEPT !.members[1].instance = i]
   IN {leave(<<n>>) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
      \cup (IF ~LeavesInBatches \/ Cardinality(Told(g)) < 2 THEN {}
            ELSE {leave(names) : names \in Orders(Told(g))})
+     \cup (IF "max-size" \in Features THEN {leaveAs(NoMember, Instance)} ELSE {})
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {leaveAs(n, i) : n \in Told(g) \cup Pending(g) \cup {Nobody, NoMember},
+                                 i \in {Instance, NoneHas}})
      \cup (IF g # NoGroup THEN {} ELSE {[leave(<<Nobody>>) EXCEPT !.groupId = ""]})
 
 OffsetCommitRequests(g) ==
-  LET commit(n, generation) == [generation |-> generation, memberId |-> n,
+  LET commit(n, generation) == [generation |-> generation, memberId |-> n, instance |-> NoInstance,
                                 tooLong |-> FALSE, nothing |-> FALSE]
   IN (IF ~WithOffsets THEN {}
       ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
            \cup {commit(n, Current(g) - 1) : n \in Told(g)}
            \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {[commit(n, Current(g) - 1) EXCEPT !.instance = Instance]
+                  : n \in Told(g) \cup {Nobody}})
      \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
 
 OffsetFetchRequests(g) ==
@@ -518,19 +598,96 @@ Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
 ParkSync(s, n) ==  \* GC:408
   [s EXCEPT !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
 
+\* Who waits already is counted, so that the last to join again are the ones too many. GC:131
+IsFull(g, r) ==
+  LET waits == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
+  IN CASE g.state = "PreparingRebalance" ->
+            r.memberId \notin waits /\ Cardinality(waits) >= MaxSize
+       [] g.state \in {"CompletingRebalance", "Stable"} ->
+            r.memberId \notin DOMAIN g.members /\ Cardinality(DOMAIN g.members) >= MaxSize
+       [] OTHER -> FALSE
+
+\* The member id is forgotten, and the instance id, each by itself.
+TurnAway(s, r) ==
+  {Answer(ForgetInstance(t, r.instance), Refusal("GROUP_MAX_SIZE_REACHED", NoMember))
+    : t \in IF r.memberId \in DOMAIN s.group.members THEN DropMembers(s, {r.memberId}) ELSE {s}}
+
+\* Names that the one who takes a member's place may be given.
+FreeBut(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
+
+\* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. GM:305
+TakePlace(s, r, n) ==
+  LET g == s.group
+      old == StandsFor(g, r.instance)
+      m == g.members[old]
+      renewed == RearmSession([m EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE,
+                                        !.told = FALSE, !.protocols = r.protocols])
+      parked == [renewed EXCEPT !.awaitingJoin = TRUE,
+                                !.sessionLeft = IF m.isNew THEN @ ELSE Stopped]
+  IN [s EXCEPT
+        !.answers = @ \cup
+          (IF m.awaitingJoin
+           THEN {JoinAnswer(Parked("JoinGroup", old), "FENCED_INSTANCE_ID", old)} ELSE {}) \cup
+          (IF m.awaitingSync
+           THEN {SyncAnswer(Parked("SyncGroup", old), "FENCED_INSTANCE_ID")} ELSE {}),
+        !.group.members = With(Without(@, {old}), n, parked),
+        !.group.leader = IF @ = old THEN n ELSE @,
+        !.group.statics = With(@, r.instance, n),
+        !.appends = [i \in DOMAIN @ |-> [s.appends[i] EXCEPT
+          !.memberId = IF @ = old THEN n ELSE @,
+          !.told = IF @ = old THEN GoneId ELSE @,
+          !.leader = IF @ = old THEN GoneId ELSE @,
+          !.assignments = Without(@, {old})]]]
+
+\* In Stable: whether the vote may go to the same protocol as before, and to another.
+VotedBy(g, r) ==
+  SelectProtocol([g.members EXCEPT ![StandsFor(g, r.instance)].protocols = r.protocols])
+
+\* The new id is stored; the answer names who led before, so that nobody assigns again. GC:1053
+StoreNewId(s, r, n) ==
+  LET led == s.group.leader
+      old == StandsFor(s.group, r.instance)
+      t == [TakePlace(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
+  IN AppendToLog(t, [NoEntry EXCEPT
+       !.kind = "static", !.told = n, !.memberId = n,
+       !.leader = IF s.holding /\ led = old THEN GoneId ELSE led])
+
+ComeBack(s, r) ==
+  LET g == s.group
+      free == FreeBut(g, StandsFor(g, r.instance))
+      taken == {TakePlace(s, r, n) : n \in free}
+  IN IF StandsFor(g, r.instance) = GoneId                       \* join/static-gone GM:312
+     THEN {Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
+     ELSE CASE g.state = "Stable" ->
+                 \* join/static-unchanged GC:1053, join/static-changed GC:1090
+                 (IF g.protocolName \in VotedBy(g, r)
+                  THEN {StoreNewId(s, r, n) : n \in free} ELSE {})
+                 \cup (IF VotedBy(g, r) \ {g.protocolName} # {}
+                       THEN UNION {PrepareRebalance(t) : t \in taken} ELSE {})
+            [] g.state = "CompletingRebalance" ->               \* join/static-completing GC:1098
+                 UNION {PrepareRebalance(t) : t \in taken}
+            [] OTHER -> taken                                   \* join/static-preparing GC:1102
+
 RECURSIVE LeaveFrom(_, _, _, _)
-LeaveFrom(s, names, errors, i) ==  \* each leaves before the next is looked at. GC:471
-  LET rest(t, error) == LeaveFrom(t, names, Append(errors, error), i + 1)
-      n == names[i]
-  IN IF i > Len(names)
+LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
+  LET rest(t, error) == LeaveFrom(t, members, Append(errors, error), i + 1)
+      fails == {Answer(s, [to |-> This, error |-> "UNKNOWN_SERVER_ERROR", errors |-> <<>>])}
+      n == members[i].memberId
+      instance == members[i].instance
+      known == StandsFor(s.group, instance)
+  IN IF i > Len(members)
      THEN {Answer(s, [to |-> This, error |-> "NONE", errors |-> errors])}
-     ELSE IF n \in DOMAIN s.group.pending THEN UNION {rest(t, "NONE") : t \in RemovePending(s, n)}
-     ELSE IF n \in DOMAIN s.group.members THEN UNION {rest(t, "NONE") : t \in RemoveMember(s, n)}
-     ELSE rest(s, "UNKNOWN_MEMBER_ID")
+     ELSE IF n # NoMember /\ known \notin {NoMember, n} THEN rest(s, "FENCED_INSTANCE_ID")
+     ELSE IF n \in DOMAIN s.group.pending
+     THEN IF instance # NoInstance THEN fails
+          ELSE UNION {rest(t, "NONE") : t \in RemovePending(s, n)}
+     ELSE IF known = NoMember /\ n \notin DOMAIN s.group.members THEN rest(s, "UNKNOWN_MEMBER_ID")
+     ELSE IF known = GoneId THEN fails
+     ELSE UNION {rest(t, "NONE") : t \in RemoveMember(s, IF known = NoMember THEN n ELSE known)}
 
 LeaveAnswer(r, error, each) ==
   [to |-> This, error |-> error,
-   errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.memberIds |-> each]]
+   errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.members |-> each]]
 
 \* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/committed GMM:514
 Fetched(s, r) ==
@@ -594,18 +751,31 @@ begin join_group:  \* GC:156
         Reply(Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
       elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
         Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
+      elsif IsFull(g, r) then                                   \* join/group-full GC:184
+        Finish(Joined(TurnAway(s, r)), 0);
       elsif r.memberId = NoMember then
         if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
           Finish(Joined({Inconsistency(s, NoMember)}), 0);
-        elsif r.givesId then                                    \* join/member-id-required GC:227
+        elsif StandsFor(g, r.instance) # NoMember then
+          Finish(Joined(ComeBack(s, r)), 0);
+        elsif r.givesId /\ r.instance = NoInstance then
+                                          \* join/member-id-required GC:227
           Finish(Joined({GiveId(s, n) : n \in Free(g)}), 0);
         else                                                    \* join/new-member GC:238
-          Finish(Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)}), 0);
+          Finish(Joined(UNION {AddMember(s, n, r.protocols, r.instance) : n \in Free(g)}), 0);
         end if;
       elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
         Finish(Joined({Inconsistency(s, r.memberId)}), 0);
+      elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then
+        \* join/pending-static GC:267
+        Finish(Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}), 0);
       elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
-        Finish(Joined(AddMember(s, r.memberId, r.protocols)), 0);
+        Finish(Joined(AddMember(s, r.memberId, r.protocols, r.instance)), 0);
+      elsif Fenced(g, r) then                                   \* join/fenced GC:277
+        Finish(Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))}), 0);
+      elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then
+        \* join/unknown-instance GC:280
+        Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
       elsif r.memberId \notin DOMAIN g.members then             \* join/unknown-member GC:280
         Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
       elsif g.state = "PreparingRebalance" then                 \* join/rejoin-preparing GC:289
@@ -637,6 +807,8 @@ begin sync_group:  \* GC:347
         Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
       elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Fenced(group, r) then                               \* sync/fenced GC:389
+        Reply(SyncAnswer(This, "FENCED_INSTANCE_ID"));
       elsif r.memberId \notin DOMAIN group.members then         \* sync/unknown-member GC:391
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.generation # group.generation then                \* sync/other-generation GC:393
@@ -673,6 +845,8 @@ begin heartbeat:  \* GC:607
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
       elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Fenced(group, r) then                               \* heartbeat/fenced GC:632
+        Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif ~AliveInPreparing /\ group.state # "Stable" then
         \* heartbeat/unstable 0.10.0 GC:363
         Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
@@ -701,7 +875,7 @@ begin leave_group:  \* GC:454
       elsif Gone(group) \/ r.groupId = "" then                  \* leave/no-group GC:462
         Reply(LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
       else                                                      \* leave/batch GC:471
-        Finish(LeaveFrom(Begin, r.memberIds, <<>>, 1), 0);
+        Finish(LeaveFrom(Begin, r.members, <<>>, 1), 0);
       end if;
     end with;
   end while;
@@ -718,6 +892,8 @@ begin offset_commit:  \* GC:686
         Finish({StoreOffsets(OffsetsOnly(Begin), r)}, 0);
       elsif Gone(group) then                                    \* commit/no-group GC:701
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif Fenced(group, r) then                               \* commit/fenced GC:762
+        Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
         Finish({StoreOffsets(Begin, r)}, 0);
       elsif CompletingFirst /\ group.state = "CompletingRebalance" then
@@ -781,7 +957,7 @@ begin release_appends:  \* GMM:323
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-1d390308a62b3582b9926b46978b6afa
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-f93bf91b5fe6bf725f20a55bc404d365
 VARIABLES group, holding, appends, answers
 
 (* define statement *)
@@ -820,77 +996,107 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
                                                       /\ answers' = t.answers
-                                            ELSE /\ IF r.memberId = NoMember
-                                                       THEN /\ IF Inconsistent(g, r)
-                                                                  THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
-                                                                            /\ group' = t.group
-                                                                            /\ holding' = t.holding
-                                                                            /\ appends' = t.appends
-                                                                            /\ answers' = t.answers
-                                                                  ELSE /\ IF r.givesId
-                                                                             THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g)})), 0):
+                                            ELSE /\ IF IsFull(g, r)
+                                                       THEN /\ \E t \in Ends((Joined(TurnAway(s, r))), 0):
+                                                                 /\ group' = t.group
+                                                                 /\ holding' = t.holding
+                                                                 /\ appends' = t.appends
+                                                                 /\ answers' = t.answers
+                                                       ELSE /\ IF r.memberId = NoMember
+                                                                  THEN /\ IF Inconsistent(g, r)
+                                                                             THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
                                                                                        /\ group' = t.group
                                                                                        /\ holding' = t.holding
                                                                                        /\ appends' = t.appends
                                                                                        /\ answers' = t.answers
-                                                                             ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r.protocols) : n \in Free(g)})), 0):
-                                                                                       /\ group' = t.group
-                                                                                       /\ holding' = t.holding
-                                                                                       /\ appends' = t.appends
-                                                                                       /\ answers' = t.answers
-                                                       ELSE /\ IF Inconsistent(g, r)
-                                                                  THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
-                                                                            /\ group' = t.group
-                                                                            /\ holding' = t.holding
-                                                                            /\ appends' = t.appends
-                                                                            /\ answers' = t.answers
-                                                                  ELSE /\ IF r.memberId \in DOMAIN g.pending
-                                                                             THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r.protocols))), 0):
-                                                                                       /\ group' = t.group
-                                                                                       /\ holding' = t.holding
-                                                                                       /\ appends' = t.appends
-                                                                                       /\ answers' = t.answers
-                                                                             ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                        THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                             ELSE /\ IF StandsFor(g, r.instance) # NoMember
+                                                                                        THEN /\ \E t \in Ends((Joined(ComeBack(s, r))), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
                                                                                                   /\ appends' = t.appends
                                                                                                   /\ answers' = t.answers
-                                                                                        ELSE /\ IF g.state = "PreparingRebalance"
-                                                                                                   THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                        ELSE /\ IF r.givesId /\ r.instance = NoInstance
+                                                                                                   THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g)})), 0):
                                                                                                              /\ group' = t.group
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
                                                                                                              /\ answers' = t.answers
-                                                                                                   ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
-                                                                                                              THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                   ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r.protocols, r.instance) : n \in Free(g)})), 0):
+                                                                                                             /\ group' = t.group
+                                                                                                             /\ holding' = t.holding
+                                                                                                             /\ appends' = t.appends
+                                                                                                             /\ answers' = t.answers
+                                                                  ELSE /\ IF Inconsistent(g, r)
+                                                                             THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
+                                                                                       /\ group' = t.group
+                                                                                       /\ holding' = t.holding
+                                                                                       /\ appends' = t.appends
+                                                                                       /\ answers' = t.answers
+                                                                             ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
+                                                                                        THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))})), 0):
+                                                                                                  /\ group' = t.group
+                                                                                                  /\ holding' = t.holding
+                                                                                                  /\ appends' = t.appends
+                                                                                                  /\ answers' = t.answers
+                                                                                        ELSE /\ IF r.memberId \in DOMAIN g.pending
+                                                                                                   THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r.protocols, r.instance))), 0):
+                                                                                                             /\ group' = t.group
+                                                                                                             /\ holding' = t.holding
+                                                                                                             /\ appends' = t.appends
+                                                                                                             /\ answers' = t.answers
+                                                                                                   ELSE /\ IF Fenced(g, r)
+                                                                                                              THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))})), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
                                                                                                                         /\ answers' = t.answers
-                                                                                                              ELSE /\ IF g.state = "CompletingRebalance"
-                                                                                                                         THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                              ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
+                                                                                                                         THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
                                                                                                                                    /\ answers' = t.answers
-                                                                                                                         ELSE /\ IF g.leader = r.memberId
-                                                                                                                                    THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                         ELSE /\ IF r.memberId \notin DOMAIN g.members
+                                                                                                                                    THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
                                                                                                                                               /\ answers' = t.answers
-                                                                                                                                    ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                    ELSE /\ IF g.state = "PreparingRebalance"
                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
                                                                                                                                                          /\ answers' = t.answers
-                                                                                                                                               ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
-                                                                                                                                                         /\ group' = t.group
-                                                                                                                                                         /\ holding' = t.holding
-                                                                                                                                                         /\ appends' = t.appends
-                                                                                                                                                         /\ answers' = t.answers
+                                                                                                                                               ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
+                                                                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                    /\ group' = t.group
+                                                                                                                                                                    /\ holding' = t.holding
+                                                                                                                                                                    /\ appends' = t.appends
+                                                                                                                                                                    /\ answers' = t.answers
+                                                                                                                                                          ELSE /\ IF g.state = "CompletingRebalance"
+                                                                                                                                                                     THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                               /\ group' = t.group
+                                                                                                                                                                               /\ holding' = t.holding
+                                                                                                                                                                               /\ appends' = t.appends
+                                                                                                                                                                               /\ answers' = t.answers
+                                                                                                                                                                     ELSE /\ IF g.leader = r.memberId
+                                                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                          /\ group' = t.group
+                                                                                                                                                                                          /\ holding' = t.holding
+                                                                                                                                                                                          /\ appends' = t.appends
+                                                                                                                                                                                          /\ answers' = t.answers
+                                                                                                                                                                                ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                                                                           THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                                     /\ group' = t.group
+                                                                                                                                                                                                     /\ holding' = t.holding
+                                                                                                                                                                                                     /\ appends' = t.appends
+                                                                                                                                                                                                     /\ answers' = t.answers
+                                                                                                                                                                                           ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                                                     /\ group' = t.group
+                                                                                                                                                                                                     /\ holding' = t.holding
+                                                                                                                                                                                                     /\ appends' = t.appends
+                                                                                                                                                                                                     /\ answers' = t.answers
 
 SyncGroup == \E r \in SyncGroupRequests(group):
                IF SyncsByProtocol /\ r.protocolType = Null
@@ -911,56 +1117,62 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                        ELSE /\ IF Fenced(group, r)
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF r.generation # group.generation
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                   ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                              ELSE /\ IF r.generation # group.generation
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF r.protocolName \notin {Null, group.protocolName}
+                                                                         ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                    ELSE /\ IF r.protocolName \notin {Null, group.protocolName}
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
-                                                                                                          THEN /\ \E t \in Ends(({StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)}), 0):
+                                                                                               ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                          ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
+                                                                                                                     THEN /\ \E t \in Ends(({StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId),
-                                                                                                                                                    [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
-                                                                                                                                                       !.protocolType = group.protocolType, !.protocolName = group.protocolName,
-                                                                                                                                                       !.assignment = group.members[r.memberId].assignment])}), 0):
-                                                                                                                               /\ group' = t.group
-                                                                                                                               /\ holding' = t.holding
-                                                                                                                               /\ appends' = t.appends
-                                                                                                                               /\ answers' = t.answers
+                                                                                                                     ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                          /\ group' = t.group
+                                                                                                                                          /\ holding' = t.holding
+                                                                                                                                          /\ appends' = t.appends
+                                                                                                                                          /\ answers' = t.answers
+                                                                                                                                ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId),
+                                                                                                                                                               [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                                  !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                                  !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                                          /\ group' = t.group
+                                                                                                                                          /\ holding' = t.holding
+                                                                                                                                          /\ appends' = t.appends
+                                                                                                                                          /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
                IF ChecksEveryGroupId /\ r.groupId = ""
@@ -975,41 +1187,47 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
                                        /\ answers' = t.answers
-                             ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                             ELSE /\ IF Fenced(group, r)
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                        ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                   ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.generation # group.generation
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                              ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                    THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                         ELSE /\ IF r.generation # group.generation
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
-                                                                                              /\ group' = t.group
-                                                                                              /\ holding' = t.holding
-                                                                                              /\ appends' = t.appends
-                                                                                              /\ answers' = t.answers
+                                                                                    ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                               THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                         /\ group' = t.group
+                                                                                                         /\ holding' = t.holding
+                                                                                                         /\ appends' = t.appends
+                                                                                                         /\ answers' = t.answers
+                                                                                               ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                         /\ group' = t.group
+                                                                                                         /\ holding' = t.holding
+                                                                                                         /\ appends' = t.appends
+                                                                                                         /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
                 IF ChecksEveryGroupId /\ r.groupId = ""
@@ -1024,7 +1242,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
                                         /\ answers' = t.answers
-                              ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.memberIds, <<>>, 1)), 0):
+                              ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.members, <<>>, 1)), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1049,41 +1267,47 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
                                                      /\ answers' = t.answers
-                                           ELSE /\ IF group.state = "Empty" /\ r.generation < 0
-                                                      THEN /\ \E t \in Ends(({StoreOffsets(Begin, r)}), 0):
+                                           ELSE /\ IF Fenced(group, r)
+                                                      THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
                                                                 /\ answers' = t.answers
-                                                      ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
-                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                      ELSE /\ IF group.state = "Empty" /\ r.generation < 0
+                                                                 THEN /\ \E t \in Ends(({StoreOffsets(Begin, r)}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
                                                                            /\ answers' = t.answers
-                                                                 ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                 ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
+                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ IF r.generation # group.generation
-                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                            ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
                                                                                                  /\ answers' = t.answers
-                                                                                       ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                       ELSE /\ IF r.generation # group.generation
+                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                             /\ group' = t.group
                                                                                                             /\ holding' = t.holding
                                                                                                             /\ appends' = t.appends
                                                                                                             /\ answers' = t.answers
-                                                                                                  ELSE /\ \E t \in Ends(({StoreOffsets(Rearmed(Begin, r.memberId), r)}), 0):
-                                                                                                            /\ group' = t.group
-                                                                                                            /\ holding' = t.holding
-                                                                                                            /\ appends' = t.appends
-                                                                                                            /\ answers' = t.answers
+                                                                                                  ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                       /\ group' = t.group
+                                                                                                                       /\ holding' = t.holding
+                                                                                                                       /\ appends' = t.appends
+                                                                                                                       /\ answers' = t.answers
+                                                                                                             ELSE /\ \E t \in Ends(({StoreOffsets(Rearmed(Begin, r.memberId), r)}), 0):
+                                                                                                                       /\ group' = t.group
+                                                                                                                       /\ holding' = t.holding
+                                                                                                                       /\ appends' = t.appends
+                                                                                                                       /\ answers' = t.answers
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
                  \E t \in Ends(({Fetched(Begin, r)}), 0):
@@ -1131,5 +1355,5 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-97a40716a08c80e432d78c2d5dea6368
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-8d8132939b80867d2a3c20ec19b0e8ee
 =============================================================================

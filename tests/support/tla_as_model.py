@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.canonical import UNTIMED_MS
-from groupcheck.model.clients import TOPIC
+from groupcheck.model.clients import INSTANCE, TOPIC
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.instance import Instance
 from groupcheck.model.state import (
+    Append,
     Coordinator,
     Group,
     GroupAppend,
@@ -17,10 +18,13 @@ from groupcheck.model.state import (
     Offset,
     OffsetsAppend,
     Pending,
+    StaticAppend,
 )
+from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
     GroupState,
+    JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupResponse,
     OffsetCommitResponse,
@@ -49,7 +53,9 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
     return Coordinator(_group(group, instance), state["holding"], appends)
 
 
-def _append(entry: dict[str, Value], place: int) -> GroupAppend | OffsetsAppend:
+def _append(entry: dict[str, Value], place: int) -> Append:
+    if entry["kind"] == "static":
+        return StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
     if entry["kind"] == "offsets":
         return OffsetsAppend(COMMITS + place, ((PARTITION, OFFSET),), ())
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
@@ -71,6 +77,7 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
         unstable,
         _ghosts(group["ghosts"], instance),
+        tuple(group["statics"]),
     )
 
 
@@ -96,6 +103,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         JOINS + number if member["awaitingJoin"] else None,
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
+        member["instance"] or None,
     )
 
 
@@ -140,6 +148,9 @@ class _Names:
     def __init__(self, source: Coordinator, target: Coordinator, edge: Edge) -> None:
         self.given = edge.given
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")
+        if _is_static_newcomer(edge.given) and not self.newcomer and target.group:
+            # Who takes a member's place may be given the very name that is free again with it.
+            self.newcomer = target.group.static(INSTANCE) or ""
 
     def answer(self, response: Response) -> Value:
         """One answer."""
@@ -194,6 +205,15 @@ class _Names:
 
     def _name(self, member_id: str) -> str:
         return self.newcomer if member_id.startswith("#") else member_id
+
+
+def _is_static_newcomer(given: Input) -> bool:
+    body = getattr(given, "body", None)
+    return (
+        isinstance(body, JoinGroupRequest)
+        and not body.member_id
+        and body.group_instance_id is not None
+    )
 
 
 def _protocol(body: JoinGroupResponse | SyncGroupResponse) -> dict[str, Any]:
