@@ -136,7 +136,8 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
     found: dict[str, Instance] = {}
     if profile.max_versions["JoinGroup"] >= 5:
-        static = Instance(profile, members, frozenset({Feature.TIME, Feature.STATIC_MEMBERS}))
+        features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
+        static = Instance(profile, members, features, rebalance_ticks=1)
         held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)
         crowded = _untimed(profile, members + 1, Feature.MAX_SIZE)
         found["static"] = static

@@ -120,12 +120,20 @@ def step_in_words(step: Input, names: Names) -> str:
     if isinstance(step, Request):
         what = f"{step.api} v{step.api_version}"
         where = ", to a group without a name" if getattr(step.body, "group_id", None) == "" else ""
-        return f"{_sender(step, names)} sends {what}{_details(step, names)}{where}"
+        static = "".join(f", as static member {word(i)}" for i in _instances(step.body))
+        return f"{_sender(step, names)} sends {what}{static}{_details(step, names)}{where}"
     if isinstance(step, Advance):
         return passing(step.ms)
     if isinstance(step, HoldAppends):
         return "appends to the log stay incomplete from here on"
     return "the appends held back complete"
+
+
+def _instances(body: RequestBody) -> list[str]:
+    """Each group.instance.id that a request names."""
+    entries = (body, *getattr(body, "members", ()))
+    named = (getattr(entry, "group_instance_id", None) for entry in entries)
+    return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def _sender(request: Request, names: Names) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from groupcheck.model import clients, leave_group, log, rebalance, session, timers
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
@@ -18,6 +18,7 @@ from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
     HeartbeatResponse,
+    JoinGroupResponse,
     Protocol,
     Request,
     SyncGroupResponse,
@@ -32,8 +33,7 @@ Then = Callable[[Step, Request], None]
 
 
 def explored(profile: Profile, name: str, members: int) -> Space:
-    spaces = {**virtual_spaces(profile, members), **real_spaces(profile, members)}
-    return explore(spaces[name])
+    return explore(spaces(profile, members)[name])
 
 
 def by_law(space: Space) -> dict[str, Broken]:
@@ -230,6 +230,25 @@ def _commit(rule: str, then: Then, steps: int) -> Fault:
     return Fault("commits-are-current", "offset_commit", rule, then, steps, "storing")
 
 
+def _accept_sync(step: Step, request: Request) -> None:
+    step.answer(request.request_id, SyncGroupResponse(ErrorCode.NONE))
+
+
+def _never_mind(_step: Step, _request: Request) -> None:
+    pass
+
+
+def _add_another(step: Step, request: Request) -> None:
+    if len(step.existing.members) < 2:  # as many as the space has room for
+        rebalance.add_member(step, request, f"#{request.request_id}")
+    else:
+        step.answer(request.request_id, JoinGroupResponse(ErrorCode.GROUP_MAX_SIZE_REACHED))
+
+
+def _come(law: str, rule: str, steps: int, *where: Any) -> Fault:
+    return Fault(law, "join_unknown", rule, _add_another, steps, *where)
+
+
 LEADER, FOLLOWER = "sync/leader-completing", "sync/follower-completing"
 FAULTS = (
     _heartbeat("lawful-transitions", _of_group(state=GroupState.STABLE)),
@@ -272,6 +291,12 @@ FAULTS = (
     _heartbeat("unanswered", _of_members(awaiting_join=None), "heartbeat/preparing"),
     _heartbeat("unanswered", _of_members(awaiting_sync=None), steps=5, space="storing"),
     _sync("unanswered", "sync/other-generation", _refuse_and_forget, 6, "membership", 2),
+    _sync("fenced", "sync/fenced", _accept_sync, 2, "static"),
+    Fault("fenced", "heartbeat", "heartbeat/fenced", _never_mind, 2, "static"),
+    Fault(
+        "one-per-instance", "join_unknown", "join/static-preparing", _add_another, 2, "static", 2
+    ),
+    Fault("within-size", "join_unknown", "join/group-full", _add_another, 3, "crowded"),
 )
 
 
