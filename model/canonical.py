@@ -75,10 +75,11 @@ def untimed(state: Coordinator) -> Coordinator:
         timer = JoinTimer(UNTIMED_MS)
     return state._replace(
         group=group._replace(
-            members=tuple(m._replace(session_left_ms=None) for m in group.members),
+            members=tuple(m._replace(session_left_ms=None, unsynced=False) for m in group.members),
             pending=tuple(p._replace(left_ms=UNTIMED_MS) for p in group.pending),
             join_timer=timer,
             ghosts=(),
+            sync_left_ms=None,
         )
     )
 
@@ -102,6 +103,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
             -1 if member.session_left_ms is None else member.session_left_ms,
             *member[1:6],
             member.assignment,
+            member.unsynced,
             *(given.get(member.member_id, b"") for given in assigned),
         )
 
@@ -162,6 +164,7 @@ def _renamed_member(member: Member, name: str) -> Member:
         None if member.awaiting_join is None else awaiting_join,
         None if member.awaiting_sync is None else awaiting_sync,
         member.assignment,
+        member.unsynced,
     )
 
 

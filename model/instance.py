@@ -100,13 +100,14 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces for a coordinator in virtual time.
 
     `membership` has every timer, `metadata` members that change what they offer, `storing` the
-    offsets and the appends that are held. Together in one space they would multiply, and what one
-    is about hardly depends on the others.
+    offsets and, where they can be, the appends that are held. Together in one space they would
+    multiply, and what one is about hardly depends on the others.
     """
+    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
     return {
         "membership": Instance(profile, members),
         "metadata": _untimed(profile, members, Feature.METADATA),
-        "storing": _untimed(profile, members, Feature.OFFSETS, Feature.HELD_APPENDS),
+        "storing": _untimed(profile, members, Feature.OFFSETS, *held),
     }
 
 

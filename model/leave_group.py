@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
-from groupcheck.model.rebalance import remove_member, remove_pending
-from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.rebalance import (
+    EMPTY,
+    PREPARING,
+    check_join_complete,
+    maybe_prepare_rebalance,
+    remove_member,
+    remove_pending,
+    take_back,
+    take_out,
+)
+from groupcheck.model.state import Member
+from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,
@@ -38,24 +49,56 @@ def _refuse_all(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _leave_one(step: Step, member_id: str) -> Rule:
+def _leave_one(
+    step: Step,
+    member_id: str,
+    end_pending: Callable[[Step, str], None],
+    end_member: Callable[[Step, Member], None],
+) -> Rule:
     """One member of the batch leaves; the rule that says how."""
     if step.existing.is_pending(member_id):
         step.fire(PENDING)
-        remove_pending(step, member_id)
+        end_pending(step, member_id)
         return PENDING
     member = step.existing.member(member_id)
     if member is None:
         step.fire(UNKNOWN)
         return UNKNOWN
     step.fire(REMOVED)
-    remove_member(step, member)
+    end_member(step, member)
     return REMOVED
 
 
 def _leave(step: Step, request: Request) -> None:
     identities = _body(request).members
-    rules = [_leave_one(step, identity.member_id) for identity in identities]
+    rules = [_leave_one(step, i.member_id, remove_pending, remove_member) for i in identities]
+    _answer_each(step, request, rules)
+
+
+def _leave_together(step: Step, request: Request) -> None:
+    """All are taken out before the group is looked at again; a pending id counts as a member."""
+    identities = _body(request).members
+    rules = [_leave_one(step, i.member_id, take_back, take_out) for i in identities]
+    _answer_each(step, request, rules)
+    state = step.existing.state
+    if all(rule is UNKNOWN for rule in rules) or state is EMPTY:
+        return
+    if state is PREPARING:
+        check_join_complete(step)
+    else:
+        maybe_prepare_rebalance(step)
+
+
+TOGETHER = Rule(
+    "leave/together",
+    "the members named leave, and only then is the group looked at again",
+    source("GroupMetadataManager.java")(7909),
+    then=_leave_together,
+)
+
+
+def _answer_each(step: Step, request: Request, rules: list[Rule]) -> None:
+    identities = _body(request).members
     members = tuple(
         MemberResponse(
             identity.member_id,

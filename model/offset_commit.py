@@ -9,8 +9,9 @@ from groupcheck.model.log import append, commit_response
 from groupcheck.model.rebalance import COMPLETING, EMPTY
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
-from groupcheck.model.step import Rule, Step, apis, decide, gc, gmm, no_group
+from groupcheck.model.step import Rule, Step, apis, decide, gc, gmm, no_group, source
 from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
     ErrorCode,
     GroupState,
     OffsetCommitRequest,
@@ -50,6 +51,12 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     )
 
 
+def _refuse_by_version(step: Step, request: Request) -> None:
+    """A client of the newest version is told what is the matter."""
+    newest = request.api_version >= 9
+    _refuse(ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.ILLEGAL_GENERATION)(step, request)
+
+
 def utf16_length(text: str) -> int:
     """The length of a string as Kafka's language counts it (GroupMetadataManager.scala:926)."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -69,7 +76,7 @@ def _store(step: Step, request: Request) -> None:
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
         return
     unstable = step.existing.unstable
-    for partition in offsets:
+    for partition in offsets if step.profile.traits.commits_are_unstable else ():
         unstable = put(unstable, partition, request.request_id)
     step.group = step.existing._replace(unstable=unstable)
     stored = tuple(item for item in offsets.items() if item[0] not in refused)
@@ -88,6 +95,22 @@ def _store_of_member(step: Step, request: Request) -> None:
     _store(step, request)
 
 
+NOT_FOUND = Rule(
+    "commit/not-found",
+    "the group does not exist, of which versions before 9 say that the generation is an old one",
+    source("OffsetMetadataManager.java")(468),
+    when=no_group,
+    then=_refuse_by_version,
+)
+SIMPLE_IN_USE = Rule(
+    "commit/simple-in-use",
+    "a consumer that manages its partitions itself may not commit to a group with members",
+    source("ClassicGroup.java")(853),
+    when=lambda _step, request: (
+        _body(request).generation_id < 0 and _body(request).member_id == NO_MEMBER_ID
+    ),
+    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+)
 DECISIONS = (
     Rule(
         "commit/nothing",

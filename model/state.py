@@ -18,7 +18,8 @@ class Member(NamedTuple):
 
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
     None while a parked request keeps the member alive. `told` says whether any answer has shown
-    the member's id yet: a client cannot use an id it was never told.
+    the member's id yet: a client cannot use an id it was never told. `unsynced` says, where a
+    version waits for SyncGroups, that the generation still waits for the member's.
     """
 
     member_id: str
@@ -33,6 +34,7 @@ class Member(NamedTuple):
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     assignment: bytes = b""
+    unsynced: bool = False
 
     def metadata(self, protocol_name: str) -> bytes:
         """The metadata of its first protocol of that name, which it must have."""
@@ -77,7 +79,8 @@ class Group(NamedTuple):
 
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
-    it and is not complete: a request id.
+    it and is not complete: a request id. `sync_left_ms` is what is left for members to sync, where
+    a version limits it and somebody has not.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -92,6 +95,7 @@ class Group(NamedTuple):
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
     ghosts: tuple[int, ...] = ()
+    sync_left_ms: int | None = None
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
