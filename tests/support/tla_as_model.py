@@ -71,6 +71,7 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
         unstable,
         _ghosts(group["ghosts"], instance),
+        _ms(group["syncLeft"], instance),
     )
 
 
@@ -96,6 +97,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         JOINS + number if member["awaitingJoin"] else None,
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
+        member["unsynced"],
     )
 
 
