@@ -134,6 +134,12 @@ def _leader_heartbeats(step: Taken) -> bool:
     )
 
 
+def _assignments_stay(step: Taken) -> bool:
+    """Nobody has been assigned anything in this step."""
+    before = {m.member_id: m.assignment for m in step.old.members}
+    return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
+
+
 KNOWN: Final = (
     *(
         Known(
@@ -156,5 +162,13 @@ KNOWN: Final = (
         "and does not sync",
         "KAFKA-12890 (mended in 2.8.1 and 3.0), GroupCoordinator.scala:643 at 2.7.2",
         _leader_heartbeats,
+    ),
+    Known(
+        "4.1",
+        ("assigned-only-in-stable",),
+        "a member keeps what it was assigned in Stable, and DescribeGroups shows it, until it is "
+        "assigned anew or the next generation fails",
+        "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1",
+        _assignments_stay,
     ),
 )
