@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from groupcheck.model.session import propagate_assignment
-from groupcheck.model.state import GroupAppend, OffsetsAppend, put
+from groupcheck.model.state import GroupAppend, OffsetsAppend, TopicPartition, put
 from groupcheck.model.step import Rule, Step, gc, gmm
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -93,15 +95,15 @@ def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
         if partition not in stored or request_id != entry.request_id
     )
     step.group = group._replace(offsets=offsets, unstable=unstable)
-    errors = dict.fromkeys(stored, ErrorCode.NONE)
-    errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    errors = [(partition, ErrorCode.NONE) for partition, _ in entry.offsets]
+    errors += [(partition, ErrorCode.OFFSET_METADATA_TOO_LARGE) for partition in entry.refused]
     step.answer(entry.request_id, commit_response(errors))
 
 
-def commit_response(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
+def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> OffsetCommitResponse:
     """The answer to OffsetCommit, topics and partitions in order."""
     topics: dict[str, list[OffsetCommitResponsePartition]] = {}
-    for (topic, index), error in sorted(errors.items()):
+    for (topic, index), error in sorted(errors):
         topics.setdefault(topic, []).append(OffsetCommitResponsePartition(index, error))
     return OffsetCommitResponse(
         tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())

@@ -35,19 +35,23 @@ def _body(request: Request) -> OffsetCommitRequest:
     return cast("OffsetCommitRequest", request.body)
 
 
-def _offsets(request: Request) -> dict[TopicPartition, Offset]:
-    return {
-        (topic.name, p.partition_index): Offset(
-            p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""
+def _offsets(step: Step, request: Request) -> list[tuple[TopicPartition, Offset]]:
+    """What is to be committed, each partition as often as the version commits it."""
+    named = [
+        (
+            (topic.name, p.partition_index),
+            Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
         )
         for topic in _body(request).topics
         for p in topic.partitions
-    }
+    ]
+    return named if step.profile.traits.answers_as_asked else list(dict(named).items())
 
 
 def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     return lambda step, request: step.answer(
-        request.request_id, commit_response(dict.fromkeys(_offsets(request), error))
+        request.request_id,
+        commit_response((partition, error) for partition, _ in _offsets(step, request)),
     )
 
 
@@ -68,18 +72,18 @@ def _store(step: Step, request: Request) -> None:
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
     """
-    offsets = _offsets(request)
+    offsets = _offsets(step, request)
     limit = step.config.offset_metadata_max_bytes
-    refused = tuple(tp for tp, offset in offsets.items() if utf16_length(offset.metadata) > limit)
+    refused = tuple(tp for tp, offset in offsets if utf16_length(offset.metadata) > limit)
     if len(refused) == len(offsets):
         step.fire(TOO_LARGE)
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
         return
     unstable = step.existing.unstable
-    for partition in offsets if step.profile.traits.commits_are_unstable else ():
+    for partition, _ in offsets if step.profile.traits.commits_are_unstable else ():
         unstable = put(unstable, partition, request.request_id)
     step.group = step.existing._replace(unstable=unstable)
-    stored = tuple(item for item in offsets.items() if item[0] not in refused)
+    stored = tuple(item for item in offsets if utf16_length(item[1].metadata) <= limit)
     append(step, OffsetsAppend(request.request_id, stored, refused))
 
 
@@ -116,7 +120,7 @@ DECISIONS = (
         "commit/nothing",
         "no partition is named, so the coordinator is not asked",
         apis(434),
-        when=lambda _step, request: not _offsets(request),
+        when=lambda step, request: not _offsets(step, request),
         then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
     ),
     Rule(

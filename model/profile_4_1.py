@@ -188,5 +188,6 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         syncs_expire=True,
         assignments_stay=True,
         commits_are_unstable=False,
+        answers_as_asked=True,
     ),
 ).with_rules(*SHARED)

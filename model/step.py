@@ -83,6 +83,8 @@ class Traits(NamedTuple):
             the next generation fails before that.
         commits_are_unstable: a partition is unstable while a commit of it is on its way to the log
             (KIP-447), and for good if its part of a commit was refused (KAFKA-16371).
+        answers_as_asked: a partition is committed, and its offset told, as often as the request
+            names it, each time by itself; else once, and committed as named last.
     """
 
     initial_delay: bool = True
@@ -100,6 +102,7 @@ class Traits(NamedTuple):
     syncs_expire: bool = False
     assignments_stay: bool = False
     commits_are_unstable: bool = True
+    answers_as_asked: bool = False
 
 
 # Version 0 of these two is ZooKeeper's.

@@ -21,6 +21,7 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetFetchRequestTopic,
     Request,
     RequestBody,
 )
@@ -226,6 +227,35 @@ def test_a_partition_refused_beside_a_stored_one_stays_unstable_in_the_older_alo
 
     assert fetched(OLD) is ErrorCode.UNSTABLE_OFFSET_COMMIT
     assert fetched(NEW) is ErrorCode.NONE
+
+
+def test_a_partition_named_twice_is_committed_twice_by_the_newer_alone() -> None:
+    twice = (
+        OffsetCommitRequestPartition(0, 7),
+        OffsetCommitRequestPartition(0, 8, committed_metadata="x" * 5_000),
+    )
+    both = commit(-1, "")._replace(topics=(OffsetCommitRequestTopic("topic", twice),))
+    large = ErrorCode.OFFSET_METADATA_TOO_LARGE
+    for profile, errors, offset in (OLD, [large], -1), (NEW, [ErrorCode.NONE, large], 7):
+        answers = run(profile, both, fetch(require_stable=False))[1]
+        assert [p.error_code for p in answers[1].topics[0].partitions] == errors
+        assert answers[2].topics[0].partitions[0].committed_offset == offset
+
+
+def test_a_fetch_is_answered_topic_by_topic_as_it_was_asked_by_the_newer_alone() -> None:
+    asked = (
+        OffsetFetchRequestTopic("topic", (1, 0, 1)),
+        OffsetFetchRequestTopic("none", ()),
+        OffsetFetchRequestTopic("topic", (0,)),
+    )
+    named = fetch(require_stable=False)._replace(topics=asked)
+
+    def told(profile: Profile) -> list[tuple[str, list[int]]]:
+        topics = run(profile, commit(-1, ""), named)[1][2].topics
+        return [(topic.name, [p.partition_index for p in topic.partitions]) for topic in topics]
+
+    assert told(OLD) == [("topic", [0, 1])]
+    assert told(NEW) == [("topic", [1, 0, 1]), ("none", []), ("topic", [0])]
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def _end_join_phase(step: Step, request: Request) -> None:
 
 
 def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(request.request_id, log.commit_response({(clients.TOPIC, 0): error}))
+    step.answer(request.request_id, log.commit_response([((clients.TOPIC, 0), error)]))
 
 
 def _accept_commit(step: Step, request: Request) -> None:
