@@ -58,6 +58,7 @@ AssignmentsStay    == Newest   \* and show in every state, until a generation fa
 LeavesTogether     == Newest   \* a batch leaves before the group is looked at
 AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
 SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
+HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
 HoldsAppends       == ~Newest
 
 \* Appends that are incomplete at a time.
@@ -91,6 +92,7 @@ NewGroup ==
    newMemberAdded |-> FALSE,
    offset         |-> NoOffset,   \* of the one partition there is
    unstable       |-> 0,          \* the held append of its last commit, 0 if none
+   unwritten      |-> FALSE,      \* whether nothing was written of it, where that hides it
    syncLeft       |-> Stopped,    \* of the time to sync, while somebody has not
    ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
 
@@ -226,7 +228,8 @@ CompleteJoin(s) ==
         LET members == t.group.members
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
-           THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null]}
+           THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
+                         !.group.unwritten = FALSE]}
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
@@ -329,7 +332,8 @@ CompleteAppend(s, entry, place) ==
                           ELSE CompleteOffsetsAppend(s, entry, place)
 
 AppendToLog(s, entry) ==
-  IF s.holding THEN [s EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(s, entry, 0)
+  LET t == [s EXCEPT !.group.unwritten = FALSE]
+  IN IF s.holding THEN [t EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(t, entry, 0)
 
 RECURSIVE CompleteFrom(_, _, _)
 CompleteFrom(s, entries, place) ==
@@ -348,7 +352,8 @@ StoreAssignments(s, given) ==
 \* Where groups without members die, the offsets of one that never was are all there is of it.
 OffsetsOnly(s) ==
   IF s.group # NoGroup THEN s
-  ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty"]]
+  ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty",
+                                            !.unwritten = HidesUnwritten]]
 
 \* GMM:340
 StoreOffsets(s, r) ==
@@ -602,10 +607,9 @@ Described(s) ==
   LET g == s.group
       shown == [to |-> This, error |-> "NONE", state |-> "Dead", protocolType |-> "",
                 protocolName |-> "", metadata |-> NoEntries, assignments |-> NoEntries]
-  IN Answer(s,
-       IF Gone(g)
-       THEN [shown EXCEPT !.error = IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @]
-       ELSE [shown EXCEPT
+      gone == Answer(s, [shown EXCEPT !.error = IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
+      there == Answer([s EXCEPT !.group.unwritten = FALSE],
+            [shown EXCEPT
                !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
                !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
                !.protocolName = IF g.state = "Stable" THEN g.protocolName ELSE "",
@@ -613,6 +617,9 @@ Described(s) ==
                  IF g.state = "Stable" THEN MetadataOf(g.members[n], g.protocolName) ELSE ""],
                !.assignments = [n \in DOMAIN g.members |->
                  IF g.state = "Stable" \/ AssignmentsStay THEN g.members[n].assignment ELSE ""]])
+  IN IF Gone(g) THEN {gone}
+     ELSE IF g.unwritten THEN {gone, there}  \* describe/unwritten 4.1 GMM:745
+     ELSE {there}
 
 ------------------------------------------------------------------------------
 (*--algorithm ConsumerGroup
@@ -814,7 +821,7 @@ end process
 process DescribeGroups = "DescribeGroups"
 begin describe_groups:  \* GC:820
   while TRUE do
-    Finish({Described(Begin)}, 0);
+    Finish(Described(Begin), 0);
   end while;
 end process
 
@@ -847,7 +854,7 @@ begin release_appends:  \* GMM:323
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-3c49b12b55f8ece2af6512aa3406ef7d
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-0b3e4e80a86ba2db78c54b7fc8b40b0c
 VARIABLES group, holding, appends, answers
 
 (* define statement *)
@@ -1160,7 +1167,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                    /\ appends' = t.appends
                    /\ answers' = t.answers
 
-DescribeGroups == \E t \in Ends(({Described(Begin)}), 0):
+DescribeGroups == \E t \in Ends((Described(Begin)), 0):
                     /\ group' = t.group
                     /\ holding' = t.holding
                     /\ appends' = t.appends
@@ -1199,5 +1206,5 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-e2b2977b77ba44bb9cd9f05b3bb906d8
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-49af82a666df9e65ef0ee7bc32341c3c
 =============================================================================

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.rebalance import STABLE
-from groupcheck.model.step import Rule, Step, decide, gc, gm, no_group, source
+from groupcheck.model.step import Open, Rule, Step, decide, gc, gm, no_group, source
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribedGroupMember,
@@ -72,6 +72,22 @@ def _describe(
     _answer(step, request, described)
 
 
+def _perhaps_hidden(step: Step, request: Request) -> None:
+    # What other groups write is not in the model; and without assignments this one is not Stable.
+    if step.choose(Open.UNWRITTEN, [True, False]):
+        _not_found(step, request)
+    else:
+        step.group = step.existing._replace(unwritten=False)
+        _without_metadata(step, request)
+
+
+UNWRITTEN = Rule(
+    "describe/unwritten",
+    "only what is written shows, and of this group nothing is: it came with a refused commit",
+    source("GroupMetadataManager.java")(745),
+    when=lambda step, _request: step.existing.unwritten,
+    then=_perhaps_hidden,
+)
 NOT_FOUND = Rule(
     "describe/not-found",
     "a group that does not exist is Dead, which from version 6 on is an error",

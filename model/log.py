@@ -33,6 +33,8 @@ RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED)
 
 def append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
     """Append to the log; the completion comes now, or with the release."""
+    if step.existing.unwritten:
+        step.group = step.existing._replace(unwritten=False)
     if step.holding:
         step.appends = (*step.appends, entry)
     else:

@@ -89,8 +89,9 @@ def _store(step: Step, request: Request) -> None:
 
 def _store_alone(step: Step, request: Request) -> None:
     # Where groups without members die, the offsets of one that never was are all there is of it.
-    alone = GroupState.DEAD if step.profile.traits.empty_dies else EMPTY
-    step.group = step.group or Group(alone)
+    traits = step.profile.traits
+    alone = GroupState.DEAD if traits.empty_dies else EMPTY
+    step.group = step.group or Group(alone, unwritten=traits.hides_unwritten)
     _store(step, request)
 
 

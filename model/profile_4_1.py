@@ -123,6 +123,7 @@ OFFSET_COMMIT: Final = (
 OFFSET_FETCH: Final = cited(RULES, {"fetch/no-group": omm(871), "fetch/committed": omm(915)})
 DESCRIBE_GROUPS: Final = (
     describe_groups.NOT_FOUND,
+    describe_groups.UNWRITTEN,
     RULES["describe/stable"].at(gmm(747)),
     RULES["describe/unstable"]._replace(
         says="outside Stable members are shown without metadata, but with what they were assigned",
@@ -189,5 +190,6 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         assignments_stay=True,
         commits_are_unstable=False,
         answers_as_asked=True,
+        hides_unwritten=True,
     ),
 ).with_rules(*SHARED)

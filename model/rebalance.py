@@ -191,7 +191,7 @@ def complete_join(step: Step) -> None:
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
-        step.group = group._replace(state=EMPTY, protocol_name=None)
+        step.group = group._replace(state=EMPTY, protocol_name=None, unwritten=False)
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)
     else:

@@ -80,7 +80,8 @@ class Group(NamedTuple):
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
     it and is not complete: a request id. `sync_left_ms` is what is left for members to sync, where
-    a version limits it and somebody has not.
+    a version limits it and somebody has not. `unwritten` says, where a version shows only what is
+    written, that nothing is.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -96,6 +97,7 @@ class Group(NamedTuple):
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
     ghosts: tuple[int, ...] = ()
     sync_left_ms: int | None = None
+    unwritten: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""

@@ -25,6 +25,7 @@ class Open(StrEnum):
     LEADER = "which member leads after the leader left"
     VOTE_TIE = "which protocol wins a tied vote"
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
+    UNWRITTEN = "whether a group shows of which nothing was written yet"
     TIMER_SLACK = "how late a timer fires on a real clock"
 
 
@@ -85,6 +86,8 @@ class Traits(NamedTuple):
             (KIP-447), and for good if its part of a commit was refused (KAFKA-16371).
         answers_as_asked: a partition is committed, and its offset told, as often as the request
             names it, each time by itself; else once, and committed as named last.
+        hides_unwritten: a group of which nothing was written yet does not show, until anything is
+            written to its partition of the log, of whichever group.
     """
 
     initial_delay: bool = True
@@ -103,6 +106,7 @@ class Traits(NamedTuple):
     assignments_stay: bool = False
     commits_are_unstable: bool = True
     answers_as_asked: bool = False
+    hides_unwritten: bool = False
 
 
 # Version 0 of these two is ZooKeeper's.

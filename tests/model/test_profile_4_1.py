@@ -12,9 +12,11 @@ from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Group, Member
 from groupcheck.model.step import Profile
+from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import (
     Assignment,
     DescribeGroupsRequest,
+    DescribeGroupsResponse,
     ErrorCode,
     GroupState,
     LeaveGroupRequest,
@@ -267,6 +269,27 @@ def test_to_describe_a_group_that_is_not_there_is_an_error_from_version_6_on(
     assert OLD.max_versions["DescribeGroups"] == 5
     (described,) = run(NEW, Request(0, version, DESCRIBE))[1][1].groups
     assert (described.error_code, described.group_state) == (expected, "Dead")
+
+
+def test_a_group_that_came_with_a_refused_commit_may_not_show_in_the_newer() -> None:
+    refused = commit(-1, "", metadata="x" * 5_000)
+    created, answers = run(NEW, refused)
+    assert commit_error(answers[1]) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+    shown = {
+        (outcome.responses[0].body.groups[0].group_state, outcome.coordinator.group.unwritten)
+        for outcome in successors(created, Request(2, 6, DESCRIBE), NEW, NEW.config)
+        if isinstance(outcome.responses[0].body, DescribeGroupsResponse)
+        and outcome.coordinator.group is not None
+    }
+    assert shown == {("Dead", True), ("Empty", False)}
+    assert run(OLD, refused, DESCRIBE)[1][2].groups[0].group_state == "Empty"
+
+
+def test_a_group_shows_once_anything_of_it_was_written() -> None:
+    refused = commit(-1, "", metadata="x" * 5_000)
+    for writes in (commit(-1, ""),), (join(), DELAY, sync("#2", 1)), (join(), leave("#2"), DELAY):
+        assert not group_after(NEW, refused, *writes).unwritten
+    assert group_after(NEW, refused, join(), DELAY).unwritten
 
 
 def test_outside_stable_only_the_newer_shows_what_members_were_assigned() -> None:

@@ -72,6 +72,7 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         unstable,
         _ghosts(group["ghosts"], instance),
         _ms(group["syncLeft"], instance),
+        group["unwritten"],
     )
 
 
