@@ -1,6 +1,6 @@
 ---------------------------- MODULE ConsumerGroup ----------------------------
 (* One consumer group at its coordinator, as Apache Kafka keeps it: the        *)
-(* classic protocol, dynamic members, versions 0.10.0, 0.10.2 and 2.7. Each    *)
+(* classic protocol, dynamic members, versions 0.10.0, 0.10.2, 2.7, 4.1. Each   *)
 (* process of the algorithm is an API of the coordinator, or something else    *)
 (* that happens to it; the labels are the names of the Python functions that   *)
 (* transcribe them, the headings those of their modules. TLC and the Python    *)
@@ -13,11 +13,12 @@
 (*                                                                             *)
 (* Comments name the rules and cite Kafka's source, at tag 2.7.2 where they    *)
 (* say no other: GC is GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
-(* GroupMetadataManager.scala.                                                 *)
+(* GroupMetadataManager.scala. At branch 4.1 GMM is GroupMetadataManager.java, *)
+(* CG ClassicGroup.java, OMM OffsetMetadataManager.java.                       *)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
-  Version,         \* of Kafka: "0.10.0", "0.10.2" or "2.7"
+  Version,         \* of Kafka: "0.10.0", "0.10.2", "2.7" or "4.1"
   Names,           \* of members, strings; also how many there are at one time
   Features,        \* what there is besides members: clients.py says what each is
   SessionTicks,    \* the session timeout of every member
@@ -28,7 +29,6 @@ CONSTANTS
 
 Timed       == "time" \in Features     \* else none but the initial delay ever passes
 WithOffsets == "offsets" \in Features  \* are committed and fetched
-MaxHeld     == IF "held-appends" \in Features THEN 1 ELSE 0  \* incomplete at a time
 
 \* What differs between the versions.
 Old == Version \in {"0.10.0", "0.10.2"}
@@ -50,6 +50,20 @@ Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
 RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
 RefusedGeneration  == IF Old THEN 0 ELSE -1
 CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
+Newest == Version = "4.1"
+EveryDelayGrows    == Newest   \* by who joins, not only that of the first generation
+ExpiryEndsDelay    == Newest   \* if who expires is the last one waited for
+SyncsExpire        == Newest   \* the time to sync is limited (KAFKA-12890)
+SyncsAreAlive      == ~Newest  \* a SyncGroup in Stable starts the session anew
+AssignmentsStay    == Newest   \* and show in every state, until a generation fails
+LeavesTogether     == Newest   \* a batch leaves before the group is looked at
+AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
+SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
+HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
+HoldsAppends       == ~Newest
+
+\* Appends that are incomplete at a time.
+MaxHeld == IF HoldsAppends /\ "held-appends" \in Features THEN 1 ELSE 0
 
 NoMember  == ""        \* of a request: no member id
 Instance  == "instance"     \* the group.instance.id of static members
@@ -85,6 +99,8 @@ NewGroup ==
    offset         |-> NoOffset,   \* of the one partition there is
    unstable       |-> 0,          \* the held append of its last commit, 0 if none
    statics        |-> NoEntries,  \* by group.instance.id: the member it stands for
+   unwritten      |-> FALSE,      \* whether nothing was written of it, where that hides it
+   syncLeft       |-> Stopped,    \* of the time to sync, while somebody has not
    ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
 
 NoEntry == [kind |-> "", generation |-> 0, offset |-> NoOffset, assignments |-> NoEntries,
@@ -208,7 +224,7 @@ DropNotRejoined(s, absent) ==
 \* The member is answered, and its session starts anew.
 Admitted(m) ==
   [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
-     !.isNew = FALSE, !.told = @ \/ m.awaitingJoin]
+     !.isNew = FALSE, !.told = @ \/ m.awaitingJoin, !.unsynced = SyncsExpire]
 
 BeginGeneration(s, name) ==
   LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name]
@@ -216,7 +232,9 @@ BeginGeneration(s, name) ==
         !.answers = @ \cup
           {CurrentGeneration(Parked("JoinGroup", n), g, n)
             : n \in {k \in DOMAIN g.members : g.members[k].awaitingJoin}},
-        !.group = [g EXCEPT !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
+        !.group = [g EXCEPT
+          !.syncLeft = IF SyncsExpire THEN RebalanceTimeout ELSE @,
+          !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
 
 \* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
 Buried(s) ==
@@ -243,7 +261,8 @@ CompleteJoin(s) ==
         LET members == t.group.members
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
-           THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null]}
+           THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
+                         !.group.unwritten = FALSE]}
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
@@ -252,13 +271,18 @@ CompleteJoin(s) ==
   IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE led(t)
             : t \in DropNotRejoined(s, absent)}
 
-\* Ids given out and not yet used are waited for; the initial delay is never cut short. GC:1171
+AllJoined(g) ==  \* Ids given out and not yet used are waited for. GC:1171
+  /\ g.joinTimer # NoTimer
+  /\ DOMAIN g.pending = {}
+  /\ \A n \in DOMAIN g.members : g.members[n].awaitingJoin
+
+\* Who joins or leaves never cuts the initial delay short.
 CheckJoinComplete(s) ==
-  LET g == s.group
-  IN IF \/ g.joinTimer = NoTimer \/ g.joinTimer.initial
-        \/ DOMAIN g.pending # {}
-        \/ \E n \in DOMAIN g.members : ~g.members[n].awaitingJoin
-     THEN {s} ELSE CompleteJoin(s)
+  IF AllJoined(s.group) /\ ~s.group.joinTimer.initial THEN CompleteJoin(s) ELSE {s}
+
+\* Who expires may. 4.1 GMM:6765,6786
+CheckWithout(s) ==
+  IF ExpiryEndsDelay /\ AllJoined(s.group) THEN CompleteJoin(s) ELSE CheckJoinComplete(s)
 
 \* GC:1123
 PrepareRebalance(s) ==
@@ -271,8 +295,11 @@ PrepareRebalance(s) ==
                      extension |-> Max(timeout - DelayTicks, 0)]
                ELSE [NoTimer EXCEPT !.left = timeout]
   IN CheckJoinComplete([t EXCEPT !.group =
-       [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer,
-          !.members = [n \in DOMAIN g.members |-> [g.members[n] EXCEPT !.assignment = ""]]]])
+       [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer, !.syncLeft = Stopped,
+          !.members = [n \in DOMAIN g.members |->
+            [g.members[n] EXCEPT
+               !.assignment = IF AssignmentsStay /\ g.state # "CompletingRebalance" THEN @ ELSE "",
+               !.unsynced = FALSE]]]])
 
 MaybePrepareRebalance(s) ==  \* GC:1115
   IF s.group.state = "PreparingRebalance" THEN {s} ELSE PrepareRebalance(s)
@@ -283,14 +310,17 @@ AddMember(s, n, protocols, instance) ==
       m == [protocols |-> protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
             sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
             awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "",
-            instance |-> instance]
+            instance |-> instance,
+            unsynced |-> FALSE]  \* whether the generation waits for its SyncGroup
+      grows == IF EveryDelayGrows THEN g.joinTimer.initial
+               ELSE g.state = "PreparingRebalance" /\ g.generation = 0
   IN MaybePrepareRebalance([s EXCEPT !.group =
        [g EXCEPT
           !.members = With(@, n, m), !.pending = Without(@, {n}),
           !.protocolType = IF DOMAIN g.members = {} THEN "consumer" ELSE @,
           !.leader = IF @ = NoMember THEN n ELSE @,
           !.statics = IF instance = NoInstance THEN @ ELSE With(@, instance, n),
-          !.newMemberAdded = @ \/ (g.state = "PreparingRebalance" /\ g.generation = 0)]])
+          !.newMemberAdded = @ \/ grows]])
 
 \* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
 ParkJoin(s, n, protocols) ==
@@ -299,18 +329,22 @@ ParkJoin(s, n, protocols) ==
                !.sessionLeft = IF s.group.members[n].isNew THEN @ ELSE Stopped]]
 
 \* A parked JoinGroup is told to start anew; a parked SyncGroup is never answered. GC:1147
-RemoveMember(s, n) ==
+TakeOut(s, n) ==
   LET t == IF s.group.members[n].awaitingJoin /\ RemovedAreAnswered
            THEN Answer(s, JoinAnswer(Parked("JoinGroup", n), "UNKNOWN_MEMBER_ID", NoMember))
            ELSE s
-  IN UNION {IF u.group.state = "PreparingRebalance" THEN CheckJoinComplete(u)
-                                                    ELSE PrepareRebalance(u)
-            : u \in {ForgetInstance(v, s.group.members[n].instance) : v \in DropMembers(t, {n})}}
+  IN {ForgetInstance(u, s.group.members[n].instance) : u \in DropMembers(t, {n})}
+
+RemoveMember(s, n) ==
+  UNION {IF t.group.state = "PreparingRebalance" THEN CheckWithout(t) ELSE PrepareRebalance(t)
+         : t \in TakeOut(s, n)}
+
+TakeBack(s, n) == [s EXCEPT !.group.pending = Without(@, {n})]
 
 \* GC:1163
 RemovePending(s, n) ==
-  LET t == [s EXCEPT !.group.pending = Without(@, {n})]
-  IN IF t.group.state = "PreparingRebalance" THEN CheckJoinComplete(t) ELSE {t}
+  LET t == TakeBack(s, n)
+  IN IF t.group.state = "PreparingRebalance" THEN CheckWithout(t) ELSE {t}
 
 ------------------------------------------------------------------------------
 (* log: storing is a step of its own                                           *)
@@ -346,7 +380,8 @@ CompleteAppend(s, entry, place) ==
     [] entry.kind = "offsets" -> CompleteOffsetsAppend(s, entry, place)
 
 AppendToLog(s, entry) ==
-  IF s.holding THEN [s EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(s, entry, 0)
+  LET t == [s EXCEPT !.group.unwritten = FALSE]
+  IN IF s.holding THEN [t EXCEPT !.appends = Append(@, entry)] ELSE CompleteAppend(t, entry, 0)
 
 RECURSIVE CompleteFrom(_, _, _)
 CompleteFrom(s, entries, place) ==
@@ -365,7 +400,8 @@ StoreAssignments(s, given) ==
 \* Where groups without members die, the offsets of one that never was are all there is of it.
 OffsetsOnly(s) ==
   IF s.group # NoGroup THEN s
-  ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty"]]
+  ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyDies THEN "Dead" ELSE "Empty",
+                                            !.unwritten = HidesUnwritten]]
 
 \* GMM:340
 StoreOffsets(s, r) ==
@@ -387,6 +423,7 @@ Elapse(s, ticks) ==
                 !.pending = [n \in DOMAIN g.pending |-> less(g.pending[n])],
                 !.ghosts = [k \in {left - ticks : left \in DOMAIN g.ghosts} |->
                   g.ghosts[k + ticks]],
+                !.syncLeft = less(@),
                 !.joinTimer.left = less(@)]]
 
 Timers(g) ==
@@ -395,6 +432,7 @@ Timers(g) ==
        \cup {[kind |-> "pending", of |-> n, left |-> g.pending[n]] : n \in DOMAIN g.pending}
        \cup {[kind |-> "ghost", of |-> "", left |-> k] : k \in DOMAIN g.ghosts}
        \cup {[kind |-> "join", of |-> "", left |-> g.joinTimer.left]}
+       \cup {[kind |-> "syncs", of |-> "", left |-> g.syncLeft]}
 
 DueNext(g, ticks) ==
   LET due == {t \in Timers(g) : t.left # Stopped /\ t.left =< ticks}
@@ -425,6 +463,10 @@ EndSession(s, n) ==
   LET m == s.group.members[n]
   IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
      ELSE RemoveMember(s, n)
+\* It runs while somebody has not synced. 4.1 GMM:7117
+EndSyncs(s) ==
+  LET unsynced == {n \in DOMAIN s.group.members : s.group.members[n].unsynced}
+  IN UNION {PrepareRebalance(t) : t \in DropMembers(s, unsynced)}
 
 \* With nothing left.
 Fire(s, timer) ==
@@ -432,6 +474,7 @@ Fire(s, timer) ==
     [] timer.kind = "pending" -> RemovePending(s, timer.of)  \* GC:1282
     [] timer.kind = "ghost"   -> EndGhost(s, 0)
     [] timer.kind = "join"    -> EndJoinPhase(s)
+    [] timer.kind = "syncs"   -> EndSyncs(s)
 
 RECURSIVE PassTime(_, _)
 PassTime(s, ticks) ==
@@ -448,7 +491,9 @@ PassTime(s, ticks) ==
 
 Untimed(g) ==
   [g EXCEPT
-     !.members = [n \in DOMAIN g.members |-> [g.members[n] EXCEPT !.sessionLeft = Stopped]],
+     !.members = [n \in DOMAIN g.members |->
+       [g.members[n] EXCEPT !.sessionLeft = Stopped, !.unsynced = FALSE]],
+     !.syncLeft = Stopped,
      !.pending = [n \in DOMAIN g.pending |-> Forever],
      !.ghosts = NoEntries,
      !.joinTimer = IF @ = NoTimer THEN @
@@ -595,8 +640,23 @@ Joined(steps) ==
 
 Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
 
+\* The generation waits for it no longer; once it waits for nobody, the time is off. 4.1 GMM:7586
+NoteSynced(s, n) ==
+  LET g == [s.group EXCEPT !.members[n].unsynced = FALSE]
+      waits == \E k \in DOMAIN g.members : g.members[k].unsynced
+  IN [s EXCEPT !.group = [g EXCEPT !.syncLeft = IF waits THEN @ ELSE Stopped]]
+
 ParkSync(s, n) ==  \* GC:408
-  [s EXCEPT !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
+  [NoteSynced(s, n) EXCEPT
+     !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
+
+\* All have left, some of them or none: in 4.1 only now the group is looked at. 4.1 GMM:7976
+AfterBatch(s, errors) ==
+  IF ~LeavesTogether \/ s.group.state = "Empty" \/ \A i \in DOMAIN errors : errors[i] # "NONE"
+  THEN {s}
+  ELSE IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE PrepareRebalance(s)
+
+Synced(s, n) == IF SyncsAreAlive THEN Rearmed(s, n) ELSE NoteSynced(s, n)
 
 \* Who waits already is counted, so that the last to join again are the ones too many. GC:131
 IsFull(g, r) ==
@@ -675,15 +735,17 @@ LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at
       n == members[i].memberId
       instance == members[i].instance
       known == StandsFor(s.group, instance)
-  IN IF i > Len(members)
-     THEN {Answer(s, [to |-> This, error |-> "NONE", errors |-> errors])}
+      leaver == IF known = NoMember THEN n ELSE known
+      pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
+      left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
+      answer == [to |-> This, error |-> "NONE", errors |-> errors]
+  IN IF i > Len(members) THEN {Answer(t, answer) : t \in AfterBatch(s, errors)}
      ELSE IF n # NoMember /\ known \notin {NoMember, n} THEN rest(s, "FENCED_INSTANCE_ID")
      ELSE IF n \in DOMAIN s.group.pending
-     THEN IF instance # NoInstance THEN fails
-          ELSE UNION {rest(t, "NONE") : t \in RemovePending(s, n)}
+     THEN IF instance # NoInstance THEN fails ELSE UNION {rest(t, "NONE") : t \in pending}
      ELSE IF known = NoMember /\ n \notin DOMAIN s.group.members THEN rest(s, "UNKNOWN_MEMBER_ID")
      ELSE IF known = GoneId THEN fails
-     ELSE UNION {rest(t, "NONE") : t \in RemoveMember(s, IF known = NoMember THEN n ELSE known)}
+     ELSE UNION {rest(t, "NONE") : t \in left}
 
 LeaveAnswer(r, error, each) ==
   [to |-> This, error |-> error,
@@ -700,16 +762,19 @@ Described(s) ==
   LET g == s.group
       shown == [to |-> This, error |-> "NONE", state |-> "Dead", protocolType |-> "",
                 protocolName |-> "", metadata |-> NoEntries, assignments |-> NoEntries]
-  IN Answer(s,
-       IF Gone(g) THEN shown
-       ELSE [shown EXCEPT
+      gone == Answer(s, [shown EXCEPT !.error = IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
+      there == Answer([s EXCEPT !.group.unwritten = FALSE],
+            [shown EXCEPT
                !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
                !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
                !.protocolName = IF g.state = "Stable" THEN g.protocolName ELSE "",
                !.metadata = [n \in DOMAIN g.members |->
                  IF g.state = "Stable" THEN MetadataOf(g.members[n], g.protocolName) ELSE ""],
                !.assignments = [n \in DOMAIN g.members |->
-                 IF g.state = "Stable" THEN g.members[n].assignment ELSE ""]])
+                 IF g.state = "Stable" \/ AssignmentsStay THEN g.members[n].assignment ELSE ""]])
+  IN IF Gone(g) THEN {gone}
+     ELSE IF g.unwritten THEN {gone, there}  \* describe/unwritten 4.1 GMM:745
+     ELSE {there}
 
 ------------------------------------------------------------------------------
 (*--algorithm ConsumerGroup
@@ -809,14 +874,17 @@ begin sync_group:  \* GC:347
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(group, r) then                               \* sync/fenced GC:389
         Reply(SyncAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif r.memberId \notin DOMAIN group.members then         \* sync/unknown-member GC:391
+      \* In 4.1 the first of these is sync/empty-group, 4.1 GMM:7352.
+      elsif group.state = "Empty" \/ r.memberId \notin DOMAIN group.members then
+        \* sync/unknown-member GC:391
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.generation # group.generation then                \* sync/other-generation GC:393
         Reply(SyncAnswer(This, "ILLEGAL_GENERATION"));
       elsif r.protocolType \notin {Null, group.protocolType} then
         \* sync/other-protocol-type GC:395
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif r.protocolName \notin {Null, group.protocolName} then
+      elsif /\ r.protocolName \notin {Null, group.protocolName}
+            /\ ~(AnyUntilChosen /\ group.protocolName = Null) then
         \* sync/other-protocol-name GC:397
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif group.state = "PreparingRebalance" then             \* sync/preparing GC:404
@@ -827,7 +895,7 @@ begin sync_group:  \* GC:347
       elsif group.state = "CompletingRebalance" then            \* sync/follower-completing GC:408
         Finish({ParkSync(Begin, r.memberId)}, 0);
       else                                                      \* sync/stable GC:441
-        Finish({Answer(Rearmed(Begin, r.memberId),
+        Finish({Answer(Synced(Begin, r.memberId),
                        [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
                           !.protocolType = group.protocolType, !.protocolName = group.protocolName,
                           !.assignment = group.members[r.memberId].assignment])}, 0);
@@ -891,7 +959,9 @@ begin offset_commit:  \* GC:686
       elsif Gone(group) /\ r.generation < 0 then                \* commit/simple-no-group GC:697
         Finish({StoreOffsets(OffsetsOnly(Begin), r)}, 0);
       elsif Gone(group) then                                    \* commit/no-group GC:701
-        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+        \* commit/not-found 4.1 OMM:468
+        Reply(ErrorAnswer(This,
+          IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE "ILLEGAL_GENERATION"));
       elsif Fenced(group, r) then                               \* commit/fenced GC:762
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
@@ -899,7 +969,8 @@ begin offset_commit:  \* GC:686
       elsif CompletingFirst /\ group.state = "CompletingRebalance" then
         \* commit/completing 0.10.2 GC:439
         Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif r.memberId \notin DOMAIN group.members then         \* commit/unknown-member GC:767
+      elsif r.memberId \notin DOMAIN group.members then
+        \* commit/simple-in-use 4.1 CG:853, commit/unknown-member GC:767
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.generation # group.generation then                \* commit/other-generation GC:769
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
@@ -924,7 +995,7 @@ end process
 process DescribeGroups = "DescribeGroups"
 begin describe_groups:  \* GC:820
   while TRUE do
-    Finish({Described(Begin)}, 0);
+    Finish(Described(Begin), 0);
   end while;
 end process
 
@@ -957,7 +1028,7 @@ begin release_appends:  \* GMM:323
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-f93bf91b5fe6bf725f20a55bc404d365
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-676a7241e9df529fdd8862af755b07f0
 VARIABLES group, holding, appends, answers
 
 (* define statement *)
@@ -1123,7 +1194,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                   ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
@@ -1141,7 +1212,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF r.protocolName \notin {Null, group.protocolName}
+                                                                                    ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
+                                                                                               /\ ~(AnyUntilChosen /\ group.protocolName = Null)
                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
@@ -1165,7 +1237,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ holding' = t.holding
                                                                                                                                           /\ appends' = t.appends
                                                                                                                                           /\ answers' = t.answers
-                                                                                                                                ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId),
+                                                                                                                                ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
                                                                                                                                                                [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
                                                                                                                                                                   !.protocolType = group.protocolType, !.protocolName = group.protocolName,
                                                                                                                                                                   !.assignment = group.members[r.memberId].assignment])}), 0):
@@ -1262,7 +1334,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                           /\ appends' = t.appends
                                           /\ answers' = t.answers
                                 ELSE /\ IF Gone(group)
-                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                           THEN /\ \E t \in Ends(({Answer(Begin, (    ErrorAnswer(This,
+                                                            IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE "ILLEGAL_GENERATION")))}), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
@@ -1316,7 +1389,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                    /\ appends' = t.appends
                    /\ answers' = t.answers
 
-DescribeGroups == \E t \in Ends(({Described(Begin)}), 0):
+DescribeGroups == \E t \in Ends((Described(Begin)), 0):
                     /\ group' = t.group
                     /\ holding' = t.holding
                     /\ appends' = t.appends
@@ -1355,5 +1428,5 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-8d8132939b80867d2a3c20ec19b0e8ee
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-b123f6b74f221d08b66faeed0d010077
 =============================================================================

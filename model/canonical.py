@@ -78,10 +78,11 @@ def untimed(state: Coordinator) -> Coordinator:
         timer = JoinTimer(UNTIMED_MS)
     return state._replace(
         group=group._replace(
-            members=tuple(m._replace(session_left_ms=None) for m in group.members),
+            members=tuple(m._replace(session_left_ms=None, unsynced=False) for m in group.members),
             pending=tuple(p._replace(left_ms=UNTIMED_MS) for p in group.pending),
             join_timer=timer,
             ghosts=(),
+            sync_left_ms=None,
         )
     )
 
@@ -108,6 +109,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
             member.assignment,
             member.group_instance_id or "",
             *(member.member_id in a for a in returned),
+            member.unsynced,
             *(given.get(member.member_id, b"") for given in assigned),
         )
 
@@ -170,6 +172,7 @@ def _renamed_member(member: Member, name: str) -> Member:
         None if member.awaiting_sync is None else awaiting_sync,
         member.assignment,
         member.group_instance_id,
+        member.unsynced,
     )
 
 

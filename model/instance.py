@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from groupcheck.model import static_members
 from groupcheck.model.clients import Feature, Scene, membership
 from groupcheck.model.config import Config
 from groupcheck.model.state import Advance, Coordinator, Group, HoldAppends, ReleaseAppends
@@ -100,13 +101,14 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces for a coordinator in virtual time.
 
     `membership` has every timer, `metadata` members that change what they offer, `storing` the
-    offsets and the appends that are held. Together in one space they would multiply, and what one
-    is about hardly depends on the others.
+    offsets and, where they can be, the appends that are held. Together in one space they would
+    multiply, and what one is about hardly depends on the others.
     """
+    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
     return {
         "membership": Instance(profile, members),
         "metadata": _untimed(profile, members, Feature.METADATA),
-        "storing": _untimed(profile, members, Feature.OFFSETS, Feature.HELD_APPENDS),
+        "storing": _untimed(profile, members, Feature.OFFSETS, *held),
     }
 
 
@@ -135,7 +137,7 @@ def real_spaces(
 def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
     found: dict[str, Instance] = {}
-    if profile.max_versions["JoinGroup"] >= 5:
+    if static_members.RULES[-1].name in profile.rules:
         features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
         static = Instance(profile, members, features, rebalance_ticks=1)
         held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, cast
 
-from groupcheck.model.rebalance import remove_member, remove_pending
+from groupcheck.model.rebalance import (
+    EMPTY,
+    PREPARING,
+    check_join_complete,
+    maybe_prepare_rebalance,
+    remove_member,
+    remove_pending,
+    take_back,
+    take_out,
+)
 from groupcheck.model.state import GONE, Member
-from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,
@@ -58,7 +68,12 @@ def _refuse_all(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _leave_one(step: Step, identity: MemberIdentity) -> Rule:
+def _leave_one(
+    step: Step,
+    identity: MemberIdentity,
+    end_pending: Callable[[Step, str], None],
+    end_member: Callable[[Step, Member], None],
+) -> Rule:
     """One member of the batch leaves; the rule that says how.
 
     A group.instance.id goes before the member id, and one that nobody has does not matter.
@@ -76,9 +91,9 @@ def _leave_one(step: Step, identity: MemberIdentity) -> Rule:
         rule = STATIC_GONE
     step.fire(rule)
     if rule is PENDING:
-        remove_pending(step, member_id)
+        end_pending(step, member_id)
     elif rule is REMOVED:
-        remove_member(step, cast("Member", step.existing.member(stands_for or member_id)))
+        end_member(step, cast("Member", step.existing.member(stands_for or member_id)))
     return rule
 
 
@@ -86,11 +101,38 @@ def _leave(step: Step, request: Request) -> None:
     identities = _body(request).members
     rules: list[Rule] = []
     for identity in identities:
-        rules.append(_leave_one(step, identity))
+        rules.append(_leave_one(step, identity, remove_pending, remove_member))
         if rules[-1] in FAILS:
             failure = LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
             step.answer(request.request_id, failure, rules[-1].name)
             return
+    _answer_each(step, request, rules)
+
+
+def _leave_together(step: Step, request: Request) -> None:
+    """All are taken out before the group is looked at again; a pending id counts as a member."""
+    identities = _body(request).members
+    rules = [_leave_one(step, identity, take_back, take_out) for identity in identities]
+    _answer_each(step, request, rules)
+    state = step.existing.state
+    if all(rule is UNKNOWN for rule in rules) or state is EMPTY:
+        return
+    if state is PREPARING:
+        check_join_complete(step)
+    else:
+        maybe_prepare_rebalance(step)
+
+
+TOGETHER = Rule(
+    "leave/together",
+    "the members named leave, and only then is the group looked at again",
+    source("GroupMetadataManager.java")(7909),
+    then=_leave_together,
+)
+
+
+def _answer_each(step: Step, request: Request, rules: list[Rule]) -> None:
+    identities = _body(request).members
     members = tuple(
         MemberResponse(
             identity.member_id,

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from groupcheck.model.session import propagate_assignment
-from groupcheck.model.state import Append, GroupAppend, OffsetsAppend, StaticAppend, put
+from groupcheck.model.state import (
+    Append,
+    GroupAppend,
+    OffsetsAppend,
+    StaticAppend,
+    TopicPartition,
+    put,
+)
 from groupcheck.model.step import Rule, Step, gc, gm, gmm
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
@@ -41,6 +50,8 @@ RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED, NEW_ID_STORED, TOLD_ALRE
 
 def append(step: Step, entry: Append) -> None:
     """Append to the log; the completion comes now, or with the release."""
+    if step.existing.unwritten:
+        step.group = step.existing._replace(unwritten=False)
     if step.holding:
         step.appends = (*step.appends, entry)
     else:
@@ -128,15 +139,15 @@ def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
         if partition not in stored or request_id != entry.request_id
     )
     step.group = group._replace(offsets=offsets, unstable=unstable)
-    errors = dict.fromkeys(stored, ErrorCode.NONE)
-    errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    errors = [(partition, ErrorCode.NONE) for partition, _ in entry.offsets]
+    errors += [(partition, ErrorCode.OFFSET_METADATA_TOO_LARGE) for partition in entry.refused]
     step.answer(entry.request_id, commit_response(errors))
 
 
-def commit_response(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
+def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> OffsetCommitResponse:
     """The answer to OffsetCommit, topics and partitions in order."""
     topics: dict[str, list[OffsetCommitResponsePartition]] = {}
-    for (topic, index), error in sorted(errors.items()):
+    for (topic, index), error in sorted(errors):
         topics.setdefault(topic, []).append(OffsetCommitResponsePartition(index, error))
     return OffsetCommitResponse(
         tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import cast
 
 from groupcheck.model.state import Group, TopicPartition
@@ -25,35 +27,47 @@ def _body(request: Request) -> OffsetFetchRequest:
     return cast("OffsetFetchRequest", request.body)
 
 
-def _wanted(step: Step, group: Group, request: Request) -> list[TopicPartition]:
-    """The partitions asked for; every committed one where that is meant."""
-    topics = _body(request).topics
-    if topics is None or (not topics and step.profile.traits.empty_fetch_is_all):
-        return [partition for partition, _ in group.offsets]
-    return sorted({(topic.name, index) for topic in topics for index in topic.partition_indexes})
+def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[int]]]:
+    """The topics and partitions to be told of; every committed one where that is meant."""
+    topics, traits = _body(request).topics, step.profile.traits
+    if topics is None or (not topics and traits.empty_fetch_is_all):
+        partitions = [partition for partition, _ in group.offsets]
+    elif traits.answers_as_asked:
+        return [(topic.name, list(topic.partition_indexes)) for topic in topics]
+    else:
+        named = {(topic.name, index) for topic in topics for index in topic.partition_indexes}
+        partitions = sorted(named)
+    return [
+        (name, [index for _, index in those]) for name, those in groupby(partitions, itemgetter(0))
+    ]
 
 
 def _unstable(step: Step, request: Request) -> bool:
     group = step.existing
     waiting = {partition for partition, _ in group.unstable}
-    return _body(request).require_stable and not waiting.isdisjoint(_wanted(step, group, request))
+    return _body(request).require_stable and any(
+        (name, index) in waiting
+        for name, indexes in _wanted(step, group, request)
+        for index in indexes
+    )
 
 
 def _fetch(step: Step, request: Request) -> None:
     group = step.group or Group()
     offsets = dict(group.offsets)
     waiting = dict(group.unstable) if _body(request).require_stable else {}
-    topics: dict[str, list[OffsetFetchResponsePartition]] = {}
-    for topic, index in _wanted(step, group, request):
-        offset = offsets.get((topic, index))
-        if (topic, index) in waiting:
-            found = OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        elif offset is None:
-            found = OffsetFetchResponsePartition(index)
-        else:
-            found = OffsetFetchResponsePartition(index, *offset)
-        topics.setdefault(topic, []).append(found)
-    answer = tuple(OffsetFetchResponseTopic(name, tuple(found)) for name, found in topics.items())
+
+    def found(partition: TopicPartition) -> OffsetFetchResponsePartition:
+        offset, index = offsets.get(partition), partition[1]
+        if partition in waiting:
+            error = ErrorCode.UNSTABLE_OFFSET_COMMIT
+            return OffsetFetchResponsePartition(index, error_code=error)
+        return OffsetFetchResponsePartition(index, *(offset or ()))
+
+    answer = tuple(
+        OffsetFetchResponseTopic(name, tuple(found((name, index)) for index in indexes))
+        for name, indexes in _wanted(step, group, request)
+    )
     step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, answer))
 
 

@@ -86,10 +86,15 @@ RULES = (
 def park_join(step: Step, request: Request, member: Member) -> None:
     """Take over the member's protocols and keep its JoinGroup (GroupMetadata.scala:496).
 
-    An earlier JoinGroup of the same member that is still parked will never be answered. The
-    timeouts of the request do not count: a member keeps those it first joined with.
+    An earlier JoinGroup of the same member that is still parked will never be answered. Up to 3.x
+    the timeouts of the request do not count: a member keeps those it first joined with.
     """
     body: JoinGroupRequest = request.body  # type: ignore[assignment]
+    if step.profile.traits.rejoin_sets_timeouts:
+        member = member._replace(
+            session_timeout_ms=body.session_timeout_ms,
+            rebalance_timeout_ms=body.rebalance_timeout_ms,
+        )
     step.group = step.existing.with_member(
         member._replace(
             protocols=body.protocols,
@@ -125,11 +130,18 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         leader=group.leader if group.leader is not None else member_id,
         members=tuple(sorted((*group.members, member))),
         pending=tuple(p for p in group.pending if p.member_id != member_id),
-        new_member_added=group.new_member_added
-        or (group.state is PREPARING and group.generation_id == 0),
+        new_member_added=group.new_member_added or _prolongs_delay(step),
         statics=statics,
     )
     maybe_prepare_rebalance(step)
+
+
+def _prolongs_delay(step: Step) -> bool:
+    """Whether a member that joins now lets the initial delay be prolonged."""
+    group = step.existing
+    if step.profile.traits.every_delay_grows:
+        return group.join_timer is not None and group.join_timer.initial
+    return group.state is PREPARING and group.generation_id == 0
 
 
 def maybe_prepare_rebalance(step: Step) -> None:
@@ -153,20 +165,29 @@ def prepare_rebalance(step: Step) -> None:
         if step.profile.traits.initial_delay:
             delay_ms = step.config.group_initial_rebalance_delay_ms
             timer = JoinTimer(delay_ms, True, delay_ms, max(timeout_ms - delay_ms, 0))  # noqa: FBT003 - a record
-    # What members were assigned shows only in Stable, so it is forgotten on the way out of it.
-    members = tuple(m._replace(assignment=b"") if m.assignment else m for m in group.members)
-    step.group = group._replace(state=PREPARING, join_timer=timer, members=members)
+    # Where what members were assigned shows only in Stable, it is forgotten on the way out of it.
+    stays = step.profile.traits.assignments_stay and group.state is not COMPLETING
+    members = tuple(
+        m._replace(assignment=m.assignment if stays else b"", unsynced=False)
+        if m.assignment or m.unsynced
+        else m
+        for m in group.members
+    )
+    step.group = group._replace(
+        state=PREPARING, join_timer=timer, sync_left_ms=None, members=members
+    )
     check_join_complete(step)
 
 
-def check_join_complete(step: Step) -> None:
+def check_join_complete(step: Step, *, cuts_delay: bool = False) -> None:
     """End the join phase if everybody is there (GroupCoordinator.scala:1171, GroupMetadata:360).
 
-    Ids given out and not yet used are waited for; the initial delay is never cut short.
+    Ids given out and not yet used are waited for; the initial delay is cut short only by what
+    `cuts_delay`.
     """
     group = step.existing
     timer = group.join_timer
-    if timer is None or timer.initial or group.pending:
+    if timer is None or (timer.initial and not cuts_delay) or group.pending:
         return
     if all(m.awaiting_join is not None for m in group.members):
         complete_join(step)
@@ -198,7 +219,7 @@ def complete_join(step: Step) -> None:
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
-        step.group = group._replace(state=EMPTY, protocol_name=None)
+        step.group = group._replace(state=EMPTY, protocol_name=None, unwritten=False)
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)
     else:
@@ -251,13 +272,19 @@ def keep_timers(step: Step, dropped: list[Member]) -> None:
 
 
 def admit_members(step: Step) -> None:
-    """Answer every parked JoinGroup, and start the sessions anew."""
+    """Answer every parked JoinGroup, start the sessions anew, and perhaps the time to sync."""
+    expire = step.profile.traits.syncs_expire
+    if expire:
+        limit_ms = max(m.rebalance_timeout_ms for m in step.existing.members)
+        step.group = step.existing._replace(sync_left_ms=limit_ms)
     for member in step.existing.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
         told = member.told or member.awaiting_join is not None
         rearmed = rearm_session(step, member._replace(awaiting_join=None))
-        step.group = step.existing.with_member(rearmed._replace(is_new=False, told=told))
+        step.group = step.existing.with_member(
+            rearmed._replace(is_new=False, told=told, unsynced=expire)
+        )
 
 
 def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
@@ -350,7 +377,16 @@ def forget_instance(step: Step, group_instance_id: str | None) -> None:
 
 
 def remove_member(step: Step, member: Member) -> None:
-    """A member leaves or expires (GroupCoordinator.scala:1147).
+    """A member leaves or expires (GroupCoordinator.scala:1147)."""
+    take_out(step, member)
+    if step.existing.state is PREPARING:
+        check_join_complete(step, cuts_delay=step.profile.traits.expiry_ends_delay)
+    else:
+        maybe_prepare_rebalance(step)
+
+
+def take_out(step: Step, member: Member) -> None:
+    """Take a member out of the group, whatever becomes of it.
 
     Its parked JoinGroup is told to start anew; its parked SyncGroup is never answered.
     """
@@ -358,18 +394,19 @@ def remove_member(step: Step, member: Member) -> None:
         step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     drop_members(step, [member.member_id])
     forget_instance(step, member.group_instance_id)
-    if step.existing.state is PREPARING:
-        check_join_complete(step)
-    else:
-        maybe_prepare_rebalance(step)
 
 
 def remove_pending(step: Step, member_id: str) -> None:
     """An id that was given out is taken back (GroupCoordinator.scala:1163)."""
+    take_back(step, member_id)
+    if step.existing.state is PREPARING:
+        check_join_complete(step, cuts_delay=step.profile.traits.expiry_ends_delay)
+
+
+def take_back(step: Step, member_id: str) -> None:
+    """Forget an id that was given out, whatever becomes of the group."""
     group = step.existing
     step.group = group._replace(pending=tuple(p for p in group.pending if p.member_id != member_id))
-    if group.state is PREPARING:
-        check_join_complete(step)
 
 
 def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:

@@ -19,7 +19,8 @@ class Member(NamedTuple):
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
     None while a parked request keeps the member alive. `told` says whether any answer has shown
     the member's id yet: a client cannot use an id it was never told. A static member has a
-    `group_instance_id`.
+    `group_instance_id`. `unsynced` says, where a version waits for SyncGroups, that the generation
+    still waits for the member's.
     """
 
     member_id: str
@@ -35,6 +36,7 @@ class Member(NamedTuple):
     awaiting_sync: int | None = None
     assignment: bytes = b""
     group_instance_id: str | None = None
+    unsynced: bool = False
 
     def metadata(self, protocol_name: str) -> bytes:
         """The metadata of its first protocol of that name, which it must have."""
@@ -82,7 +84,9 @@ class Group(NamedTuple):
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
     it and is not complete: a request id. `statics` has for each group.instance.id the member that
-    it stands for; where that one was removed by another name, it stands for `GONE`.
+    it stands for; where that one was removed by another name, it stands for `GONE`. `sync_left_ms`
+    is what is left for members to sync, where a version limits it and somebody has not. `unwritten`
+    says, where a version shows only what is written, that nothing is.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -98,6 +102,8 @@ class Group(NamedTuple):
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
     ghosts: tuple[int, ...] = ()
     statics: tuple[tuple[str, str], ...] = ()
+    sync_left_ms: int | None = None
+    unwritten: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""

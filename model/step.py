@@ -25,6 +25,7 @@ class Open(StrEnum):
     LEADER = "which member leads after the leader left"
     VOTE_TIE = "which protocol wins a tied vote"
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
+    UNWRITTEN = "whether a group shows of which nothing was written yet"
     TIMER_SLACK = "how late a timer fires on a real clock"
 
 
@@ -71,6 +72,22 @@ class Traits(NamedTuple):
         empty_fetch_is_all: to fetch no partition is to fetch all.
         refused_generation_id: what a refused JoinGroup says.
         completing_rebalance: what CompletingRebalance is called.
+        every_delay_grows: whoever joins during an initial delay prolongs it, and not only in the
+            group's first generation.
+        expiry_ends_delay: who expires during the initial delay may be the last one waited for, and
+            the join phase then ends at once.
+        rejoin_sets_timeouts: a member that joins again has the timeouts of its new request
+            (KAFKA-14009).
+        syncs_expire: a generation is waited for no longer than the longest rebalance timeout; who
+            has not synced by then is removed (KAFKA-12890, 2.8.1).
+        assignments_stay: what members were assigned stays, and shows, until it is assigned anew or
+            the next generation fails before that.
+        commits_are_unstable: a partition is unstable while a commit of it is on its way to the log
+            (KIP-447), and for good if its part of a commit was refused (KAFKA-16371).
+        answers_as_asked: a partition is committed, and its offset told, as often as the request
+            names it, each time by itself; else once, and committed as named last.
+        hides_unwritten: a group of which nothing was written yet does not show, until anything is
+            written to its partition of the log, of whichever group.
     """
 
     initial_delay: bool = True
@@ -82,10 +99,25 @@ class Traits(NamedTuple):
     empty_fetch_is_all: bool = False
     refused_generation_id: int = -1
     completing_rebalance: str = "CompletingRebalance"
+    every_delay_grows: bool = False
+    expiry_ends_delay: bool = False
+    rejoin_sets_timeouts: bool = False
+    syncs_expire: bool = False
+    assignments_stay: bool = False
+    commits_are_unstable: bool = True
+    answers_as_asked: bool = False
+    hides_unwritten: bool = False
+
+
+# Version 0 of these two is ZooKeeper's.
+WITHOUT_ZOOKEEPER: Mapping[str, int] = MappingProxyType({"OffsetCommit": 1, "OffsetFetch": 1})
 
 
 class Profile(NamedTuple):
-    """One version's rules; each API's decision list is tried from the top."""
+    """One version's rules; each API's decision list is tried from the top.
+
+    An API that `min_versions` does not name has versions from 0 on.
+    """
 
     name: str
     kafka: str
@@ -102,6 +134,12 @@ class Profile(NamedTuple):
     config: Config
     traits: Traits = Traits()
     rules: Mapping[str, Rule] = MappingProxyType({})
+    min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER
+
+    @property
+    def holds_appends(self) -> bool:
+        """Whether appends can be held back; if not, they complete at once."""
+        return "log/hold" in self.rules
 
     def with_rules(self, *others: Rule) -> Profile:
         """The same, knowing its rules by name: those of its tables, and `others`."""

@@ -166,6 +166,12 @@ def _nobody_rejoined(step: Taken) -> bool:
     return "rebalance/nobody-rejoined" in step.fired
 
 
+def _assignments_stay(step: Taken) -> bool:
+    """Nobody has been assigned anything in this step."""
+    before = {m.member_id: m.assignment for m in step.old.members}
+    return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
+
+
 KNOWN: Final = (
     *(
         Known(
@@ -204,5 +210,13 @@ KNOWN: Final = (
         "timeout: where nobody else joins, the join phase begins anew each time",
         "GroupCoordinator.scala:1199 at 2.7.2",
         _nobody_rejoined,
+    ),
+    Known(
+        "4.1",
+        ("assigned-only-in-stable",),
+        "a member keeps what it was assigned in Stable, and DescribeGroups shows it, until it is "
+        "assigned anew or the next generation fails",
+        "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1",
+        _assignments_stay,
     ),
 )

@@ -257,7 +257,7 @@ def _is_turned_away(step: Taken, member: Member) -> bool:
 
 
 def _removed_in_time(step: Taken) -> bool:
-    """Who is gone has left, or was silent for long enough, or had not rejoined in time."""
+    """Who is gone has left, or was silent for long enough, or was late to join again or to sync."""
     old, passed_ms = step.old, _passed_ms(step)
     join_left_ms = (
         old.join_timer.left_ms
@@ -272,7 +272,8 @@ def _removed_in_time(step: Taken) -> bool:
         silent = member.session_left_ms is not None and member.session_left_ms <= passed_ms
         spared = member.awaiting_join is not None or member.group_instance_id is not None
         absent = not spared and join_left_ms <= passed_ms
-        if not (silent or absent):
+        late = member.unsynced and old.sync_left_ms is not None and old.sync_left_ms <= passed_ms
+        if not (silent or absent or late):
             return False
     return True
 
@@ -447,7 +448,8 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     Law(
         "removed-in-time",
         "no member is removed before its session timeout, unless it leaves, is one too many, or "
-        "has not rejoined when the rebalance timeout is over, which spares static members",
+        "has not rejoined (which spares static members) or, where the version says so, not synced "
+        "when the rebalance timeout is over",
         "GroupCoordinator.scala:1278",
     ): _removed_in_time,
     Law(

@@ -230,6 +230,9 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
         case {"type": "advance"}:
             return Advance(_natural(message.get("ms"), "ms"))
         case {"type": "fault", "fault": str(name)} if name in FAULTS:
+            if not profile.holds_appends:
+                msg = f"in profile {profile.name} appends complete at once and cannot be held"
+                raise MalformedTraceError(msg)
             return FAULTS[name]()
         case {"type": "request", "api": str(api)} if api in profile.max_versions:
             number = _natural(message.get("id"), "id")
@@ -244,8 +247,7 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
 
 def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
     version = check_integer(message.get("apiVersion"), "apiVersion")
-    # Version 0 of these two is ZooKeeper's.
-    oldest, newest = int(api in {"OffsetCommit", "OffsetFetch"}), profile.max_versions[api]
+    oldest, newest = profile.min_versions.get(api, 0), profile.max_versions[api]
     if not oldest <= version <= newest:
         msg = f"{api} has versions {oldest} to {newest} in profile {profile.name}, not {version}"
         raise MalformedTraceError(msg)

@@ -126,7 +126,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         (["[1]"], "t:1: not a JSON object"),
         (["{}"], "t:1: not the first line of a trace of format 1"),
         ([_header(trace="true")], "t:1: not the first line of a trace of format 1"),
-        ([_header('"9.9"')], r"t:1: unknown profile '9.9' \(known: 0.10.0, 0.10.2, 2.7\)"),
+        ([_header('"9.9"')], r"t:1: unknown profile '9.9' \(known: 0.10.0, 0.10.2, 2.7, 4.1\)"),
         ([_header("[]")], r"t:1: unknown profile \[\]"),
         ([_header(config="[]")], "t:1: config must map broker settings"),
         ([_header(config='{"x":1}')], "t:1: config must map broker settings"),
@@ -166,6 +166,14 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         (
             [HEADER, _request("OffsetCommit", 0, '{"groupId":"group"}')],
             "t:2: OffsetCommit has versions 1 to 8",
+        ),
+        (
+            [_header('"4.1"'), _request("OffsetCommit", 1, '{"groupId":"group"}')],
+            "t:2: OffsetCommit has versions 2 to 9 in profile 4.1, not 1",
+        ),
+        (
+            [_header('"4.1"'), '{"type":"fault","fault":"holdAppends"}'],
+            "t:2: in profile 4.1 appends complete at once and cannot be held",
         ),
         (
             [HEADER, _request("OffsetFetch", 0, '{"groupId":"group","topics":[]}')],

@@ -78,6 +78,8 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         unstable,
         _ghosts(group["ghosts"], instance),
         tuple(group["statics"]),
+        _ms(group["syncLeft"], instance),
+        group["unwritten"],
     )
 
 
@@ -104,6 +106,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
         member["instance"] or None,
+        member["unsynced"],
     )
 
 
