@@ -93,6 +93,7 @@ class Instance(NamedTuple):
             self.session_ticks * self.tick_ms,
             self.rebalance_ticks * self.tick_ms,
             len(group.members) + len(group.pending) < self.members,
+            Feature.ADMINISTRATION in self.features,
         )
 
 
@@ -134,8 +135,11 @@ def real_spaces(
 
 def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
-    del profile, members
-    return {}
+    spaces = {"administration": _untimed(profile, members, Feature.ADMINISTRATION)}
+    if "TxnOffsetCommit" in profile.max_versions:
+        features = Feature.TRANSACTIONS, Feature.HELD_APPENDS
+        spaces["transactions"] = _untimed(profile, members, *features)
+    return spaces
 
 
 def spaces(profile: Profile, members: int) -> dict[str, Instance]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from groupcheck.model.session import propagate_assignment
-from groupcheck.model.state import GroupAppend, OffsetsAppend, put
+from groupcheck.model.state import Group, GroupAppend, OffsetsAppend, put
 from groupcheck.model.step import Rule, Step, gc, gmm
+from groupcheck.model.transactions import mark_in_log, mark_older
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    TxnOffsetCommitResponse,
 )
 
 HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(323))
@@ -26,6 +28,11 @@ TOO_LATE = Rule(
     gc(427),
 )
 COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(406))
+TXN_STORED = Rule(
+    "log/transaction-stored",
+    "the offsets of a transaction are stored, and its marker is awaited before they can be read",
+    gmm(408),
+)
 RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED)
 
 
@@ -64,7 +71,7 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
 
     Source: GroupCoordinator.scala:427.
     """
-    group = step.existing
+    group = step.group or Group()
     if group.state is not GroupState.COMPLETING_REBALANCE or (
         group.generation_id != entry.generation_id
     ):
@@ -80,22 +87,43 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
 
 
 def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
-    """The offsets become readable and the commit is answered (GroupMetadataManager.scala:406)."""
-    step.fire(COMMITTED)
-    group = step.existing
+    """The commit is answered, and its offsets can be read or wait for their marker.
+
+    Of a group that was deleted meanwhile nothing is left to read (GroupMetadataManager.scala:405).
+    """
+    step.fire(COMMITTED if entry.producer_id is None else TXN_STORED)
+    group = step.group
+    if group is not None and not entry.orphaned:
+        if entry.producer_id is None:
+            step.group = _made_readable(group, entry)
+        else:
+            step.group = mark_in_log(group, entry)
+    errors = dict.fromkeys((partition for partition, _ in entry.offsets), ErrorCode.NONE)
+    errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    answer = commit_response(errors)
+    transactional = entry.producer_id is not None
+    body = TxnOffsetCommitResponse(answer.topics) if transactional else answer
+    step.answer(entry.request_id, body)
+
+
+def _made_readable(group: Group, entry: OffsetsAppend) -> Group:
+    """The group with the offsets of a commit (GroupMetadata.scala:584).
+
+    Whose partition's offset was deleted meanwhile is not stored after all.
+    """
+    awaited = dict(group.unstable)
     offsets = group.offsets
     for partition, offset in entry.offsets:
-        offsets = put(offsets, partition, offset)
+        if partition in awaited:
+            offsets = put(offsets, partition, offset)
+            group = mark_older(group, partition)
     stored = {partition for partition, _ in entry.offsets}
     unstable = tuple(
         (partition, request_id)
         for partition, request_id in group.unstable
         if partition not in stored or request_id != entry.request_id
     )
-    step.group = group._replace(offsets=offsets, unstable=unstable)
-    errors = dict.fromkeys(stored, ErrorCode.NONE)
-    errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
-    step.answer(entry.request_id, commit_response(errors))
+    return group._replace(offsets=offsets, unstable=unstable)
 
 
 def commit_response(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:

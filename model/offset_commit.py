@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from groupcheck.model.log import append, commit_response
@@ -16,6 +16,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     Request,
+    TxnOffsetCommitRequest,
 )
 
 TOO_LARGE = Rule(
@@ -34,19 +35,21 @@ def _body(request: Request) -> OffsetCommitRequest:
     return cast("OffsetCommitRequest", request.body)
 
 
-def _offsets(request: Request) -> dict[TopicPartition, Offset]:
+def offsets_of(request: Request) -> dict[TopicPartition, Offset]:
+    """The offsets that a commit names, of a transaction or not."""
+    body = cast("OffsetCommitRequest | TxnOffsetCommitRequest", request.body)
     return {
         (topic.name, p.partition_index): Offset(
             p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""
         )
-        for topic in _body(request).topics
+        for topic in body.topics
         for p in topic.partitions
     }
 
 
 def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     return lambda step, request: step.answer(
-        request.request_id, commit_response(dict.fromkeys(_offsets(request), error))
+        request.request_id, commit_response(dict.fromkeys(offsets_of(request), error))
     )
 
 
@@ -55,15 +58,20 @@ def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def too_large(step: Step, offsets: Mapping[TopicPartition, Offset]) -> tuple[TopicPartition, ...]:
+    """The partitions whose metadata is longer than the broker allows."""
+    limit = step.config.offset_metadata_max_bytes
+    return tuple(tp for tp, offset in offsets.items() if utf16_length(offset.metadata) > limit)
+
+
 def _store(step: Step, request: Request) -> None:
     """Store what is short enough (GroupMetadataManager.scala:340).
 
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
     """
-    offsets = _offsets(request)
-    limit = step.config.offset_metadata_max_bytes
-    refused = tuple(tp for tp, offset in offsets.items() if utf16_length(offset.metadata) > limit)
+    offsets = offsets_of(request)
+    refused = too_large(step, offsets)
     if len(refused) == len(offsets):
         step.fire(TOO_LARGE)
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
@@ -93,7 +101,7 @@ DECISIONS = (
         "commit/nothing",
         "no partition is named, so the coordinator is not asked",
         apis(434),
-        when=lambda _step, request: not _offsets(request),
+        when=lambda _step, request: not offsets_of(request),
         then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
     ),
     Rule(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from groupcheck.model.state import Group, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gmm, no_group
+from groupcheck.model.step import Rule, Step, decide, gm, gmm, no_group
+from groupcheck.model.transactions import awaiting_marker
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetFetchRequest,
@@ -39,14 +40,20 @@ def _unstable(step: Step, request: Request) -> bool:
     return _body(request).require_stable and not waiting.isdisjoint(_wanted(step, group, request))
 
 
+def _in_transaction(step: Step, request: Request) -> bool:
+    group = step.existing
+    waiting = awaiting_marker(group)
+    return _body(request).require_stable and not waiting.isdisjoint(_wanted(step, group, request))
+
+
 def _fetch(step: Step, request: Request) -> None:
     group = step.group or Group()
     offsets = dict(group.offsets)
-    waiting = dict(group.unstable) if _body(request).require_stable else {}
+    waiting = awaiting_marker(group) | dict(group.unstable).keys()
     topics: dict[str, list[OffsetFetchResponsePartition]] = {}
     for topic, index in _wanted(step, group, request):
         offset = offsets.get((topic, index))
-        if (topic, index) in waiting:
+        if _body(request).require_stable and (topic, index) in waiting:
             found = OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
         elif offset is None:
             found = OffsetFetchResponsePartition(index)
@@ -70,6 +77,13 @@ RULES = (
         "a stable offset is required while a commit of the partition is on its way to the log",
         gmm(510),
         when=_unstable,
+        then=_fetch,
+    ),
+    Rule(
+        "fetch/in-transaction",
+        "a stable offset is required while a transaction that commits the partition is open",
+        gm(692),
+        when=_in_transaction,
         then=_fetch,
     ),
     Rule(

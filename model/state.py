@@ -68,6 +68,23 @@ class Offset(NamedTuple):
 
 
 TopicPartition = tuple[str, int]
+
+
+class PendingOffset(NamedTuple):
+    """An offset that a transaction has committed, and whose marker has not come.
+
+    `request_id` is that of its TxnOffsetCommit while the append is not complete, None afterwards.
+    `newer` says whether it stands later in the log than the offset of the partition that can be
+    read: only then does the marker make it the one that is read.
+    """
+
+    producer_id: int
+    partition: TopicPartition
+    offset: Offset
+    request_id: int | None
+    newer: bool = True
+
+
 K = TypeVar("K", bound=tuple[Any, ...])
 V = TypeVar("V")
 
@@ -77,7 +94,9 @@ class Group(NamedTuple):
 
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
-    it and is not complete: a request id.
+    it and is not complete: a request id. `transactions` are the pending offsets of transactions,
+    those of a partition in the order of the log, and `producers` those whose marker is awaited.
+    `subscribed` are the topics that the members have subscribed to, None if that is not known.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -92,6 +111,9 @@ class Group(NamedTuple):
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
     ghosts: tuple[int, ...] = ()
+    transactions: tuple[PendingOffset, ...] = ()
+    producers: tuple[int, ...] = ()
+    subscribed: tuple[str, ...] | None = None
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -119,11 +141,17 @@ class GroupAppend(NamedTuple):
 
 
 class OffsetsAppend(NamedTuple):
-    """A commit on its way to the log; `refused` are the partitions whose metadata is too long."""
+    """A commit on its way to the log; `refused` are the partitions whose metadata is too long.
+
+    `producer_id` is that of a transaction, if it is one's. `orphaned` says that the group it was
+    meant for has been deleted.
+    """
 
     request_id: int
     offsets: tuple[tuple[TopicPartition, Offset], ...]
     refused: tuple[TopicPartition, ...]
+    producer_id: int | None = None
+    orphaned: bool = False
 
 
 class Coordinator(NamedTuple):

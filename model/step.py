@@ -26,6 +26,7 @@ class Open(StrEnum):
     VOTE_TIE = "which protocol wins a tied vote"
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
     TIMER_SLACK = "how late a timer fires on a real clock"
+    HALF_A_MARKER = "which offsets a marker comes to before it fails"
 
 
 def _always(_step: Step, _request: Request) -> bool:
@@ -71,6 +72,8 @@ class Traits(NamedTuple):
         empty_fetch_is_all: to fetch no partition is to fetch all.
         refused_generation_id: what a refused JoinGroup says.
         completing_rebalance: what CompletingRebalance is called.
+        subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
+            2.4).
     """
 
     initial_delay: bool = True
@@ -82,6 +85,7 @@ class Traits(NamedTuple):
     empty_fetch_is_all: bool = False
     refused_generation_id: int = -1
     completing_rebalance: str = "CompletingRebalance"
+    subscriptions: bool = True
 
 
 class Profile(NamedTuple):
@@ -102,6 +106,11 @@ class Profile(NamedTuple):
     config: Config
     traits: Traits = Traits()
     rules: Mapping[str, Rule] = MappingProxyType({})
+    txn_offset_commit: tuple[Rule, ...] = ()
+    end_txn: tuple[Rule, ...] = ()
+    list_groups: tuple[Rule, ...] = ()
+    delete_groups: tuple[Rule, ...] = ()
+    offset_delete: tuple[Rule, ...] = ()
 
     def with_rules(self, *others: Rule) -> Profile:
         """The same, knowing its rules by name: those of its tables, and `others`."""
@@ -115,6 +124,11 @@ class Profile(NamedTuple):
             self.offset_commit,
             self.offset_fetch,
             self.describe_groups,
+            self.txn_offset_commit,
+            self.end_txn,
+            self.list_groups,
+            self.delete_groups,
+            self.offset_delete,
             others,
         )
         return self._replace(rules=by_name(*tables))

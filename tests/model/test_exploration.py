@@ -32,6 +32,8 @@ def test_nothing_is_wrong_with_the_model(exploration: Exploration) -> None:
         "metadata",
         "storing",
         "order",
+        "administration",
+        "transactions",
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from groupcheck.model import clients, leave_group, log, rebalance, session, timers
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
@@ -32,8 +32,7 @@ Then = Callable[[Step, Request], None]
 
 
 def explored(profile: Profile, name: str, members: int) -> Space:
-    spaces = {**virtual_spaces(profile, members), **real_spaces(profile, members)}
-    return explore(spaces[name])
+    return explore(spaces(profile, members)[name])
 
 
 def by_law(space: Space) -> dict[str, Broken]:
@@ -52,7 +51,7 @@ def faulty(profile: Profile, table: str, name: str, then: Then) -> Profile:
 SPACES = [
     *(
         (name, members)
-        for name in ("membership", "metadata", "storing", "order")
+        for name in ("membership", "metadata", "storing", "order", "administration")
         for members in (1, 2)
     ),
     ("membership", 3),
@@ -69,6 +68,11 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(
         {} if profile is NEW else {"answered-once": 1}
     )
     assert all(each.known for each in found.values())
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_no_law_is_broken_by_transactions(members: int) -> None:
+    assert not by_law(explored(NEW, "transactions", members))
 
 
 def _member(step: Step, request: Request) -> Member:
