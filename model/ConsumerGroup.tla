@@ -29,6 +29,8 @@ CONSTANTS
 
 Timed       == "time" \in Features     \* else none but the initial delay ever passes
 WithOffsets == "offsets" \in Features  \* are committed and fetched
+Transacted  == "transactions" \in Features    \* offsets are committed in transactions too
+Administered == "administration" \in Features  \* groups are listed and deleted, and offsets
 
 \* What differs between the versions.
 Old == Version \in {"0.10.0", "0.10.2"}
@@ -42,6 +44,9 @@ SyncsByProtocol    == ~Old  \* SyncGroup says type and name (KIP-559)
 LeavesInBatches    == ~Old  \* (KIP-345)
 FetchesStable      == ~Old  \* (KIP-447)
 AliveInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10134)
+FiltersStates      == ~Old  \* ListGroups does (KIP-518)
+DeletesGroups      == ~Old  \* (KIP-229)
+DeletesOffsets     == ~Old  \* and knows what consumers subscribe to (KIP-496)
 DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
 CompletingFirst    == Old   \* a commit is refused before its member is looked at
 AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
@@ -79,12 +84,18 @@ NoOffset  == -1
 NoTimer   == [left |-> Stopped, initial |-> FALSE, round |-> 0, extension |-> 0]
 NoGroup   == [state |-> "None"]
 NoEntries == [n \in {} |-> 0]
+NoTransaction == [is |-> "none", newer |-> FALSE]
 
 Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
 
 \* The protocol lists that members send, the first when new.
 OtherOffer == <<[name |-> "sticky", metadata |-> "one"]>> \o Range("one")
-Offers == IF "metadata" \in Features THEN <<Range("one"), Range("two")>> ELSE <<Range("one")>>
+Offers == IF "metadata" \in Features THEN <<Range("one"), Range("two")>>
+          ELSE IF Administered THEN <<Range("to other")>> ELSE <<Range("one")>>
+
+\* Of metadata: the topics that it subscribes to. What cannot be read may subscribe to any.
+Topics    == {"topic", "other"}
+TopicsOf(metadata) == IF metadata = "to other" THEN {"other"} ELSE Topics
 
 NewGroup ==
   [state          |-> "Empty",
@@ -101,6 +112,9 @@ NewGroup ==
    statics        |-> NoEntries,  \* by group.instance.id: the member it stands for
    unwritten      |-> FALSE,      \* whether nothing was written of it, where that hides it
    syncLeft       |-> Stopped,    \* of the time to sync, while somebody has not
+   transaction    |-> NoTransaction,  \* of the one producer: none, held or pending
+   awaited        |-> FALSE,      \* whether its marker is, even if its offsets were deleted
+   subscribed     |-> Topics,     \* to what members have subscribed; all if that is not known
    ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
 
 NoEntry == [kind |-> "", generation |-> 0, offset |-> NoOffset, assignments |-> NoEntries,
@@ -226,8 +240,14 @@ Admitted(m) ==
   [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
      !.isNew = FALSE, !.told = @ \/ m.awaitingJoin, !.unsynced = SyncsExpire]
 
+\* To what the members of a new generation have subscribed. GM:468
+Subscribed(g, name) ==
+  IF ~DeletesOffsets \/ g.protocolType # "consumer" THEN Topics
+  ELSE UNION {TopicsOf(MetadataOf(g.members[n], name)) : n \in DOMAIN g.members}
+
 BeginGeneration(s, name) ==
-  LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name]
+  LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name,
+                           !.subscribed = Subscribed(s.group, name)]
   IN [s EXCEPT
         !.answers = @ \cup
           {CurrentGeneration(Parked("JoinGroup", n), g, n)
@@ -262,7 +282,8 @@ CompleteJoin(s) ==
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
            THEN {[t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
-                         !.group.unwritten = FALSE]}
+                           !.group.unwritten = FALSE,
+                           !.group.subscribed = Subscribed(t.group, Null)]}
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
@@ -305,21 +326,21 @@ MaybePrepareRebalance(s) ==  \* GC:1115
   IF s.group.state = "PreparingRebalance" THEN {s} ELSE PrepareRebalance(s)
 
 \* GC:990
-AddMember(s, n, protocols, instance) ==
+AddMember(s, n, r) ==
   LET g == s.group
-      m == [protocols |-> protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
+      m == [protocols |-> r.protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
             sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
             awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "",
-            instance |-> instance,
+            instance |-> r.instance,
             unsynced |-> FALSE]  \* whether the generation waits for its SyncGroup
       grows == IF EveryDelayGrows THEN g.joinTimer.initial
                ELSE g.state = "PreparingRebalance" /\ g.generation = 0
   IN MaybePrepareRebalance([s EXCEPT !.group =
        [g EXCEPT
           !.members = With(@, n, m), !.pending = Without(@, {n}),
-          !.protocolType = IF DOMAIN g.members = {} THEN "consumer" ELSE @,
+          !.protocolType = IF DOMAIN g.members = {} THEN r.protocolType ELSE @,
           !.leader = IF @ = NoMember THEN n ELSE @,
-          !.statics = IF instance = NoInstance THEN @ ELSE With(@, instance, n),
+          !.statics = IF r.instance = NoInstance THEN @ ELSE With(@, r.instance, n),
           !.newMemberAdded = @ \/ grows]])
 
 \* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
@@ -358,11 +379,19 @@ CompleteGroupAppend(s, entry) ==
   IN IF g.state # "CompletingRebalance" \/ g.generation # entry.generation THEN s
      ELSE [PropagateAssignment(given, "NONE") EXCEPT !.group.state = "Stable"]
 
-\* GMM:406
+Stored(s, place) ==
+  Answer(s, ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""), "NONE"))
+
+\* What a transaction has committed before is the older one now. GMM:406
 CompleteOffsetsAppend(s, entry, place) ==
-  Answer([s EXCEPT !.group.offset = entry.offset,
-                   !.group.unstable = IF @ = place THEN 0 ELSE @],
-         ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""), "NONE"))
+  Stored([s EXCEPT !.group.offset = entry.offset,
+                   !.group.unstable = IF @ = place THEN 0 ELSE @,
+                   !.group.transaction.newer = @ /\ s.group.transaction.is # "pending"],
+         place)
+
+\* If no marker has come in between, and no newer commit of the same transaction. GMM:408
+CompleteTransactionAppend(s, place) ==
+  Stored([s EXCEPT !.group.transaction.is = IF @ = "held" THEN "pending" ELSE @], place)
 
 \* A static member that came back is answered if it still waits. GC:1073
 CompleteStaticAppend(s, entry) ==
@@ -375,9 +404,10 @@ CompleteStaticAppend(s, entry) ==
              EXCEPT !.group.members[n].awaitingJoin = FALSE, !.group.members[n].told = TRUE]
 
 CompleteAppend(s, entry, place) ==
-  CASE entry.kind = "group"   -> CompleteGroupAppend(s, entry)
-    [] entry.kind = "static"  -> CompleteStaticAppend(s, entry)
-    [] entry.kind = "offsets" -> CompleteOffsetsAppend(s, entry, place)
+  CASE entry.kind = "group"       -> CompleteGroupAppend(s, entry)
+    [] entry.kind = "static"      -> CompleteStaticAppend(s, entry)
+    [] entry.kind = "offsets"     -> CompleteOffsetsAppend(s, entry, place)
+    [] entry.kind = "transaction" -> CompleteTransactionAppend(s, place)
 
 AppendToLog(s, entry) ==
   LET t == [s EXCEPT !.group.unwritten = FALSE]
@@ -408,6 +438,19 @@ StoreOffsets(s, r) ==
   IF r.tooLong THEN Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))
   ELSE LET t == AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets", !.offset = 5])
        IN [t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
+
+\* GMM:340
+StoreTransaction(s, r) ==
+  IF r.tooLong THEN Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))
+  ELSE AppendToLog([s EXCEPT !.group.transaction = [is |-> "held", newer |-> TRUE],
+                             !.group.awaited = TRUE],
+                   [NoEntry EXCEPT !.kind = "transaction", !.offset = 6])
+
+\* The offset can be read if it is committed, and no newer one has been. GM:660
+Ended(s, committed) ==
+  LET readable == committed /\ s.group.transaction.newer
+  IN [s EXCEPT !.group.offset = IF readable THEN 6 ELSE @,
+               !.group.transaction = NoTransaction, !.group.awaited = FALSE]
 
 ------------------------------------------------------------------------------
 (* timers: what every timer has left grows less; with nothing left it fires    *)
@@ -532,10 +575,12 @@ Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q :
 
 JoinGroupRequests(g) ==
   LET join(n) == [groupId |-> GroupId, givesId |-> GivesIdsFirst, memberId |-> n,
-                  instance |-> NoInstance, sessionTicks |-> SessionTicks, protocols |-> Offers[1]]
+                  instance |-> NoInstance, sessionTicks |-> SessionTicks,
+                  protocolType |-> "consumer", protocols |-> Offers[1]]
       newcomer == [join(NoMember) EXCEPT !.instance = Instance]
       static == IF Free(g) = {} /\ Static(g) = NoMember THEN {} ELSE {newcomer}
   IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
+     \cup {[join(n) EXCEPT !.protocolType = "connect"] : n \in IF Administered THEN Pending(g) ELSE {}}
      \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
      \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
      \cup (IF "max-size" \in Features THEN static ELSE {})
@@ -594,7 +639,9 @@ LeaveGroupRequests(g) ==
 OffsetCommitRequests(g) ==
   LET commit(n, generation) == [generation |-> generation, memberId |-> n, instance |-> NoInstance,
                                 tooLong |-> FALSE, nothing |-> FALSE]
-  IN (IF ~WithOffsets THEN {}
+  IN (IF ~Transacted /\ ~Administered THEN {}
+      ELSE {commit(n, Current(g)) : n \in Told(g)} \cup {commit(NoMember, -1)})
+     \cup (IF ~WithOffsets THEN {}
       ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
            \cup {commit(n, Current(g) - 1) : n \in Told(g)}
            \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
@@ -604,8 +651,42 @@ OffsetCommitRequests(g) ==
      \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
 
 OffsetFetchRequests(g) ==
-  IF ~WithOffsets THEN {}
-  ELSE {[requireStable |-> b] : b \in IF FetchesStable THEN BOOLEAN ELSE {FALSE}}
+  LET stable == FetchesStable /\ (WithOffsets \/ Transacted)
+  IN IF ~WithOffsets /\ ~Transacted /\ ~Administered THEN {}
+     ELSE {[requireStable |-> b] : b \in IF stable THEN BOOLEAN ELSE {FALSE}}
+
+TxnOffsetCommitRequests(g) ==
+  LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
+                                instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE]
+  IN (IF "static-members" \notin Features THEN {}
+      ELSE {[commit(n, Current(g) - 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
+     \cup (IF ~Transacted THEN {}
+           ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
+                \cup {commit(n, Current(g) - 1) : n \in Told(g)}
+                \cup {commit(NoMember, -1)}
+                \cup (IF g # NoGroup THEN {}
+                      ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE],
+                            [commit(NoMember, -1) EXCEPT !.nothing = TRUE],
+                            [commit(NoMember, 0) EXCEPT !.groupId = ""]}))
+
+\* No marker comes before a TxnOffsetCommit that is on its way to the log.
+EndTxnRequests(s) ==
+  LET marker(committed) == [groupId |-> GroupId, committed |-> committed]
+  IN IF ~Transacted THEN {}
+     ELSE (IF \E i \in DOMAIN s.appends : s.appends[i].kind = "transaction" THEN {}
+           ELSE {marker(b) : b \in BOOLEAN})
+          \cup (IF s.group # NoGroup THEN {} ELSE {[marker(TRUE) EXCEPT !.groupId = ""]})
+
+\* A null filter is none.
+ListGroupsRequests ==
+  IF ~Administered THEN {}
+  ELSE {[filter |-> Null]}
+       \cup (IF FiltersStates THEN {[filter |-> "Empty"], [filter |-> "empty"]} ELSE {})
+
+OffsetDeleteRequests(g) ==
+  IF ~Administered \/ ~DeletesOffsets THEN {}
+  ELSE {[groupId |-> GroupId, topic |-> topic] : topic \in Topics}
+       \cup (IF g # NoGroup THEN {} ELSE {[groupId |-> "", topic |-> "topic"]})
 
 ------------------------------------------------------------------------------
 (* What some requests do                                                       *)
@@ -614,7 +695,7 @@ OffsetFetchRequests(g) ==
 Inconsistent(g, r) ==
   IF ~ChecksFirstOffer /\ DOMAIN g.members = {} THEN FALSE
   ELSE IF g.state = "Empty" THEN r.protocols = <<>>
-  ELSE \/ g.protocolType # "consumer"
+  ELSE \/ g.protocolType # r.protocolType
        \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
 
 \* An unknown member id brings the group into being, even if it is then refused.
@@ -751,9 +832,11 @@ LeaveAnswer(r, error, each) ==
   [to |-> This, error |-> error,
    errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.members |-> each]]
 
-\* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/committed GMM:514
+\* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/in-transaction GM:692,
+\* fetch/committed GMM:514
 Fetched(s, r) ==
-  LET unstable == s.group # NoGroup /\ r.requireStable /\ s.group.unstable # 0
+  LET unstable == s.group # NoGroup /\ r.requireStable /\
+                  (s.group.unstable # 0 \/ s.group.transaction # NoTransaction)
   IN Answer(s, [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
                 offset |-> IF s.group = NoGroup \/ unstable THEN NoOffset ELSE s.group.offset])
 
@@ -775,6 +858,30 @@ Described(s) ==
   IN IF Gone(g) THEN {gone}
      ELSE IF g.unwritten THEN {gone, there}  \* describe/unwritten 4.1 GMM:745
      ELSE {there}
+
+\* A TxnOffsetCommit brings the group into being, even if it is then refused. GC:680
+Commenced(s) == IF s.group = NoGroup THEN [s EXCEPT !.group = NewGroup] ELSE s
+
+\* list/no-group GC:813, list/other-state GC:815, list/group GC:816
+Listed(s, r) ==
+  LET g == s.group
+      shown == [state |-> g.state,
+                protocolType |-> IF g.protocolType = Null THEN "" ELSE g.protocolType]
+  IN Answer(s, [to |-> This, error |-> "NONE",
+                groups |-> IF Gone(g) \/ r.filter \notin {Null, g.state} THEN {} ELSE {shown}])
+
+\* With the ids that were given out. group/deleted GMM:834
+Deleted(s) == [s EXCEPT !.group = NoGroup]
+
+\* An Empty group that has no offset left is gone with the last. GM:699
+OffsetDeleted(s, topic) ==
+  LET g == IF topic # "topic" THEN s.group
+           ELSE [s.group EXCEPT !.offset = NoOffset, !.unstable = 0,
+                                !.transaction = NoTransaction]
+      left == g.offset # NoOffset \/ g.unstable # 0 \/ g.awaited
+  IN IF g.state = "Empty" /\ ~left THEN Deleted(s) ELSE [s EXCEPT !.group = g]
+
+DeleteAnswer(error, each) == [to |-> This, error |-> error, errors |-> each]
 
 ------------------------------------------------------------------------------
 (*--algorithm ConsumerGroup
@@ -827,7 +934,7 @@ begin join_group:  \* GC:156
                                           \* join/member-id-required GC:227
           Finish(Joined({GiveId(s, n) : n \in Free(g)}), 0);
         else                                                    \* join/new-member GC:238
-          Finish(Joined(UNION {AddMember(s, n, r.protocols, r.instance) : n \in Free(g)}), 0);
+          Finish(Joined(UNION {AddMember(s, n, r) : n \in Free(g)}), 0);
         end if;
       elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
         Finish(Joined({Inconsistency(s, r.memberId)}), 0);
@@ -835,7 +942,7 @@ begin join_group:  \* GC:156
         \* join/pending-static GC:267
         Finish(Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}), 0);
       elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
-        Finish(Joined(AddMember(s, r.memberId, r.protocols, r.instance)), 0);
+        Finish(Joined(AddMember(s, r.memberId, r)), 0);
       elsif Fenced(g, r) then                                   \* join/fenced GC:277
         Finish(Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))}), 0);
       elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then
@@ -999,6 +1106,92 @@ begin describe_groups:  \* GC:820
   end while;
 end process
 
+process TxnOffsetCommit = "TxnOffsetCommit"
+begin txn_offset_commit:  \* GC:668
+  while TRUE do
+    with r \in TxnOffsetCommitRequests(group), s = Commenced(Begin) do
+      if r.nothing then
+        \* txn-commit/nothing KafkaApis.scala:2393
+        Reply(ErrorAnswer(This, "NONE"));
+      elsif r.groupId = "" then
+        \* txn-commit/invalid-group-id GC:857
+        Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif Fenced(s.group, r) then                             \* txn-commit/fenced GC:735
+        Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
+      elsif r.memberId # NoMember /\ r.memberId \notin DOMAIN s.group.members then
+        \* txn-commit/unknown-member GC:737
+        Finish({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}, 0);
+      elsif r.generation >= 0 /\ r.generation # s.group.generation then
+        \* txn-commit/other-generation GC:740
+        Finish({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}, 0);
+      else                                                      \* txn-commit/pending GC:744
+        Finish({StoreTransaction(s, r)}, 0);
+      end if;
+    end with;
+  end while;
+end process
+
+process EndTxn = "EndTxn"
+begin end_txn:  \* GMM:883
+  while TRUE do
+    with r \in EndTxnRequests(Begin) do
+      if r.groupId = "" then                                    \* end-txn/invalid-group-id GC:857
+        Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif Gone(group) \/ ~group.awaited then                  \* end-txn/nothing-pending GMM:884
+        Reply(ErrorAnswer(This, "NONE"));
+      else                        \* end-txn/committed GM:670, end-txn/aborted GM:661
+        Finish({Answer(Ended(Begin, r.committed), ErrorAnswer(This, "NONE"))}, 0);
+      end if;
+    end with;
+  end while;
+end process
+
+process ListGroups = "ListGroups"
+begin list_groups:  \* GC:806
+  while TRUE do
+    with r \in ListGroupsRequests do
+      Finish({Listed(Begin, r)}, 0);
+    end with;
+  end while;
+end process
+
+process DeleteGroups = "DeleteGroups"
+begin delete_groups:  \* GC:510
+  while TRUE do
+    await Administered /\ DeletesGroups;
+    if Gone(group) then                                         \* delete/no-group GC:523
+      Reply(DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}));
+    elsif group.state # "Empty" then                            \* delete/not-empty GC:534
+      Reply(DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}));
+    else                                                        \* delete/empty GC:530
+      Finish({Answer(Deleted(Begin), DeleteAnswer("NONE", {"NONE"}))}, 0);
+    end if;
+  end while;
+end process
+
+process OffsetDelete = "OffsetDelete"
+begin offset_delete:  \* GC:551
+  while TRUE do
+    with r \in OffsetDeleteRequests(group) do
+      if r.groupId = "" then
+        \* offset-delete/invalid-group-id GC:857
+        Reply(DeleteAnswer("INVALID_GROUP_ID", {}));
+      elsif Gone(group) then                                    \* offset-delete/no-group GC:563
+        Reply(DeleteAnswer("GROUP_ID_NOT_FOUND", {}));
+      elsif group.state = "Empty" then                          \* offset-delete/empty GC:574
+        Finish({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}, 0);
+      elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then
+        \* offset-delete/consumers GC:577
+        Reply(DeleteAnswer("NONE", {"GROUP_SUBSCRIBED_TO_TOPIC"}));
+      elsif group.protocolType = "consumer" then                \* offset-delete/consumers GC:577
+        Finish({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}, 0);
+      else                                         \* offset-delete/not-consumers GC:584
+        Reply(DeleteAnswer("NON_EMPTY_GROUP", {}));
+      end if;
+    end with;
+  end while;
+end process
+
 process Advance = "Advance"
 begin advance:
   while TRUE do
@@ -1028,7 +1221,7 @@ begin release_appends:  \* GMM:323
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-676a7241e9df529fdd8862af755b07f0
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5e5d49454b9a4f19de6003b288de74ce
 VARIABLES group, holding, appends, answers
 
 (* define statement *)
@@ -1038,7 +1231,7 @@ Begin == [group |-> group, holding |-> holding, appends |-> appends, answers |->
 
 vars == << group, holding, appends, answers >>
 
-ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"}
+ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"}
 
 Init == (* Global variables *)
         /\ group = NoGroup
@@ -1092,7 +1285,7 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
                                                                                                              /\ answers' = t.answers
-                                                                                                   ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r.protocols, r.instance) : n \in Free(g)})), 0):
+                                                                                                   ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r) : n \in Free(g)})), 0):
                                                                                                              /\ group' = t.group
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
@@ -1110,7 +1303,7 @@ JoinGroup == \E r \in JoinGroupRequests(group):
                                                                                                   /\ appends' = t.appends
                                                                                                   /\ answers' = t.answers
                                                                                         ELSE /\ IF r.memberId \in DOMAIN g.pending
-                                                                                                   THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r.protocols, r.instance))), 0):
+                                                                                                   THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r))), 0):
                                                                                                              /\ group' = t.group
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
@@ -1395,6 +1588,126 @@ DescribeGroups == \E t \in Ends((Described(Begin)), 0):
                     /\ appends' = t.appends
                     /\ answers' = t.answers
 
+TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
+                     LET s == Commenced(Begin) IN
+                       IF r.nothing
+                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NONE")))}), 0):
+                                    /\ group' = t.group
+                                    /\ holding' = t.holding
+                                    /\ appends' = t.appends
+                                    /\ answers' = t.answers
+                          ELSE /\ IF r.groupId = ""
+                                     THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                                               /\ group' = t.group
+                                               /\ holding' = t.holding
+                                               /\ appends' = t.appends
+                                               /\ answers' = t.answers
+                                     ELSE /\ IF Fenced(s.group, r)
+                                                THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                          /\ group' = t.group
+                                                          /\ holding' = t.holding
+                                                          /\ appends' = t.appends
+                                                          /\ answers' = t.answers
+                                                ELSE /\ IF r.memberId # NoMember /\ r.memberId \notin DOMAIN s.group.members
+                                                           THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                                     /\ group' = t.group
+                                                                     /\ holding' = t.holding
+                                                                     /\ appends' = t.appends
+                                                                     /\ answers' = t.answers
+                                                           ELSE /\ IF r.generation >= 0 /\ r.generation # s.group.generation
+                                                                      THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                                /\ group' = t.group
+                                                                                /\ holding' = t.holding
+                                                                                /\ appends' = t.appends
+                                                                                /\ answers' = t.answers
+                                                                      ELSE /\ \E t \in Ends(({StoreTransaction(s, r)}), 0):
+                                                                                /\ group' = t.group
+                                                                                /\ holding' = t.holding
+                                                                                /\ appends' = t.appends
+                                                                                /\ answers' = t.answers
+
+EndTxn == \E r \in EndTxnRequests(Begin):
+            IF r.groupId = ""
+               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                         /\ group' = t.group
+                         /\ holding' = t.holding
+                         /\ appends' = t.appends
+                         /\ answers' = t.answers
+               ELSE /\ IF Gone(group) \/ ~group.awaited
+                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NONE")))}), 0):
+                                    /\ group' = t.group
+                                    /\ holding' = t.holding
+                                    /\ appends' = t.appends
+                                    /\ answers' = t.answers
+                          ELSE /\ \E t \in Ends(({Answer(Ended(Begin, r.committed), ErrorAnswer(This, "NONE"))}), 0):
+                                    /\ group' = t.group
+                                    /\ holding' = t.holding
+                                    /\ appends' = t.appends
+                                    /\ answers' = t.answers
+
+ListGroups == \E r \in ListGroupsRequests:
+                \E t \in Ends(({Listed(Begin, r)}), 0):
+                  /\ group' = t.group
+                  /\ holding' = t.holding
+                  /\ appends' = t.appends
+                  /\ answers' = t.answers
+
+DeleteGroups == /\ Administered /\ DeletesGroups
+                /\ IF Gone(group)
+                      THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"})))}), 0):
+                                /\ group' = t.group
+                                /\ holding' = t.holding
+                                /\ appends' = t.appends
+                                /\ answers' = t.answers
+                      ELSE /\ IF group.state # "Empty"
+                                 THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {"NON_EMPTY_GROUP"})))}), 0):
+                                           /\ group' = t.group
+                                           /\ holding' = t.holding
+                                           /\ appends' = t.appends
+                                           /\ answers' = t.answers
+                                 ELSE /\ \E t \in Ends(({Answer(Deleted(Begin), DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                           /\ group' = t.group
+                                           /\ holding' = t.holding
+                                           /\ appends' = t.appends
+                                           /\ answers' = t.answers
+
+OffsetDelete == \E r \in OffsetDeleteRequests(group):
+                  IF r.groupId = ""
+                     THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
+                               /\ group' = t.group
+                               /\ holding' = t.holding
+                               /\ appends' = t.appends
+                               /\ answers' = t.answers
+                     ELSE /\ IF Gone(group)
+                                THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
+                                          /\ group' = t.group
+                                          /\ holding' = t.holding
+                                          /\ appends' = t.appends
+                                          /\ answers' = t.answers
+                                ELSE /\ IF group.state = "Empty"
+                                           THEN /\ \E t \in Ends(({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                     /\ group' = t.group
+                                                     /\ holding' = t.holding
+                                                     /\ appends' = t.appends
+                                                     /\ answers' = t.answers
+                                           ELSE /\ IF group.protocolType = "consumer" /\ r.topic \in group.subscribed
+                                                      THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {"GROUP_SUBSCRIBED_TO_TOPIC"})))}), 0):
+                                                                /\ group' = t.group
+                                                                /\ holding' = t.holding
+                                                                /\ appends' = t.appends
+                                                                /\ answers' = t.answers
+                                                      ELSE /\ IF group.protocolType = "consumer"
+                                                                 THEN /\ \E t \in Ends(({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                                           /\ group' = t.group
+                                                                           /\ holding' = t.holding
+                                                                           /\ appends' = t.appends
+                                                                           /\ answers' = t.answers
+                                                                 ELSE /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
+                                                                           /\ group' = t.group
+                                                                           /\ holding' = t.holding
+                                                                           /\ appends' = t.appends
+                                                                           /\ answers' = t.answers
+
 Advance == IF Timed
               THEN /\ \E t \in Ends(({Begin}), 1):
                         /\ group' = t.group
@@ -1423,10 +1736,11 @@ ReleaseAppends == /\ holding
                        /\ answers' = t.answers
 
 Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
-           \/ OffsetFetch \/ DescribeGroups \/ Advance \/ HoldAppends
-           \/ ReleaseAppends
+           \/ OffsetFetch \/ DescribeGroups \/ TxnOffsetCommit \/ EndTxn
+           \/ ListGroups \/ DeleteGroups \/ OffsetDelete \/ Advance
+           \/ HoldAppends \/ ReleaseAppends
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-b123f6b74f221d08b66faeed0d010077
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-504fdbd832c120d312fbf31ff9a07756
 =============================================================================

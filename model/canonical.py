@@ -93,7 +93,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
         state = untimed(state)
     group = state.group
     if group is None:
-        return Frame(state, {}, 0)
+        return Frame(state._replace(appends=_of_nobody(state)), {}, 0)
     returned = [a for a in state.appends if isinstance(a, StaticAppend)]
     assigned = [dict(a.assignments) for a in state.appends if isinstance(a, GroupAppend)]
 
@@ -151,9 +151,18 @@ def _renamed(
         pending=tuple(Pending(names[p.member_id], p.left_ms) for p in pending),
         generation_id=group.generation_id - cut,
         unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
+        transactions=tuple(
+            p if p.request_id is None else p._replace(request_id=commits.get(p.request_id, 0))
+            for p in group.transactions
+        ),
     )
     appends = tuple(_renamed_append(a, names, cut, i) for i, a in enumerate(state.appends))
     return Frame(Coordinator(renamed, state.holding, appends), names, cut)
+
+
+def _of_nobody(state: Coordinator) -> tuple[Append, ...]:
+    """The appends that are held where there is no group: that of a deleted one."""
+    return tuple(_renamed_append(a, {}, 0, i) for i, a in enumerate(state.appends))
 
 
 def parked_ids(name: str) -> tuple[int, int]:

@@ -13,25 +13,35 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.state import Coordinator, Group, OffsetsAppend
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,
     Assignment,
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
+    GroupState,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     MemberIdentity,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
     Protocol,
     RequestBody,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
 )
 
 GROUP_ID = "group"
@@ -42,6 +52,10 @@ OTHER_OFFER = (Protocol("sticky", b"one"), Protocol("range", b"one"))  # preferr
 INSTANCE = "instance"  # the group.instance.id of static members
 NO_INSTANCE = "no-instance"  # one that no member has
 TOPIC = "topic"
+OTHER_TOPIC = "other"
+# What a consumer offers that has subscribed to the other topic: version 0, one topic, no user data.
+SUBSCRIBED_PROTOCOLS = (Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
+PRODUCER_ID = 7
 
 # What a commit says where it says too much: more than the broker allows, and no more than a string
 # of the older versions can be.
@@ -60,13 +74,15 @@ class Feature(StrEnum):
     HELD_APPENDS = "held-appends"
     STATIC_MEMBERS = "static-members"
     MAX_SIZE = "max-size"
+    TRANSACTIONS = "transactions"
+    ADMINISTRATION = "administration"
 
 
 class Scene(NamedTuple):
     """A canonical state as the clients of a space see it, and what is the same for all of them.
 
     Timeouts are in milliseconds. `told` and `pending` are the ids that clients know; whoever is
-    new may join if there is `room`.
+    new may join if there is `room`. Whether members say which topics they want, `subscribes` says.
     """
 
     profile: Profile
@@ -75,6 +91,7 @@ class Scene(NamedTuple):
     session_ms: int
     rebalance_ms: int
     room: bool
+    subscribes: bool = False
 
     @property
     def group(self) -> Group:
@@ -93,8 +110,9 @@ class Scene(NamedTuple):
 
     def join(self, member_id: str) -> JoinGroupRequest:
         """A JoinGroup of that member."""
+        protocols = SUBSCRIBED_PROTOCOLS if self.subscribes else PROTOCOLS
         return JoinGroupRequest(
-            GROUP_ID, self.session_ms, self.rebalance_ms, member_id, protocols=PROTOCOLS
+            GROUP_ID, self.session_ms, self.rebalance_ms, member_id, protocols=protocols
         )
 
 
@@ -185,6 +203,7 @@ def static_members(scene: Scene) -> Iterator[RequestBody]:
         yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
         yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
         yield commit(current - 1, member_id)._replace(group_instance_id=INSTANCE)
+        yield txn_commit(current - 1, member_id)._replace(group_instance_id=INSTANCE)
     for instance_id in (INSTANCE, NO_INSTANCE):
         yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
 
@@ -208,7 +227,80 @@ def fetch(*, require_stable: bool) -> OffsetFetchRequest:
     return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
 
 
+def transactions(scene: Scene) -> Iterator[RequestBody]:
+    """Commits in and outside transactions of one producer, its markers, and fetches.
+
+    No marker comes before a TxnOffsetCommit that is on its way to the log.
+    """
+    current, older = scene.group.generation_id, scene.group.generation_id - 1
+    for member_id in (*scene.told, NOBODY):
+        yield txn_commit(current, member_id)
+    for member_id in scene.told:
+        yield txn_commit(older, member_id)
+        yield commit(current, member_id)
+    yield txn_commit(NO_GENERATION, NO_MEMBER_ID)
+    yield commit(NO_GENERATION, NO_MEMBER_ID)
+    yield fetch(require_stable=False)
+    yield fetch(require_stable=True)
+    if not any(isinstance(a, OffsetsAppend) and a.producer_id for a in scene.state.appends):
+        for committed in (True, False):
+            yield EndTxnRequest(GROUP_ID, PRODUCER_ID, committed)
+    if scene.state.group is None:
+        too_long = min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
+        yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * too_long)
+        yield txn_commit(NO_GENERATION, NO_MEMBER_ID)._replace(topics=())
+        yield txn_commit(0, NO_MEMBER_ID)._replace(group_id="")
+        yield EndTxnRequest("", PRODUCER_ID, committed=True)
+
+
+def txn_commit(generation_id: int, member_id: str, metadata: str = "") -> TxnOffsetCommitRequest:
+    """A commit of the one partition of the space in a transaction."""
+    partition = TxnOffsetCommitRequestPartition(0, 6, committed_metadata=metadata)
+    return TxnOffsetCommitRequest(
+        "transaction",
+        GROUP_ID,
+        PRODUCER_ID,
+        generation_id=generation_id,
+        member_id=member_id,
+        topics=(TxnOffsetCommitRequestTopic(TOPIC, (partition,)),),
+    )
+
+
+def administration(scene: Scene) -> Iterator[RequestBody]:
+    """What an administrator asks, as far as the version has it, and offsets that can be deleted."""
+    newest = scene.profile.max_versions
+    yield commit(NO_GENERATION, NO_MEMBER_ID)
+    for member_id in scene.told:
+        yield commit(scene.group.generation_id, member_id)
+    yield fetch(require_stable=False)
+    yield ListGroupsRequest()
+    if newest["ListGroups"] >= 4:
+        yield ListGroupsRequest((GroupState.EMPTY.value,))
+        yield ListGroupsRequest((GroupState.EMPTY.value.lower(),))
+    if "DeleteGroups" in newest:
+        yield DeleteGroupsRequest((GROUP_ID,))
+    if "OffsetDelete" in newest:
+        for topic in (TOPIC, OTHER_TOPIC):
+            yield offset_delete(topic)
+        for member_id in scene.pending:
+            yield scene.join(member_id)._replace(protocol_type="connect")
+        if scene.state.group is None:
+            yield offset_delete(TOPIC)._replace(group_id="")
+
+
+def offset_delete(topic: str) -> OffsetDeleteRequest:
+    """The deletion of the offset of a topic's one partition."""
+    partitions = (OffsetDeleteRequestPartition(0),)
+    return OffsetDeleteRequest(GROUP_ID, (OffsetDeleteRequestTopic(topic, partitions),))
+
+
 # What clients ask because of a feature, over and above what they ask without it.
 ASKED: Final[Mapping[Feature, Callable[[Scene], Iterator[RequestBody]]]] = MappingProxyType(
-    {Feature.OFFSETS: offsets, Feature.STATIC_MEMBERS: static_members, Feature.MAX_SIZE: max_size}
+    {
+        Feature.OFFSETS: offsets,
+        Feature.STATIC_MEMBERS: static_members,
+        Feature.MAX_SIZE: max_size,
+        Feature.TRANSACTIONS: transactions,
+        Feature.ADMINISTRATION: administration,
+    }
 )

@@ -94,6 +94,7 @@ class Instance(NamedTuple):
             self.session_ticks * self.tick_ms,
             self.rebalance_ticks * self.tick_ms,
             len(group.members) + len(group.pending) < self.members,
+            Feature.ADMINISTRATION in self.features,
         )
 
 
@@ -145,6 +146,12 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         found["static"] = static
         found["static-storing"] = held
         found["crowded"] = crowded._replace(settings={"group.max.size": members})
+    if "ListGroups" in profile.max_versions:
+        found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
+    if "TxnOffsetCommit" in profile.max_versions:
+        found["transactions"] = _untimed(
+            profile, members, Feature.TRANSACTIONS, Feature.HELD_APPENDS
+        )
     return found
 
 

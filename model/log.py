@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from groupcheck.model.session import propagate_assignment
 from groupcheck.model.state import (
     Append,
+    Group,
     GroupAppend,
     OffsetsAppend,
     StaticAppend,
@@ -14,6 +15,7 @@ from groupcheck.model.state import (
     put,
 )
 from groupcheck.model.step import Rule, Step, gc, gm, gmm
+from groupcheck.model.transactions import mark_in_log, mark_older
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -22,6 +24,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    TxnOffsetCommitResponse,
 )
 
 HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(323))
@@ -44,6 +47,11 @@ TOLD_ALREADY = Rule(
     "log/new-id-outdated",
     "the new id of a static member is stored too late: it was answered or is gone",
     gm(373),
+)
+TXN_STORED = Rule(
+    "log/transaction-stored",
+    "the offsets of a transaction are stored, and its marker is awaited before they can be read",
+    gmm(408),
 )
 RULES = (HOLD, RELEASE, STABILISE, TOO_LATE, COMMITTED, NEW_ID_STORED, TOLD_ALREADY)
 
@@ -87,7 +95,7 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
 
     Source: GroupCoordinator.scala:427.
     """
-    group = step.existing
+    group = step.group or Group()
     if group.state is not GroupState.COMPLETING_REBALANCE or (
         group.generation_id != entry.generation_id
     ):
@@ -107,7 +115,7 @@ def complete_static_append(step: Step, entry: StaticAppend) -> None:
 
     Source: GroupCoordinator.scala:1073.
     """
-    group = step.existing
+    group = step.group or Group()
     member = group.member(entry.member_id) if entry.member_id is not None else None
     if member is None or member.awaiting_join is None:
         step.fire(TOLD_ALREADY)
@@ -126,22 +134,43 @@ def complete_static_append(step: Step, entry: StaticAppend) -> None:
 
 
 def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
-    """The offsets become readable and the commit is answered (GroupMetadataManager.scala:406)."""
-    step.fire(COMMITTED)
-    group = step.existing
+    """The commit is answered, and its offsets can be read or wait for their marker.
+
+    Of a group that was deleted meanwhile nothing is left to read (GroupMetadataManager.scala:405).
+    """
+    step.fire(COMMITTED if entry.producer_id is None else TXN_STORED)
+    group = step.group
+    if group is not None and not entry.orphaned:
+        if entry.producer_id is None:
+            step.group = _made_readable(step, group, entry)
+        else:
+            step.group = mark_in_log(group, entry)
+    errors = [(partition, ErrorCode.NONE) for partition, _ in entry.offsets]
+    errors += [(partition, ErrorCode.OFFSET_METADATA_TOO_LARGE) for partition in entry.refused]
+    answer = commit_response(errors)
+    transactional = entry.producer_id is not None
+    body = TxnOffsetCommitResponse(answer.topics) if transactional else answer
+    step.answer(entry.request_id, body)
+
+
+def _made_readable(step: Step, group: Group, entry: OffsetsAppend) -> Group:
+    """The group with the offsets of a commit (GroupMetadata.scala:584).
+
+    Whose partition's offset was deleted meanwhile is not stored after all.
+    """
+    awaited = dict(group.unstable)
     offsets = group.offsets
     for partition, offset in entry.offsets:
-        offsets = put(offsets, partition, offset)
+        if partition in awaited or not step.profile.traits.commits_are_unstable:
+            offsets = put(offsets, partition, offset)
+            group = mark_older(group, partition)
     stored = {partition for partition, _ in entry.offsets}
     unstable = tuple(
         (partition, request_id)
         for partition, request_id in group.unstable
         if partition not in stored or request_id != entry.request_id
     )
-    step.group = group._replace(offsets=offsets, unstable=unstable)
-    errors = [(partition, ErrorCode.NONE) for partition, _ in entry.offsets]
-    errors += [(partition, ErrorCode.OFFSET_METADATA_TOO_LARGE) for partition in entry.refused]
-    step.answer(entry.request_id, commit_response(errors))
+    return group._replace(offsets=offsets, unstable=unstable)
 
 
 def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> OffsetCommitResponse:

@@ -17,6 +17,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     Request,
+    TxnOffsetCommitRequest,
 )
 
 TOO_LARGE = Rule(
@@ -35,14 +36,18 @@ def _body(request: Request) -> OffsetCommitRequest:
     return cast("OffsetCommitRequest", request.body)
 
 
-def _offsets(step: Step, request: Request) -> list[tuple[TopicPartition, Offset]]:
-    """What is to be committed, each partition as often as the version commits it."""
+Offsets = list[tuple[TopicPartition, Offset]]
+
+
+def offsets_of(step: Step, request: Request) -> Offsets:
+    """What a commit names, of a transaction or not, as often as the version commits it."""
+    body = cast("OffsetCommitRequest | TxnOffsetCommitRequest", request.body)
     named = [
         (
             (topic.name, p.partition_index),
             Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
         )
-        for topic in _body(request).topics
+        for topic in body.topics
         for p in topic.partitions
     ]
     return named if step.profile.traits.answers_as_asked else list(dict(named).items())
@@ -51,7 +56,7 @@ def _offsets(step: Step, request: Request) -> list[tuple[TopicPartition, Offset]
 def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     return lambda step, request: step.answer(
         request.request_id,
-        commit_response((partition, error) for partition, _ in _offsets(step, request)),
+        commit_response((partition, error) for partition, _ in offsets_of(step, request)),
     )
 
 
@@ -66,15 +71,24 @@ def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def too_large(step: Step, offsets: Offsets) -> tuple[TopicPartition, ...]:
+    """The partitions whose metadata is longer than the broker allows."""
+    return tuple(tp for tp, offset in offsets if not fits(step, offset))
+
+
+def fits(step: Step, offset: Offset) -> bool:
+    """Whether its metadata is as short as the broker asks for."""
+    return utf16_length(offset.metadata) <= step.config.offset_metadata_max_bytes
+
+
 def _store(step: Step, request: Request) -> None:
     """Store what is short enough (GroupMetadataManager.scala:340).
 
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
     """
-    offsets = _offsets(step, request)
-    limit = step.config.offset_metadata_max_bytes
-    refused = tuple(tp for tp, offset in offsets if utf16_length(offset.metadata) > limit)
+    offsets = offsets_of(step, request)
+    refused = too_large(step, offsets)
     if len(refused) == len(offsets):
         step.fire(TOO_LARGE)
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
@@ -83,7 +97,7 @@ def _store(step: Step, request: Request) -> None:
     for partition, _ in offsets if step.profile.traits.commits_are_unstable else ():
         unstable = put(unstable, partition, request.request_id)
     step.group = step.existing._replace(unstable=unstable)
-    stored = tuple(item for item in offsets if utf16_length(item[1].metadata) <= limit)
+    stored = tuple(item for item in offsets if fits(step, item[1]))
     append(step, OffsetsAppend(request.request_id, stored, refused))
 
 
@@ -121,7 +135,7 @@ DECISIONS = (
         "commit/nothing",
         "no partition is named, so the coordinator is not asked",
         apis(434),
-        when=lambda step, request: not _offsets(step, request),
+        when=lambda step, request: not offsets_of(step, request),
         then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
     ),
     Rule(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
 from groupcheck.model.state import Group, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gmm, no_group
+from groupcheck.model.step import Rule, Step, decide, gm, gmm, no_group
+from groupcheck.model.transactions import awaiting_marker
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetFetchRequest,
@@ -43,11 +45,18 @@ def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[
 
 
 def _unstable(step: Step, request: Request) -> bool:
-    group = step.existing
-    waiting = {partition for partition, _ in group.unstable}
+    return _waits(step, request, {partition for partition, _ in step.existing.unstable})
+
+
+def _in_transaction(step: Step, request: Request) -> bool:
+    return _waits(step, request, awaiting_marker(step.existing))
+
+
+def _waits(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:
+    """Whether a stable offset is required of a partition that waits for something."""
     return _body(request).require_stable and any(
         (name, index) in waiting
-        for name, indexes in _wanted(step, group, request)
+        for name, indexes in _wanted(step, step.existing, request)
         for index in indexes
     )
 
@@ -55,11 +64,12 @@ def _unstable(step: Step, request: Request) -> bool:
 def _fetch(step: Step, request: Request) -> None:
     group = step.group or Group()
     offsets = dict(group.offsets)
-    waiting = dict(group.unstable) if _body(request).require_stable else {}
+    waiting = awaiting_marker(group) | dict(group.unstable).keys()
+    stable = _body(request).require_stable
 
     def found(partition: TopicPartition) -> OffsetFetchResponsePartition:
         offset, index = offsets.get(partition), partition[1]
-        if partition in waiting:
+        if stable and partition in waiting:
             error = ErrorCode.UNSTABLE_OFFSET_COMMIT
             return OffsetFetchResponsePartition(index, error_code=error)
         return OffsetFetchResponsePartition(index, *(offset or ()))
@@ -84,6 +94,13 @@ RULES = (
         "a stable offset is required while a commit of the partition is on its way to the log",
         gmm(510),
         when=_unstable,
+        then=_fetch,
+    ),
+    Rule(
+        "fetch/in-transaction",
+        "a stable offset is required while a transaction that commits the partition is open",
+        gm(692),
+        when=_in_transaction,
         then=_fetch,
     ),
     Rule(

@@ -86,6 +86,7 @@ DESCRIBE_GROUPS: Final = cited(
     RULES,
     {"describe/no-group": gc(463), "describe/stable": gm(221), "describe/unstable": gm(225)},
 )
+LIST_GROUPS: Final = cited(RULES, {"list/no-group": gc(450), "list/group": gc(450)})
 SHARED: Final = cited(
     RULES | LOST,
     {
@@ -124,6 +125,7 @@ PROFILE_0_10_0: Final = PROFILE_0_10_2._replace(
     offset_commit=OFFSET_COMMIT,
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
+    list_groups=LIST_GROUPS,
     traits=PROFILE_0_10_2.traits._replace(
         begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True
     ),

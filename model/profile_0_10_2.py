@@ -13,6 +13,7 @@ from groupcheck.model import (
     heartbeat,
     join_group,
     leave_group,
+    list_groups,
     log,
     offset_commit,
     offset_fetch,
@@ -125,6 +126,9 @@ DESCRIBE_GROUPS: Final = cited(
     DESCRIBE,
     {"describe/no-group": gc(491), "describe/stable": gm(255), "describe/unstable": gm(259)},
 )
+LIST_GROUPS: Final = cited(
+    by_name(list_groups.RULES), {"list/no-group": gc(478), "list/group": gc(478)}
+)
 SHARED: Final = (
     *cited(LEAVE, {"leave/unknown-member": gc(321), "leave/member": gc(324)}),
     *cited(COMMIT, {"commit/metadata-too-large": gmm(306)}),
@@ -173,6 +177,7 @@ PROFILE_0_10_2: Final = Profile(
         "OffsetCommit": 2,
         "OffsetFetch": 2,
         "DescribeGroups": 0,
+        "ListGroups": 0,
     },
     join_gate=JOIN_GATE,
     join_unknown=JOIN_UNKNOWN,
@@ -191,5 +196,7 @@ PROFILE_0_10_2: Final = Profile(
         dropped_keep_timers=True,
         refused_generation_id=0,
         completing_rebalance="AwaitingSync",
+        subscriptions=False,
     ),
+    list_groups=LIST_GROUPS,
 ).with_rules(*SHARED)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model import (
+    delete_groups,
     describe_groups,
+    end_txn,
     heartbeat,
     join_group,
     leave_group,
+    list_groups,
     log,
     offset_commit,
+    offset_delete,
     offset_fetch,
     rebalance,
     sync_group,
     timers,
+    txn_offset_commit,
 )
 from groupcheck.model.config import Config
 from groupcheck.model.step import Profile
@@ -30,6 +35,11 @@ PROFILE_2_7: Final = Profile(
         "OffsetCommit": 8,
         "OffsetFetch": 7,
         "DescribeGroups": 5,
+        "TxnOffsetCommit": 3,
+        "EndTxn": 0,
+        "ListGroups": 4,
+        "DeleteGroups": 2,
+        "OffsetDelete": 0,
     },
     join_gate=join_group.GATE,
     join_unknown=join_group.UNKNOWN,
@@ -41,11 +51,18 @@ PROFILE_2_7: Final = Profile(
     offset_fetch=offset_fetch.RULES,
     describe_groups=describe_groups.RULES,
     config=Config(),
+    txn_offset_commit=txn_offset_commit.RULES,
+    end_txn=end_txn.RULES,
+    list_groups=list_groups.RULES,
+    delete_groups=delete_groups.DECISIONS,
+    offset_delete=offset_delete.RULES,
 ).with_rules(
     *join_group.RULES,
     *leave_group.RULES,
     *offset_commit.RULES,
     *rebalance.RULES,
     *log.RULES,
+    log.TXN_STORED,
+    *delete_groups.RULES,
     *timers.RULES,
 )

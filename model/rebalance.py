@@ -10,6 +10,7 @@ from groupcheck.model.log import append
 from groupcheck.model.session import propagate_assignment, rearm_session
 from groupcheck.model.state import GONE, Group, GroupAppend, JoinTimer, Member, StaticAppend, put
 from groupcheck.model.step import Open, Rule, Step, gc, gm
+from groupcheck.model.subscription import subscribed_topics
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -219,13 +220,18 @@ def complete_join(step: Step) -> None:
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
-        step.group = group._replace(state=EMPTY, protocol_name=None, unwritten=False)
+        subscribed = _subscribed(step, group, None)
+        step.group = group._replace(
+            state=EMPTY, protocol_name=None, unwritten=False, subscribed=subscribed
+        )
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)
     else:
         step.fire(COMPLETE)
         name = step.choose(Open.VOTE_TIE, winners)
-        step.group = group._replace(state=COMPLETING, protocol_name=name)
+        step.group = group._replace(
+            state=COMPLETING, protocol_name=name, subscribed=_subscribed(step, group, name)
+        )
         admit_members(step)
 
 
@@ -245,6 +251,12 @@ def led_by_one_who_joined(step: Step) -> bool:
 def rebalance_timeout_ms(group: Group) -> int:
     """The longest of the members' (GroupMetadata.scala:378)."""
     return max((0, *(m.rebalance_timeout_ms for m in group.members)))
+
+
+def _subscribed(step: Step, group: Group, protocol_name: str | None) -> tuple[str, ...] | None:
+    """What the new generation's members have subscribed to (GroupMetadata.scala:538)."""
+    known = step.profile.traits.subscriptions
+    return subscribed_topics(group.protocol_type, protocol_name, group.members) if known else None
 
 
 def bury(step: Step) -> None:

@@ -74,6 +74,23 @@ class Offset(NamedTuple):
 GONE = "gone"  # an id that a group.instance.id stands for, and that is no member's any more
 
 TopicPartition = tuple[str, int]
+
+
+class PendingOffset(NamedTuple):
+    """An offset that a transaction has committed, and whose marker has not come.
+
+    `request_id` is that of its TxnOffsetCommit while the append is not complete, None afterwards.
+    `newer` says whether it stands later in the log than the offset of the partition that can be
+    read: only then does the marker make it the one that is read.
+    """
+
+    producer_id: int
+    partition: TopicPartition
+    offset: Offset
+    request_id: int | None
+    newer: bool = True
+
+
 K = TypeVar("K", bound=tuple[Any, ...] | str)
 V = TypeVar("V")
 
@@ -86,7 +103,10 @@ class Group(NamedTuple):
     it and is not complete: a request id. `statics` has for each group.instance.id the member that
     it stands for; where that one was removed by another name, it stands for `GONE`. `sync_left_ms`
     is what is left for members to sync, where a version limits it and somebody has not. `unwritten`
-    says, where a version shows only what is written, that nothing is.
+    says, where a version shows only what is written, that nothing is. `transactions` are the
+    pending offsets of transactions, those of a partition in the order of the log, and `producers`
+    those whose marker is awaited. `subscribed` are the topics that the members have subscribed to,
+    None if that is not known.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -104,6 +124,9 @@ class Group(NamedTuple):
     statics: tuple[tuple[str, str], ...] = ()
     sync_left_ms: int | None = None
     unwritten: bool = False
+    transactions: tuple[PendingOffset, ...] = ()
+    producers: tuple[int, ...] = ()
+    subscribed: tuple[str, ...] | None = None
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -150,11 +173,17 @@ class StaticAppend(NamedTuple):
 
 
 class OffsetsAppend(NamedTuple):
-    """A commit on its way to the log; `refused` are the partitions whose metadata is too long."""
+    """A commit on its way to the log; `refused` are the partitions whose metadata is too long.
+
+    `producer_id` is that of a transaction, if it is one's. `orphaned` says that the group it was
+    meant for has been deleted.
+    """
 
     request_id: int
     offsets: tuple[tuple[TopicPartition, Offset], ...]
     refused: tuple[TopicPartition, ...]
+    producer_id: int | None = None
+    orphaned: bool = False
 
 
 Append = GroupAppend | StaticAppend | OffsetsAppend

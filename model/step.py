@@ -27,6 +27,7 @@ class Open(StrEnum):
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
     UNWRITTEN = "whether a group shows of which nothing was written yet"
     TIMER_SLACK = "how late a timer fires on a real clock"
+    HALF_A_MARKER = "which offsets a marker comes to before it fails"
 
 
 def _always(_step: Step, _request: Request) -> bool:
@@ -88,6 +89,8 @@ class Traits(NamedTuple):
             names it, each time by itself; else once, and committed as named last.
         hides_unwritten: a group of which nothing was written yet does not show, until anything is
             written to its partition of the log, of whichever group.
+        subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
+            2.4).
     """
 
     initial_delay: bool = True
@@ -107,6 +110,7 @@ class Traits(NamedTuple):
     commits_are_unstable: bool = True
     answers_as_asked: bool = False
     hides_unwritten: bool = False
+    subscriptions: bool = True
 
 
 # Version 0 of these two is ZooKeeper's.
@@ -135,6 +139,11 @@ class Profile(NamedTuple):
     traits: Traits = Traits()
     rules: Mapping[str, Rule] = MappingProxyType({})
     min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER
+    txn_offset_commit: tuple[Rule, ...] = ()
+    end_txn: tuple[Rule, ...] = ()
+    list_groups: tuple[Rule, ...] = ()
+    delete_groups: tuple[Rule, ...] = ()
+    offset_delete: tuple[Rule, ...] = ()
 
     @property
     def holds_appends(self) -> bool:
@@ -153,6 +162,11 @@ class Profile(NamedTuple):
             self.offset_commit,
             self.offset_fetch,
             self.describe_groups,
+            self.txn_offset_commit,
+            self.end_txn,
+            self.list_groups,
+            self.delete_groups,
+            self.offset_delete,
             others,
         )
         return self._replace(rules=by_name(*tables))

@@ -21,8 +21,18 @@ from groupcheck.model.vocabulary import (
     LeaveGroupResponse,
     MemberView,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     ResponseBody,
+    TxnOffsetCommitResponse,
+)
+
+# Answers that are about partitions, topic by topic.
+BY_TOPIC = (
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    TxnOffsetCommitResponse,
+    OffsetDeleteResponse,
 )
 
 UNTOLD = "?"  # an id that nobody has been told yet
@@ -71,7 +81,7 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
                 for group in body.groups
             )
         )
-    if isinstance(body, OffsetCommitResponse | OffsetFetchResponse):
+    if isinstance(body, BY_TOPIC):
         topics: Any = body.topics
         return body._replace(
             topics=_in_order(t._replace(partitions=_in_order(t.partitions)) for t in topics)

@@ -24,6 +24,7 @@ from groupcheck.model.state import (
     ReleaseAppends,
 )
 from groupcheck.model.vocabulary import (
+    EndTxnRequest,
     ErrorCode,
     GroupState,
     HeartbeatRequest,
@@ -95,11 +96,12 @@ def _goes_along_arrows(step: Taken) -> bool:
         if state != arrow.source:
             return False
         state = arrow.target
-    return state == step.new.state
+    gone = state == GroupState.DEAD and step.after.group is None
+    return gone or state == step.new.state
 
 
 def _generation_counts_join_phases(step: Taken) -> bool:
-    if step.new.state is GroupState.DEAD:
+    if step.new.state is GroupState.DEAD or step.after.group is None:
         return step.new.generation_id == 0  # and the next group begins anew
     ended = sum(rule in ENDS for rule in step.fired)
     return step.new.generation_id == step.old.generation_id + ended
@@ -317,7 +319,10 @@ def _waiting_does_not_expire(group: Group) -> bool:
 
 
 def _accepted(step: Taken) -> bool:
-    """Whether the step takes a commit: answers that it is stored, stores it, or starts to."""
+    """Whether the step takes a commit: answers that it is stored, stores it, or starts to.
+
+    What a release or a marker makes readable was taken before.
+    """
     errors = {
         partition.error_code
         for response in step.responses
@@ -327,8 +332,10 @@ def _accepted(step: Taken) -> bool:
         for partition in topic.partitions
     }
     news = step.after.appends[len(step.before.appends) :]
-    stored = step.new.offsets != step.old.offsets and not isinstance(step.given, ReleaseAppends)
-    return ErrorCode.NONE in errors or stored or any(isinstance(e, OffsetsAppend) for e in news)
+    stored = any(offset not in step.old.offsets for offset in step.new.offsets)
+    late = isinstance(step.given, ReleaseAppends) or isinstance(_body(step), EndTxnRequest)
+    appended = any(isinstance(e, OffsetsAppend) and e.producer_id is None for e in news)
+    return ErrorCode.NONE in errors or (stored and not late) or appended
 
 
 def _commits_are_current(step: Taken) -> bool:

@@ -28,13 +28,18 @@ from groupcheck.model.state import Advance, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetDeleteRequest,
     Request,
     RequestBody,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 
 Taken = TypeVar("Taken")
@@ -47,7 +52,15 @@ FAULTS: dict[str, type[HoldAppends | ReleaseAppends]] = {
 MOST_DIGITS = 20  # an int64 with its sign
 MOST_BYTES = 64 * 1024 * 1024  # of a trace: some files have no end
 # The APIs that refuse the group without a name; for the others it is one more group.
-NEED_A_NAME = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
+NEED_A_NAME = (
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    TxnOffsetCommitRequest,
+    EndTxnRequest,
+    OffsetDeleteRequest,
+)
 
 
 class MalformedTraceError(ValueError):
@@ -260,7 +273,7 @@ def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
 
 def _check_in_the_model(body: RequestBody) -> None:
     """Refuse what Kafka takes, and the model knows nothing of."""
-    groups = body.groups if isinstance(body, DescribeGroupsRequest) else (body.group_id,)
+    groups = _groups(body)
     nameless = groups == ("",) and isinstance(body, NEED_A_NAME)
     if groups != (GROUP_ID,) and not nameless:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
@@ -278,3 +291,16 @@ def _check_in_the_model(body: RequestBody) -> None:
         if len({"", *names}) <= len(names):
             msg = "a JoinGroup that names a protocol twice, or '', is not part of the model"
             raise MalformedTraceError(msg)
+
+
+def _groups(body: RequestBody) -> tuple[str, ...]:
+    """The groups that a request names; who asks for all groups asks for the one there is."""
+    match body:
+        case DescribeGroupsRequest():
+            return body.groups
+        case DeleteGroupsRequest():
+            return body.groups_names
+        case ListGroupsRequest():
+            return (GROUP_ID,)
+        case _:
+            return (body.group_id,)

@@ -18,6 +18,11 @@ from groupcheck.properties.ports.port import (
 
 PROFILE: Final = "2.7"
 
+# What the built-in coordinator does not have.
+MISSING: Final = frozenset(
+    {"TxnOffsetCommit", "EndTxn", "ListGroups", "DeleteGroups", "OffsetDelete"}
+)
+
 
 class BuiltinPort:
     """The built-in coordinator; where Kafka leaves something open it draws from a seed.
@@ -57,6 +62,8 @@ class BuiltinPort:
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
+        if request.api in MISSING:
+            return Observation(unsupported=request.api)
         if _is_static(request):
             return Observation(unsupported="group.instance.id")
         responses = self._coordinator.receive(request)

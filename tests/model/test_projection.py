@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.instance import spaces as all_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.vocabulary import GroupState
@@ -35,14 +35,16 @@ NEW: Final[Mapping[GroupState, set[GroupState]]] = {
 }
 KAFKAS = {"0.10.0": (OLD, STABLE), "0.10.2": (NEW, EMPTY), "2.7": (NEW, EMPTY), "4.1": (NEW, EMPTY)}
 OF_VERSION = {"4.1": {"leave/pending-member", "time/syncs-expired"}}  # and of no other
-DEATHS = {"0.10.0": {Arrow(PREPARING, DEAD)}}  # those that the model has
+DEATHS = {
+    "0.10.0": {Arrow(PREPARING, DEAD)},
+    "2.7": {Arrow(EMPTY, DEAD)},
+}  # those that the model has
 
 
 @pytest.fixture(scope="module", params=PROFILES)
 def spaces(request: pytest.FixtureRequest) -> list[Space]:
     profile = PROFILES[request.param]
-    instances = {**virtual_spaces(profile, 2), **real_spaces(profile, 2)}
-    return [explore(instance) for instance in instances.values()]
+    return [explore(instance) for instance in all_spaces(profile, 2).values()]
 
 
 def _whole(spaces: list[Space]) -> Projection:

@@ -52,7 +52,7 @@ def faulty(profile: Profile, table: str, name: str, then: Then) -> Profile:
 SPACES = [
     *(
         (name, members)
-        for name in ("membership", "metadata", "storing", "order")
+        for name in ("membership", "metadata", "storing", "order", "administration")
         for members in (1, 2)
     ),
     ("membership", 3),
@@ -70,6 +70,11 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(
         profile.name, {"answered-once": 1}
     )
     assert all(each.known for each in found.values())
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_no_law_is_broken_by_transactions(members: int) -> None:
+    assert not by_law(explored(NEW, "transactions", members))
 
 
 def _member(step: Step, request: Request) -> Member:

@@ -152,7 +152,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         ([HEADER, '{"type":"advance","ms":2147483648}'], "t:2: ms: expected an integer of 32 bits"),
         ([HEADER, '{"type":"fault","fault":"crash"}'], "t:2: not a step"),
         ([HEADER, '{"type":"fault","fault":[]}'], "t:2: not a step"),
-        ([HEADER, _request("ListGroups", 0, "{}")], "t:2: not a step"),
+        ([HEADER, _request("FindCoordinator", 0, "{}")], "t:2: not a step"),
         ([HEADER, _request("Heartbeat", 4, "{}")], "t:2: Heartbeat: expected a field 'groupId'"),
         (
             [HEADER, _request("Heartbeat", 5, _heartbeat(1))],

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.canonical import UNTIMED_MS
-from groupcheck.model.clients import INSTANCE, TOPIC
+from groupcheck.model.clients import (
+    INSTANCE,
+    OTHER_TOPIC,
+    PRODUCER_ID,
+    SUBSCRIBED_PROTOCOLS,
+    TOPIC,
+)
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.instance import Instance
 from groupcheck.model.state import (
@@ -18,27 +24,39 @@ from groupcheck.model.state import (
     Offset,
     OffsetsAppend,
     Pending,
+    PendingOffset,
     StaticAppend,
 )
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
+    DeleteGroupsResponse,
     DescribeGroupsResponse,
     GroupState,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupResponse,
+    ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     Protocol,
     Response,
     ResponseBody,
     SyncGroupResponse,
+    TxnOffsetCommitResponse,
 )
 from support.tla import Value
 
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
 OFFSET = Offset(5, -1, "")
+TRANSACTIONS_OFFSET = Offset(6, -1, "")
+OFFSETS = {offset.committed_offset: offset for offset in (OFFSET, TRANSACTIONS_OFFSET)}
+
+# Metadata that is a word in the PlusCal text and has a form of its own here.
+METADATA = {"to other": SUBSCRIBED_PROTOCOLS[0].metadata}
+WORDS = {metadata: words for words, metadata in METADATA.items()}
+EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 
 # Where the parked requests of members and the held commits are numbered from, in a named form.
 JOINS, SYNCS, COMMITS = 100, 200, 300
@@ -58,6 +76,9 @@ def _append(entry: dict[str, Value], place: int) -> Append:
         return StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
     if entry["kind"] == "offsets":
         return OffsetsAppend(COMMITS + place, ((PARTITION, OFFSET),), ())
+    if entry["kind"] == "transaction":
+        offsets = ((PARTITION, TRANSACTIONS_OFFSET),)
+        return OffsetsAppend(COMMITS + place, offsets, (), PRODUCER_ID)
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
     return GroupAppend(entry["generation"], given)
 
@@ -74,13 +95,25 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         tuple(Pending(name, _ms(left, instance) or 0) for name, left in group["pending"]),
         _join_timer(dict(group["joinTimer"]), instance),
         group["newMemberAdded"],
-        ((PARTITION, OFFSET),) if group["offset"] == OFFSET.committed_offset else (),
+        ((PARTITION, OFFSETS[group["offset"]]),) if group["offset"] in OFFSETS else (),
         unstable,
         _ghosts(group["ghosts"], instance),
         tuple(group["statics"]),
         _ms(group["syncLeft"], instance),
         group["unwritten"],
+        _transactions(dict(group["transaction"])),
+        (PRODUCER_ID,) if group["awaited"] else (),
+        None if group["subscribed"] == EVERY_TOPIC else tuple(sorted(group["subscribed"])),
     )
+
+
+def _transactions(transaction: dict[str, Value]) -> tuple[PendingOffset, ...]:
+    if transaction["is"] == "none":
+        return ()
+    # Not more than one append is held at a time.
+    request_id = COMMITS if transaction["is"] == "held" else None
+    newer = transaction["newer"]
+    return (PendingOffset(PRODUCER_ID, PARTITION, TRANSACTIONS_OFFSET, request_id, newer),)
 
 
 def _ghosts(counts: Value, instance: Instance) -> tuple[int, ...]:
@@ -98,7 +131,7 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         "/127.0.0.1",
         instance.session_ticks * instance.tick_ms,
         _rebalance_ticks(instance) * instance.tick_ms,
-        tuple(Protocol(p["name"], p["metadata"].encode()) for p in protocols),
+        tuple(Protocol(p["name"], _metadata(p["metadata"])) for p in protocols),
         member["isNew"],
         member["told"],
         _ms(member["sessionLeft"], instance),
@@ -108,6 +141,14 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         member["instance"] or None,
         member["unsynced"],
     )
+
+
+def _metadata(words: str) -> bytes:
+    return METADATA.get(words, words.encode())
+
+
+def _words(metadata: bytes) -> str:
+    return WORDS.get(metadata) or metadata.decode()
 
 
 def _rebalance_ticks(instance: Instance) -> int:
@@ -185,7 +226,7 @@ class _Names:
                 fields = _protocol(body) | {"assignment": body.assignment.decode()}
             case LeaveGroupResponse():
                 fields = {"errors": tuple(m.error_code.name for m in body.members)}
-            case OffsetCommitResponse():
+            case OffsetCommitResponse() | TxnOffsetCommitResponse():
                 errors = {p.error_code.name for t in body.topics for p in t.partitions}
                 fields = {"error": errors.pop() if errors else "NONE"}
             case OffsetFetchResponse():
@@ -193,12 +234,22 @@ class _Names:
                 fields = {"error": partition.error_code.name, "offset": partition.committed_offset}
             case DescribeGroupsResponse():
                 fields = _described(body)
+            case ListGroupsResponse():
+                groups = (
+                    {"state": g.group_state, "protocolType": g.protocol_type} for g in body.groups
+                )
+                fields = {"groups": frozenset(map(_record, groups))}
+            case DeleteGroupsResponse():
+                fields = {"errors": frozenset(r.error_code.name for r in body.results)}
+            case OffsetDeleteResponse():
+                each = (p.error_code.name for t in body.topics for p in t.partitions)
+                fields = {"errors": frozenset(each)}
             case _:
                 fields = {}
         return fields
 
     def _join(self, body: JoinGroupResponse) -> dict[str, Any]:
-        listed = {self._name(m.member_id): m.metadata.decode() for m in body.members}
+        listed = {self._name(m.member_id): _words(m.metadata) for m in body.members}
         return _protocol(body) | {
             "memberId": self._name(body.member_id),
             "generation": body.generation_id,
@@ -233,7 +284,7 @@ def _described(body: DescribeGroupsResponse) -> dict[str, Any]:
         "state": group.group_state,
         "protocolType": group.protocol_type,
         "protocolName": group.protocol_data,
-        "metadata": _record({m.member_id: m.member_metadata.decode() for m in group.members}),
+        "metadata": _record({m.member_id: _words(m.member_metadata) for m in group.members}),
         "assignments": _record({m.member_id: m.member_assignment.decode() for m in group.members}),
     }
 
