@@ -646,7 +646,7 @@ OffsetCommitRequests(g) ==
            \cup {commit(n, Current(g) - 1) : n \in Told(g)}
            \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
      \cup (IF "static-members" \notin Features THEN {}
-           ELSE {[commit(n, Current(g) - 1) EXCEPT !.instance = Instance]
+           ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance]
                   : n \in Told(g) \cup {Nobody}})
      \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
 
@@ -659,7 +659,7 @@ TxnOffsetCommitRequests(g) ==
   LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
                                 instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE]
   IN (IF "static-members" \notin Features THEN {}
-      ELSE {[commit(n, Current(g) - 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
+      ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
      \cup (IF ~Transacted THEN {}
            ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
                 \cup {commit(n, Current(g) - 1) : n \in Told(g)}

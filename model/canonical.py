@@ -94,6 +94,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
     group = state.group
     if group is None:
         return Frame(state._replace(appends=_of_nobody(state)), {}, 0)
+    by_instance = {member_id for _, member_id in group.statics}
     returned = [a for a in state.appends if isinstance(a, StaticAppend)]
     assigned = [dict(a.assignments) for a in state.appends if isinstance(a, GroupAppend)]
 
@@ -108,6 +109,7 @@ def canonical(state: Coordinator, *, timed: bool = True) -> Frame:
             *member[1:6],
             member.assignment,
             member.group_instance_id or "",
+            member.member_id in by_instance,
             *(member.member_id in a for a in returned),
             member.unsynced,
             *(given.get(member.member_id, b"") for given in assigned),

@@ -202,8 +202,8 @@ def static_members(scene: Scene) -> Iterator[RequestBody]:
     for member_id in (*scene.told, NOBODY):
         yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
         yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
-        yield commit(current - 1, member_id)._replace(group_instance_id=INSTANCE)
-        yield txn_commit(current - 1, member_id)._replace(group_instance_id=INSTANCE)
+        yield commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
+        yield txn_commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
     for instance_id in (INSTANCE, NO_INSTANCE):
         yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
 

@@ -34,7 +34,10 @@ NEW: Final[Mapping[GroupState, set[GroupState]]] = {
     EMPTY: {PREPARING},
 }
 KAFKAS = {"0.10.0": (OLD, STABLE), "0.10.2": (NEW, EMPTY), "2.7": (NEW, EMPTY), "4.1": (NEW, EMPTY)}
-OF_VERSION = {"4.1": {"leave/pending-member", "time/syncs-expired"}}  # and of no other
+OF_VERSION = {
+    "2.7": {"join/static-changed"},
+    "4.1": {"leave/pending-member", "time/syncs-expired"},
+}  # and of no other
 DEATHS = {
     "0.10.0": {Arrow(PREPARING, DEAD)},
     "2.7": {Arrow(EMPTY, DEAD)},

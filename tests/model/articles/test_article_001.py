@@ -99,9 +99,9 @@ def test_testgroup_is_in_partition_27_of_50() -> None:
     assert partition_for("testgroup", 50) == 27
 
 
-def _stable(*names: str) -> Consumers:
+def _stable(*names: str, **settings: int) -> Consumers:
     """At 6 s, when they have all come, they get their assignments; the first of them leads."""
-    group = Consumers("2.7", rebalance_s=300)
+    group = Consumers("2.7", rebalance_s=300, **settings)
     for name in names:
         group.join(name)
     group.at(6)
@@ -184,3 +184,56 @@ def test_a_session_timeout_is_at_least_6_s_and_at_most_30_min_or_5(
     longest_ms = longest_s * 1_000
     timeouts_ms = (5_999, 6_000, longest_ms, longest_ms + 1)
     assert [refused(ms) for ms in timeouts_ms] == [True, False, False, True]
+
+
+# Step 4 of a JoinGroup: whether the group is full depends on its state.
+
+
+def test_an_empty_group_is_never_full() -> None:
+    play = Play(group_max_size=1)
+    given = [play.join(id_required=True).answer for _ in range(2)]
+    assert {answer.error_code for answer in given} == {ErrorCode.MEMBER_ID_REQUIRED}
+    assert play.state == "Empty"
+    assert not play.join(given[0].member_id, id_required=True).answered
+    assert play.state == "PreparingRebalance"
+    refused = play.join(given[1].member_id, id_required=True).answer
+    assert refused.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_a_group_that_prepares_a_rebalance_is_full_when_as_many_wait_and_who_waits_is_let_in() -> (
+    None
+):
+    group = _stable("C1", "C2", group_max_size=2)
+    group.join("C1")
+    # A stranger is let in, for one waits so far, though there are two members.
+    third = group.join("C3")
+    assert not third.answered
+    again = group.join("C1")
+    assert not again.answered
+    assert group.members == ["C1", "C2", "C3"]
+    assert group.join("C4").answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert group.play.state == "PreparingRebalance"
+    # Being a member already is not enough. It is removed, so that nobody is waited for any more.
+    second = group.join("C2").answer
+    assert (second.error_code, second.member_id) == (ErrorCode.GROUP_MAX_SIZE_REACHED, "")
+    assert group.members == ["C1", "C3"]
+    assert third.answer.error_code is again.answer.error_code is ErrorCode.NONE
+    assert group.play.state == "CompletingRebalance"
+
+
+@pytest.mark.parametrize("state", ["CompletingRebalance", "Stable"])
+def test_any_other_group_is_full_when_it_has_as_many_members_and_each_of_them_is_let_in(
+    state: str,
+) -> None:
+    group = _stable("C1", "C2", group_max_size=3)
+    group.join("C3")
+    for name in ("C1", "C2"):
+        group.join(name)
+    if state == "Stable":
+        group.sync("C1")
+    assert group.play.state == state
+    assert group.join("C4").answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert group.join("C3").answer.error_code is ErrorCode.NONE
+    assert (group.play.state, group.members) == (state, ["C1", "C2", "C3"])
+    group.leave("C3")
+    assert not group.join("C4").answered
