@@ -38,6 +38,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from groupcheck.properties import safety_offsets
 from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
@@ -457,6 +458,7 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
         "is gone",
         "GroupCoordinator.scala:408",
     ): _unanswered_lawfully,
+    **safety_offsets.OF_STEPS,
 }
 
 LAWS: Final = (*OF_STATES, *OF_STEPS)
