@@ -117,3 +117,13 @@ def test_a_group_is_listed_in_the_state_that_it_is_in() -> None:
     assert seen() == ["PreparingRebalance"]
     play.leave(*play.member_ids)
     assert seen() == ["Empty"]
+
+
+@holds("testCommitAndFetchOffsetsWithEmptyGroup")
+def test_a_group_without_a_name_is_one_more_group_that_can_be_deleted() -> None:
+    play = Play()
+    assert play.commit(group_id="") is ErrorCode.NONE
+    assert play.fetch(PARTITION, group_id="")[PARTITION].committed_offset == 42
+    assert play.describe("").group_state == "Empty"
+    assert delete_group(play, "") is ErrorCode.NONE
+    assert play.fetch(PARTITION, group_id="")[PARTITION].committed_offset == -1
