@@ -39,7 +39,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupcheck.properties import safety_static
+from groupcheck.properties import safety_offsets, safety_static
 from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
@@ -488,7 +488,9 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
         "is gone",
         "GroupCoordinator.scala:408",
     ): _unanswered_lawfully,
+    **safety_static.OF_STEPS,
+    **safety_offsets.OF_STEPS,
 }
 
-OF_STEPS.update(safety_static.LAWS)
+
 LAWS: Final = (*OF_STATES, *OF_STEPS)

@@ -68,7 +68,7 @@ def _within_size(step: Taken) -> bool:
     return len(admitted) <= step.config.group_max_size
 
 
-LAWS: Final[dict[Law, Callable[[Taken], bool]]] = {
+OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     Law(
         "one-per-instance",
         "no two members have the same group.instance.id",

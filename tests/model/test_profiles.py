@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, OTHER_PROTOCOLS, commit, fetch
+from groupcheck.model.clients import (
+    GROUP_ID,
+    OTHER_PROTOCOLS,
+    SUBSCRIBED_PROTOCOLS,
+    commit,
+    fetch,
+)
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import check_every_rule_is_reached
 from groupcheck.model.instance import spaces
@@ -16,6 +22,7 @@ from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
     LeaveGroupRequest,
+    ListGroupsRequest,
     MemberIdentity,
     RequestBody,
 )
@@ -204,3 +211,27 @@ def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> Non
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
     check_every_rule_is_reached(profile, map(explore, spaces(profile, 2).values()))
+
+
+def test_only_the_newer_knows_transactions_and_deletions() -> None:
+    newer = {"TxnOffsetCommit", "EndTxn", "DeleteGroups", "OffsetDelete"}
+    for profile in (OLDEST, OLD):
+        assert NEW.max_versions.keys() - profile.max_versions.keys() == newer
+        assert "transactions" not in spaces(profile, 2)
+    assert "transactions" in spaces(NEW, 2)
+
+
+@pytest.mark.parametrize(("profile", "listed"), [(OLDEST, 0), (OLD, 1), (NEW, 1)])
+def test_a_group_that_only_stores_offsets_is_listed_where_it_is_a_group(
+    profile: Profile, listed: int
+) -> None:
+    _, answers = run(profile, commit(-1, ""), ListGroupsRequest())
+    assert len(answers[2].groups) == listed
+
+
+def test_only_the_newer_reads_what_consumers_subscribe_to() -> None:
+    first = join(protocols=SUBSCRIBED_PROTOCOLS)
+    old, new = run(OLD, first)[0].group, run(NEW, first, DELAY)[0].group
+    assert old is not None
+    assert new is not None
+    assert (old.subscribed, new.subscribed) == (None, ("other",))

@@ -101,7 +101,7 @@ def test_testgroup_is_in_partition_27_of_50() -> None:
 
 def _stable(*names: str, **settings: int) -> Consumers:
     """At 6 s, when they have all come, they get their assignments; the first of them leads."""
-    group = Consumers("2.7", rebalance_s=300, **settings)
+    group = Consumers("2.7", {}, 300, **settings)
     for name in names:
         group.join(name)
     group.at(6)

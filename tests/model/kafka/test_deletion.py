@@ -1,4 +1,4 @@
-"""Groups and offsets that are deleted."""
+"""Groups that are listed, and groups and offsets that are deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from groupcheck.model.clients import SUBSCRIBED_PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, OffsetDeleteResponse
 from support.kafka_tests import holds
-from support.offsets import delete_group, delete_offsets, errors, readable
+from support.offsets import delete_group, delete_offsets, errors, listed, readable
 from support.play import PARTITION, Play
 
 SUBSCRIBED = ("other", 0)  # to what SUBSCRIBED_PROTOCOLS say
@@ -90,3 +90,40 @@ def test_of_a_stable_group_only_offsets_of_topics_not_subscribed_to_are_deleted(
     }
     assert readable(play) == -1
     assert readable(play, SUBSCRIBED) == 38
+
+
+@holds("testListGroupsIncludesStableGroups", "testListGroupsIncludesRebalancingGroups")
+def test_a_group_is_listed_with_its_type_whether_it_is_stable_or_not() -> None:
+    play = Play()
+    member = play.first_member()
+    assert [group.protocol_type for group in listed(play)] == ["consumer"]
+    play.sync(member.member_id, 1, {})
+    assert [group.protocol_type for group in listed(play)] == ["consumer"]
+
+
+@holds("testListGroupsWithStates")
+def test_a_group_is_listed_in_the_state_that_it_is_in() -> None:
+    play = Play()
+    member = play.first_member()
+    states = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+
+    def seen() -> list[str]:
+        return [state for state in states if listed(play, state)]
+
+    assert seen() == ["CompletingRebalance"]
+    play.sync(member.member_id, 1, {})
+    assert seen() == ["Stable"]
+    play.join()
+    assert seen() == ["PreparingRebalance"]
+    play.leave(*play.member_ids)
+    assert seen() == ["Empty"]
+
+
+@holds("testCommitAndFetchOffsetsWithEmptyGroup")
+def test_a_group_without_a_name_is_one_more_group_that_can_be_deleted() -> None:
+    play = Play()
+    assert play.commit(group_id="") is ErrorCode.NONE
+    assert play.fetch(PARTITION, group_id="")[PARTITION].committed_offset == 42
+    assert play.describe("").group_state == "Empty"
+    assert delete_group(play, "") is ErrorCode.NONE
+    assert play.fetch(PARTITION, group_id="")[PARTITION].committed_offset == -1
