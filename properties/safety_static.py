@@ -13,6 +13,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitResponse,
     Request,
     ResponseBody,
+    TxnOffsetCommitResponse,
 )
 from groupcheck.properties.law import Law, Taken
 
@@ -28,7 +29,7 @@ def _errors(answer: ResponseBody) -> list[ErrorCode]:
     """What an answer says of each thing that the request named."""
     if isinstance(answer, LeaveGroupResponse) and answer.members:
         return [m.error_code for m in answer.members]
-    if isinstance(answer, OffsetCommitResponse):
+    if isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse):
         return [p.error_code for topic in answer.topics for p in topic.partitions]
     return [getattr(answer, "error_code", ErrorCode.NONE)]
 
