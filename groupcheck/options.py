@@ -68,7 +68,7 @@ of requests that it answers as Kafka never would.
         "--profile",
         metavar="VERSION",
         default="2.7",
-        help="the Kafka to judge by: 0.10.0, 0.10.2 or 2.7 (2.7)",
+        help="the Kafka to judge by: 0.10.0, 0.10.2, 2.7 or 4.1 (2.7)",
     )
     command.add_argument(
         "--members",

@@ -30,7 +30,8 @@ Json = dict[str, Any]
 Record = TypeVar("Record")
 
 LONGEST_STRING = 2**15 - 1  # bytes of UTF-8: the length on the wire is an int16
-WIDE_FIELDS = {"committedOffset"}  # int64; every other number in a request is an int32
+# Numbers in a request are of 32 bits, but for these.
+BITS = {"committedOffset": 64, "producerId": 64, "producerEpoch": 16}
 
 
 class MalformedBodyError(ValueError):
@@ -146,7 +147,7 @@ def _check_sizes(value: Any, path: str) -> None:
     if isinstance(value, str):
         check_string(value, path)
     elif isinstance(value, int) and not isinstance(value, bool):
-        check_integer(value, path, 64 if path.rpartition(".")[2] in WIDE_FIELDS else 32)
+        check_integer(value, path, BITS.get(path.rpartition(".")[2], 32))
     elif hasattr(value, "_fields"):
         for name, item in zip(value._fields, value, strict=True):
             _check_sizes(item, f"{path}.{camel(name)}")

@@ -13,6 +13,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from groupcheck.model.state import (
+    GONE,
+    Append,
     Coordinator,
     Group,
     GroupAppend,
@@ -21,8 +23,9 @@ from groupcheck.model.state import (
     Member,
     OffsetsAppend,
     Pending,
+    StaticAppend,
 )
-from groupcheck.model.vocabulary import Request, RequestBody
+from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody
 
 NEWEST_GENERATION = 1
 
@@ -76,10 +79,11 @@ def untimed(state: Coordinator) -> Coordinator:
         timer = JoinTimer(UNTIMED_MS)
     return state._replace(
         group=group._replace(
-            members=tuple(m._replace(session_left_ms=None) for m in group.members),
+            members=tuple(m._replace(session_left_ms=None, unsynced=False) for m in group.members),
             pending=tuple(p._replace(left_ms=UNTIMED_MS) for p in group.pending),
             join_timer=timer,
             ghosts=(),
+            sync_left_ms=None,
         )
     )
 
@@ -95,6 +99,8 @@ def canonical(state: Coordinator, *, timed: bool = True, logged: bool = False) -
     if group is None and recorded is None and not state.appends:
         return Frame(state, {}, 0)
     group = group or Group()
+    by_instance = {member_id for _, member_id in group.statics}
+    returned = [a for a in state.appends if isinstance(a, StaticAppend)]
     assigned = [dict(a.assignments) for a in state.appends if isinstance(a, GroupAppend)]
 
     def member_key(member: Member) -> tuple[Any, ...]:
@@ -107,6 +113,10 @@ def canonical(state: Coordinator, *, timed: bool = True, logged: bool = False) -
             -1 if member.session_left_ms is None else member.session_left_ms,
             *member[1:6],
             member.assignment,
+            member.group_instance_id or "",
+            member.member_id in by_instance,
+            *(member.member_id in a[:3] for a in returned),
+            member.unsynced,
             member.null_instance,
             *(given.get(member.member_id, b"") for given in assigned),
             *_recorded_key(recorded, member.member_id),
@@ -131,7 +141,11 @@ def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ..
         return ()
     return (
         member_id != recorded.leader,
-        *((*m[3:6], m.assignment) for m in recorded.members if m.member_id == member_id),
+        *(
+            (*m[3:6], m.assignment, m.group_instance_id or "")
+            for m in recorded.members
+            if m.member_id == member_id
+        ),
     )
 
 
@@ -158,9 +172,14 @@ def _renamed(
     renamed = group._replace(
         leader=None if group.leader is None else names[group.leader],
         members=tuple(_renamed_member(m, names[m.member_id]) for m in members),
+        statics=tuple((i, names.get(m, GONE)) for i, m in group.statics),
         pending=tuple(Pending(names[p.member_id], p.left_ms) for p in pending),
         generation_id=group.generation_id - cut,
         unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
+        transactions=tuple(
+            p if p.request_id is None else p._replace(request_id=commits.get(p.request_id, 0))
+            for p in group.transactions
+        ),
     )
     ids = [*(m.member_id for m in members), *(p.member_id for p in pending)]
     present = {member_id: names[member_id] for member_id in ids}
@@ -197,15 +216,35 @@ def _renamed_member(member: Member, name: str) -> Member:
         None if member.awaiting_join is None else awaiting_join,
         None if member.awaiting_sync is None else awaiting_sync,
         member.assignment,
+        member.group_instance_id,
+        member.unsynced,
         member.null_instance,
     )
 
 
-def _renamed_append(
-    entry: GroupAppend | OffsetsAppend, names: dict[str, str], cut: int, index: int
-) -> GroupAppend | OffsetsAppend:
+def _renamed_append(entry: Append, names: dict[str, str], cut: int, index: int) -> Append:
     if isinstance(entry, OffsetsAppend):
         return entry._replace(request_id=300 + index)
+    if isinstance(entry, StaticAppend):
+        return _renamed_static_append(entry, names, cut, index)
     # Of who was assigned something and is gone, nothing can be seen any more.
     given = sorted((names[m], given) for m, given in entry.assignments if m in names)
     return GroupAppend(max(entry.generation_id - cut, 0), tuple(given), entry.error)
+
+
+def _renamed_static_append(
+    entry: StaticAppend, names: dict[str, str], cut: int, index: int
+) -> StaticAppend:
+    entry = entry._replace(
+        told=names.get(entry.told, GONE),
+        member_id=entry.member_id and names[entry.member_id],
+        leader=entry.leader and names.get(entry.leader, GONE),
+        replaced=entry.replaced if entry.error is ErrorCode.NONE else f"r{index}",
+    )
+    if entry.outlived is None:
+        return entry
+    told = entry.outlived[1]
+    answer = told._replace(
+        generation_id=told.generation_id - cut, leader=entry.leader or "", member_id=entry.told
+    )
+    return entry._replace(outlived=(300 + index, answer))

@@ -21,6 +21,7 @@ from groupcheck.model.state import (
     HoldAppends,
     Load,
     Loading,
+    OffsetsAppend,
     ReleaseAppends,
     Serving,
     Shutdown,
@@ -31,27 +32,44 @@ from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,
     Assignment,
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     ErrorCode,
+    GroupState,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     MemberIdentity,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
     Protocol,
     RequestBody,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
 )
 
 GROUP_ID = "group"
 NOBODY = "nobody"  # a member id that was never given out
 PROTOCOLS = (Protocol("range", b"one"),)
 OTHER_PROTOCOLS = (Protocol("range", b"two"),)
+OTHER_OFFER = (Protocol("sticky", b"one"), Protocol("range", b"one"))  # preferred another way
+INSTANCE = "instance"  # the group.instance.id of static members
+NO_INSTANCE = "no-instance"  # one that no member has
 TOPIC = "topic"
+OTHER_TOPIC = "other"
+# What a consumer offers that has subscribed to the other topic: version 0, one topic, no user data.
+SUBSCRIBED_PROTOCOLS = (Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
+PRODUCER_ID = 7
 
 # What a commit says where it says too much: more than the broker allows, and no more than a string
 # of the older versions can be.
@@ -68,6 +86,10 @@ class Feature(StrEnum):
     METADATA = "metadata"
     OFFSETS = "offsets"
     HELD_APPENDS = "held-appends"
+    STATIC_MEMBERS = "static-members"
+    MAX_SIZE = "max-size"
+    TRANSACTIONS = "transactions"
+    ADMINISTRATION = "administration"
     FAILING_APPENDS = "failing-appends"
     CRASHES = "crashes"
     FAILOVER = "failover"
@@ -83,7 +105,7 @@ class Scene(NamedTuple):
     """A canonical state as the clients of a space see it, and what is the same for all of them.
 
     Timeouts are in milliseconds. `told` and `pending` are the ids that clients know; whoever is
-    new may join if there is `room`.
+    new may join if there is `room`. Whether members say which topics they want, `subscribes` says.
     """
 
     profile: Profile
@@ -92,6 +114,7 @@ class Scene(NamedTuple):
     session_ms: int
     rebalance_ms: int
     room: bool
+    subscribes: bool = False
 
     @property
     def group(self) -> Group:
@@ -110,8 +133,9 @@ class Scene(NamedTuple):
 
     def join(self, member_id: str) -> JoinGroupRequest:
         """A JoinGroup of that member."""
+        protocols = SUBSCRIBED_PROTOCOLS if self.subscribes else PROTOCOLS
         return JoinGroupRequest(
-            GROUP_ID, self.session_ms, self.rebalance_ms, member_id, protocols=PROTOCOLS
+            GROUP_ID, self.session_ms, self.rebalance_ms, member_id, protocols=protocols
         )
 
 
@@ -187,6 +211,33 @@ def offsets(scene: Scene) -> Iterator[RequestBody]:
     yield fetch(require_stable=True)
 
 
+def static_members(scene: Scene) -> Iterator[RequestBody]:
+    """What the program with the group.instance.id asks, and others under its name by mistake."""
+    current = scene.group.generation_id
+    newcomer = scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    if scene.room or scene.group.static(INSTANCE) is not None:
+        yield newcomer
+        yield newcomer._replace(protocols=OTHER_OFFER)
+    for member_id in (*scene.told, *scene.pending, NOBODY):
+        yield scene.join(member_id)._replace(group_instance_id=INSTANCE)
+        for instance_id in (INSTANCE, NO_INSTANCE):
+            yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id, instance_id),))
+    for member_id in (*scene.told, NOBODY):
+        yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
+        yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
+        yield commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
+        yield txn_commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
+    for instance_id in (INSTANCE, NO_INSTANCE):
+        yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
+
+
+def max_size(scene: Scene) -> Iterator[RequestBody]:
+    """Enough of static members to show what becomes of the one that is turned away."""
+    if scene.room or scene.group.static(INSTANCE) is not None:
+        yield scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, INSTANCE),))
+
+
 def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetCommitRequest:
     """A commit of the one partition of the space."""
     partition = OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
@@ -197,6 +248,73 @@ def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetComm
 def fetch(*, require_stable: bool) -> OffsetFetchRequest:
     """A fetch of the one partition of the space."""
     return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
+
+
+def transactions(scene: Scene) -> Iterator[RequestBody]:
+    """Commits in and outside transactions of one producer, its markers, and fetches.
+
+    No marker comes before a TxnOffsetCommit that is on its way to the log.
+    """
+    current, older = scene.group.generation_id, scene.group.generation_id - 1
+    for member_id in (*scene.told, NOBODY):
+        yield txn_commit(current, member_id)
+    for member_id in scene.told:
+        yield txn_commit(older, member_id)
+        yield commit(current, member_id)
+    yield txn_commit(NO_GENERATION, NO_MEMBER_ID)
+    yield commit(NO_GENERATION, NO_MEMBER_ID)
+    yield fetch(require_stable=False)
+    yield fetch(require_stable=True)
+    if not any(isinstance(a, OffsetsAppend) and a.producer_id for a in scene.state.appends):
+        for committed in (True, False):
+            yield EndTxnRequest(GROUP_ID, PRODUCER_ID, committed)
+    if scene.state.group is None:
+        too_long = min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
+        yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * too_long)
+        yield txn_commit(NO_GENERATION, NO_MEMBER_ID)._replace(topics=())
+        yield txn_commit(0, NO_MEMBER_ID)._replace(group_id="")
+        yield EndTxnRequest("", PRODUCER_ID, committed=True)
+
+
+def txn_commit(generation_id: int, member_id: str, metadata: str = "") -> TxnOffsetCommitRequest:
+    """A commit of the one partition of the space in a transaction."""
+    partition = TxnOffsetCommitRequestPartition(0, 6, committed_metadata=metadata)
+    return TxnOffsetCommitRequest(
+        "transaction",
+        GROUP_ID,
+        PRODUCER_ID,
+        generation_id=generation_id,
+        member_id=member_id,
+        topics=(TxnOffsetCommitRequestTopic(TOPIC, (partition,)),),
+    )
+
+
+def administration(scene: Scene) -> Iterator[RequestBody]:
+    """What an administrator asks, as far as the version has it, and offsets that can be deleted."""
+    newest = scene.profile.max_versions
+    yield commit(NO_GENERATION, NO_MEMBER_ID)
+    for member_id in scene.told:
+        yield commit(scene.group.generation_id, member_id)
+    yield fetch(require_stable=False)
+    yield ListGroupsRequest()
+    if newest["ListGroups"] >= 4:
+        yield ListGroupsRequest((GroupState.EMPTY.value,))
+        yield ListGroupsRequest((GroupState.EMPTY.value.lower(),))
+    if "DeleteGroups" in newest:
+        yield DeleteGroupsRequest((GROUP_ID,))
+    if "OffsetDelete" in newest:
+        for topic in (TOPIC, OTHER_TOPIC):
+            yield offset_delete(topic)
+        for member_id in scene.pending:
+            yield scene.join(member_id)._replace(protocol_type="connect")
+        if scene.state.group is None:
+            yield offset_delete(TOPIC)._replace(group_id="")
+
+
+def offset_delete(topic: str) -> OffsetDeleteRequest:
+    """The deletion of the offset of a topic's one partition."""
+    partitions = (OffsetDeleteRequestPartition(0),)
+    return OffsetDeleteRequest(GROUP_ID, (OffsetDeleteRequestTopic(topic, partitions),))
 
 
 def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Happening]:
@@ -219,5 +337,11 @@ def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Hap
 
 # What clients ask because of a feature, over and above what they ask without it.
 ASKED: Final[Mapping[Feature, Callable[[Scene], Iterator[RequestBody]]]] = MappingProxyType(
-    {Feature.OFFSETS: offsets}
+    {
+        Feature.OFFSETS: offsets,
+        Feature.STATIC_MEMBERS: static_members,
+        Feature.MAX_SIZE: max_size,
+        Feature.TRANSACTIONS: transactions,
+        Feature.ADMINISTRATION: administration,
+    }
 )

@@ -11,6 +11,7 @@ BROKER_SETTINGS: Final = (
     "group.max.session.timeout.ms",
     "group.initial.rebalance.delay.ms",
     "offset.metadata.max.bytes",
+    "group.max.size",
 )
 
 
@@ -18,7 +19,7 @@ class Config(NamedTuple):
     """The broker settings that the rules read, with 2.7's defaults.
 
     Fields are Kafka's names with dots as underscores; `new_member_join_timeout_ms` is fixed in
-    2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The last two are no settings of a broker but the
+    2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The timer_… are no settings of a broker but the
     windows within which timers are judged on a real clock; both are 0 in virtual time.
     """
 
@@ -29,6 +30,7 @@ class Config(NamedTuple):
     new_member_join_timeout_ms: int = 300_000
     timer_early_ms: int = 0
     timer_late_ms: int = 0
+    group_max_size: int = 2**31 - 1
 
     @classmethod
     def of(cls, broker: Mapping[str, int]) -> Config:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import STABLE
-from groupcheck.model.step import Rule, Step, decide, gc, gm, no_group
+from groupcheck.model.step import Open, Rule, Step, decide, gc, gm, no_group, source
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribedGroupMember,
@@ -36,17 +36,25 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     return lambda step, request: _answer(step, request, DescribedGroup(error, _group_id(request)))
 
 
-def _dead(step: Step, request: Request) -> None:
-    _answer(
-        step, request, DescribedGroup(ErrorCode.NONE, _group_id(request), GroupState.DEAD.value)
-    )
+def _dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
+    _answer(step, request, DescribedGroup(error, _group_id(request), GroupState.DEAD.value))
+
+
+def _not_found(step: Step, request: Request) -> None:
+    newest = request.api_version >= 6
+    _dead(step, request, ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.NONE)
 
 
 def _in_full(step: Step, request: Request) -> None:
     name = step.existing.protocol_name or ""
     members = tuple(
         DescribedGroupMember(
-            m.member_id, None, m.client_id, m.client_host, m.metadata(name), m.assignment
+            m.member_id,
+            m.group_instance_id,
+            m.client_id,
+            m.client_host,
+            m.metadata(name),
+            m.assignment,
         )
         for m in step.existing.members
     )
@@ -54,8 +62,15 @@ def _in_full(step: Step, request: Request) -> None:
 
 
 def _without_metadata(step: Step, request: Request) -> None:
+    # Without a reason to show it, what was assigned is forgotten as the group leaves Stable.
     members = tuple(
-        DescribedGroupMember(m.member_id, None, m.client_id, m.client_host)
+        DescribedGroupMember(
+            m.member_id,
+            m.group_instance_id,
+            m.client_id,
+            m.client_host,
+            member_assignment=m.assignment,
+        )
         for m in step.existing.members
     )
     _describe(step, request, "", members)
@@ -73,6 +88,29 @@ def _describe(
     _answer(step, request, described)
 
 
+def _perhaps_hidden(step: Step, request: Request) -> None:
+    # What other groups write is not in the model; and without assignments this one is not Stable.
+    if step.choose(Open.UNWRITTEN, [True, False]):
+        _not_found(step, request)
+    else:
+        step.group = step.existing._replace(unwritten=False)
+        _without_metadata(step, request)
+
+
+UNWRITTEN = Rule(
+    "describe/unwritten",
+    "only what is written shows, and of this group nothing is: it came with a refused commit",
+    source("GroupMetadataManager.java")(745),
+    when=lambda step, _request: step.existing.unwritten,
+    then=_perhaps_hidden,
+)
+NOT_FOUND = Rule(
+    "describe/not-found",
+    "a group that does not exist is Dead, which from version 6 on is an error",
+    source("GroupMetadataManager.java")(774),
+    when=no_group,
+    then=_not_found,
+)
 RULES = (
     *gate("describe", _refuse),
     Rule(

@@ -5,8 +5,10 @@ Whatever is lost in memory is found in the log, if it was recorded (`records`).
 
 from __future__ import annotations
 
+from groupcheck.model.log import told_new_id
+from groupcheck.model.rebalance import subscription
 from groupcheck.model.session import rearm_session
-from groupcheck.model.state import Group, Log, OffsetsAppend, Serving
+from groupcheck.model.state import Group, GroupAppend, Log, OffsetsAppend, Serving, StaticAppend
 from groupcheck.model.step import Rule, Step, gc, gmm
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -83,11 +85,12 @@ def _may(step: Step) -> bool:
 def _unload(step: Step) -> None:
     """The group is Dead: who waits for it is told to look elsewhere (GroupCoordinator.scala:869).
 
-    Commits on their way to the log are answered as they complete; assignments reach nobody.
+    Commits on their way to the log are answered as they complete, and so are static members that
+    came back and wait for the log; assignments reach nobody.
     """
     group, step.group, step.serving = step.group, None, Serving.UNLOADED
     step.appends = tuple(
-        a._replace(outlived=True) for a in step.appends if isinstance(a, OffsetsAppend)
+        _outliving(a, group) for a in step.appends if not isinstance(a, GroupAppend)
     )
     for member in group.members if group else ():
         # Of a group that got stuck at the end of its join phase everybody has been told.
@@ -101,12 +104,25 @@ def _unload(step: Step) -> None:
             step.answer(member.awaiting_sync, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
 
 
+def _outliving(
+    entry: StaticAppend | OffsetsAppend, group: Group | None
+) -> StaticAppend | OffsetsAppend:
+    """What is left of an append once its group is unloaded: the answer, if one is still due."""
+    if isinstance(entry, OffsetsAppend):
+        return entry._replace(outlived=True)
+    member = group.member(entry.member_id) if group and entry.member_id is not None else None
+    # While a rebalance is prepared who waits is told by the unloading itself.
+    if group and member and member.awaiting_join is not None and group.join_timer is None:
+        entry = entry._replace(outlived=(member.awaiting_join, told_new_id(group, entry)))
+    return entry._replace(member_id=None)
+
+
 def _offsets_alone(step: Step, log: Log) -> Group:
     """What there is of a group that was never recorded, or was removed."""
     if step.profile.traits.empty_dies:
         return Group(GroupState.DEAD, offsets=log.offsets)
     step.fire(RESTORED_EMPTY)
-    return Group(offsets=log.offsets)
+    return Group(offsets=log.offsets, transactions=log.transactions, producers=log.producers)
 
 
 def _load(step: Step) -> None:
@@ -115,14 +131,19 @@ def _load(step: Step) -> None:
     log = step.log or Log()
     record = log.group
     if record is None:
-        if log.offsets:
+        if log.offsets or log.transactions:
             step.group = _offsets_alone(step, log)
         return
+    statics = {m.group_instance_id: m.member_id for m in record.members if m.group_instance_id}
     step.fire(RESTORED if record.members else RESTORED_EMPTY)
-    step.group = Group(
+    group = Group(
         GroupState.STABLE if record.members else GroupState.EMPTY,
         *record,
         offsets=log.offsets,
+        statics=tuple(sorted(statics.items())),
+        transactions=log.transactions,
+        producers=log.producers,
     )
+    step.group = group._replace(subscribed=subscription(step, group, group.protocol_name))
     for member in record.members:
         rearm_session(step, member)

@@ -9,7 +9,7 @@ from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import PREPARING
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
-from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.step import Rule, Step, decide, fenced, gc, no_group
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 
 
@@ -52,6 +52,13 @@ RULES = (
         gc(622),
         when=no_group,
         then=_answer(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "heartbeat/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(632),
+        when=fenced,
+        then=_answer(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "heartbeat/unknown-member",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from groupcheck.model import failover, static_members
 from groupcheck.model.canonical import Frame, canonical
 from groupcheck.model.clients import Feature, Scene, happenings, membership
 from groupcheck.model.config import Config
@@ -111,6 +112,7 @@ class Instance(NamedTuple):
             self.session_ticks * self.tick_ms,
             self.rebalance_ticks * self.tick_ms,
             len(_ids(state)) < self.members,
+            Feature.ADMINISTRATION in self.features,
         )
 
 
@@ -126,13 +128,14 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces for a coordinator in virtual time.
 
     `membership` has every timer, `metadata` members that change what they offer, `storing` the
-    offsets and the appends that are held. Together in one space they would multiply, and what one
-    is about hardly depends on the others.
+    offsets and, where they can be, the appends that are held. Together in one space they would
+    multiply, and what one is about hardly depends on the others.
     """
+    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
     return {
         "membership": Instance(profile, members),
         "metadata": _untimed(profile, members, Feature.METADATA),
-        "storing": _untimed(profile, members, Feature.OFFSETS, Feature.HELD_APPENDS),
+        "storing": _untimed(profile, members, Feature.OFFSETS, *held),
     }
 
 
@@ -160,6 +163,28 @@ def real_spaces(
 
 def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
+    found: dict[str, Instance] = {}
+    if static_members.RULES[-1].name in profile.rules:
+        features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
+        static = Instance(profile, members, features, rebalance_ticks=1)
+        held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)
+        crowded = _untimed(profile, members + 1, Feature.MAX_SIZE)
+        found["static"] = static
+        found["static-storing"] = held
+        found["crowded"] = crowded._replace(settings={"group.max.size": members})
+    if "ListGroups" in profile.max_versions:
+        found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
+    if "TxnOffsetCommit" in profile.max_versions:
+        found["transactions"] = _untimed(
+            profile, members, Feature.TRANSACTIONS, Feature.HELD_APPENDS
+        )
+    if failover.CRASH.name in profile.rules:
+        found |= _failing_spaces(profile, members)
+    return found
+
+
+def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces of what may fail: appends, and the coordinator itself."""
     found = {
         "failing": _untimed(
             profile, members, Feature.OFFSETS, Feature.FAILING_APPENDS, Feature.CRASHES
@@ -168,6 +193,17 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
             profile, members, Feature.OFFSETS, Feature.HELD_APPENDS, Feature.FAILOVER
         ),
     }
+    administered = {Feature.ADMINISTRATION, Feature.FAILOVER}
+    if "TxnOffsetCommit" in profile.max_versions:
+        administered.add(Feature.TRANSACTIONS)
+        found["failing-transactions"] = _untimed(
+            profile, members, Feature.TRANSACTIONS, Feature.FAILING_APPENDS, Feature.CRASHES
+        )
+    if static_members.RULES[-1].name in profile.rules:
+        found["failing-static"] = _untimed(
+            profile, members, Feature.STATIC_MEMBERS, Feature.FAILING_APPENDS, Feature.CRASHES
+        )
+    found["failover-administration"] = _untimed(profile, members, *administered)
     if profile.traits.loaded_count_as_static:
         # Only time shows who is spared by the rebalance timeout.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from groupcheck.model import static_members
 from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import (
     COMPLETING,
@@ -14,12 +15,14 @@ from groupcheck.model.rebalance import (
     add_member,
     check_join_complete,
     current_generation,
+    drop_members,
+    forget_instance,
     maybe_prepare_rebalance,
     park_join,
     supported_by_all,
 )
 from groupcheck.model.state import Group, Member, Pending
-from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.step import Rule, Step, decide, fenced, gc, instance_of, no_group
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -138,6 +141,46 @@ def _admit(step: Step, request: Request) -> None:
     step.answer(request.request_id, current_generation(step, member, step.existing.state))
 
 
+def _is_full(step: Step, request: Request) -> bool:
+    """Who waits already is counted, so that the last to join again are the ones too many.
+
+    Source: GroupCoordinator.scala:131.
+    """
+    group, most = step.existing, step.config.group_max_size
+    member = group.member(_body(request).member_id)
+    if group.state is EMPTY:
+        return False
+    if group.state is PREPARING:
+        waits = member is not None and member.awaiting_join is not None
+        return not waits and sum(m.awaiting_join is not None for m in group.members) >= most
+    return member is None and len(group.members) >= most
+
+
+def _turn_away(step: Step, request: Request) -> None:
+    """Kafka forgets the member id, and the instance id, each by itself."""
+    body = _body(request)
+    if step.existing.member(body.member_id) is not None:
+        drop_members(step, [body.member_id])
+    forget_instance(step, body.group_instance_id)
+    _refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
+
+
+def _is_pending_static(step: Step, request: Request) -> bool:
+    return _is_pending(step, request) and instance_of(request) is not None
+
+
+def _is_unknown_instance(step: Step, request: Request) -> bool:
+    instance_id = instance_of(request)
+    return instance_id is not None and step.existing.static(instance_id) is None
+
+
+FULL = Rule(
+    "join/group-full",
+    "the group has as many members as group.max.size allows",
+    gc(184),
+    when=_is_full,
+    then=_turn_away,
+)
 GATE = (
     Rule(
         "join/invalid-group-id",
@@ -164,6 +207,7 @@ GATE = (
 )
 
 UNKNOWN = (
+    FULL,
     Rule(
         "join/new-inconsistent",
         "it offers no protocol that every member supports",
@@ -171,17 +215,19 @@ UNKNOWN = (
         when=_inconsistent,
         then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, keep_id=False),
     ),
+    *static_members.RULES,
     Rule(
         "join/member-id-required",
-        "from version 4 on a new member is first given an id and has to join again with it",
+        "from version 4 on a new dynamic member is first given an id and has to join with it",
         gc(227),
-        when=lambda _step, request: request.api_version >= 4,
+        when=lambda _step, request: request.api_version >= 4 and instance_of(request) is None,
         then=_give_id,
     ),
     Rule("join/new-member", "a new member is added, and waits", gc(238), then=_add_new),
 )
 
 KNOWN = (
+    FULL,
     Rule(
         "join/inconsistent",
         "it offers no protocol that every member supports",
@@ -190,11 +236,32 @@ KNOWN = (
         then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Rule(
+        "join/pending-static",
+        "an id given out to a dynamic member comes with a group.instance.id, and Kafka fails",
+        gc(267),
+        when=_is_pending_static,
+        then=_refuse(ErrorCode.UNKNOWN_SERVER_ERROR, keep_id=False),
+    ),
+    Rule(
         "join/pending-member",
         "the id was given out with MEMBER_ID_REQUIRED: its member is added, and waits",
         gc(264),
         when=_is_pending,
         then=_add_pending,
+    ),
+    Rule(
+        "join/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(277),
+        when=fenced,
+        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
+    ),
+    Rule(
+        "join/unknown-instance",
+        "the group.instance.id stands for no member",
+        gc(280),
+        when=_is_unknown_instance,
+        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     Rule(
         "join/unknown-member",

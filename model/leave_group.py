@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
 from groupcheck.model.gate import gate
-from groupcheck.model.rebalance import remove_member, remove_pending
-from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.rebalance import (
+    EMPTY,
+    PREPARING,
+    check_join_complete,
+    maybe_prepare_rebalance,
+    remove_member,
+    remove_pending,
+    take_back,
+    take_out,
+)
+from groupcheck.model.state import GONE, Member
+from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    MemberIdentity,
     MemberResponse,
     Request,
 )
@@ -21,6 +32,24 @@ PENDING = Rule(
 )
 UNKNOWN = Rule("leave/unknown-member", "the member id is not in the group", gc(489))
 REMOVED = Rule("leave/member", "the member leaves", gc(492))
+FENCED = Rule(
+    "leave/fenced", "another member has come back under the same group.instance.id", gc(475)
+)
+PENDING_STATIC = Rule(
+    "leave/pending-static",
+    "an id given out to a dynamic member comes with a group.instance.id, and Kafka fails",
+    gc(479),
+)
+STATIC_GONE = Rule(
+    "leave/static-gone",
+    "the group.instance.id stands for a member that was removed without it, and Kafka fails",
+    gc(493),
+)
+ERRORS: Final = {
+    UNKNOWN.name: ErrorCode.UNKNOWN_MEMBER_ID,
+    FENCED.name: ErrorCode.FENCED_INSTANCE_ID,
+}
+FAILS: Final = (PENDING_STATIC, STATIC_GONE)
 
 
 def leave_group(step: Step, request: Request) -> None:
@@ -44,36 +73,84 @@ def _refuse_all(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _leave_one(step: Step, member_id: str) -> Rule:
-    """One member of the batch leaves; the rule that says how."""
-    if step.existing.is_pending(member_id):
-        step.fire(PENDING)
-        remove_pending(step, member_id)
-        return PENDING
-    member = step.existing.member(member_id)
-    if member is None:
-        step.fire(UNKNOWN)
-        return UNKNOWN
-    step.fire(REMOVED)
-    remove_member(step, member)
-    return REMOVED
+def _leave_one(
+    step: Step,
+    identity: MemberIdentity,
+    end_pending: Callable[[Step, str], None],
+    end_member: Callable[[Step, Member], None],
+) -> Rule:
+    """One member of the batch leaves; the rule that says how.
+
+    A group.instance.id goes before the member id, and one that nobody has does not matter.
+    """
+    member_id, instance_id = identity
+    stands_for = step.existing.static(instance_id)
+    rule = REMOVED
+    if member_id and stands_for not in {None, member_id}:
+        rule = FENCED
+    elif step.existing.is_pending(member_id):
+        rule = PENDING if instance_id is None else PENDING_STATIC
+    elif stands_for is None and step.existing.member(member_id) is None:
+        rule = UNKNOWN
+    elif stands_for == GONE:
+        rule = STATIC_GONE
+    step.fire(rule)
+    if rule is PENDING:
+        end_pending(step, member_id)
+    elif rule is REMOVED:
+        end_member(step, cast("Member", step.existing.member(stands_for or member_id)))
+    return rule
 
 
 def _leave(step: Step, request: Request) -> None:
     identities = _body(request).members
-    rules = [_leave_one(step, identity.member_id) for identity in identities]
+    rules: list[Rule] = []
+    for identity in identities:
+        rules.append(_leave_one(step, identity, remove_pending, remove_member))
+        if rules[-1] in FAILS:
+            failure = LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+            step.answer(request.request_id, failure, rules[-1].name)
+            return
+    _answer_each(step, request, rules)
+
+
+def _leave_together(step: Step, request: Request) -> None:
+    """All are taken out before the group is looked at again; a pending id counts as a member."""
+    identities = _body(request).members
+    rules = [_leave_one(step, identity, take_back, take_out) for identity in identities]
+    _answer_each(step, request, rules)
+    state = step.existing.state
+    if all(rule is UNKNOWN for rule in rules) or state is EMPTY:
+        return
+    if state is PREPARING:
+        check_join_complete(step)
+    else:
+        maybe_prepare_rebalance(step)
+
+
+TOGETHER = Rule(
+    "leave/together",
+    "the members named leave, and only then is the group looked at again",
+    source("GroupMetadataManager.java")(7909),
+    then=_leave_together,
+)
+
+
+def _answer_each(step: Step, request: Request, rules: list[Rule]) -> None:
+    identities = _body(request).members
     members = tuple(
         MemberResponse(
             identity.member_id,
             identity.group_instance_id,
-            ErrorCode.UNKNOWN_MEMBER_ID if rule is UNKNOWN else ErrorCode.NONE,
+            ERRORS.get(rule.name, ErrorCode.NONE),
         )
         for identity, rule in zip(identities, rules, strict=True)
     )
     # What needs a reason is mostly a refusal.
-    reason = UNKNOWN if UNKNOWN in rules else rules[-1] if rules else None
+    refused = [rule for rule in rules if rule.name in ERRORS]
+    reasons = [rule.name for rule in (*refused, *rules[-1:])]
     answer = LeaveGroupResponse(ErrorCode.NONE, members)
-    step.answer(request.request_id, answer, reason.name if reason else None)
+    step.answer(request.request_id, answer, reasons[0] if reasons else None)
 
 
 DECISIONS = (
@@ -94,4 +171,4 @@ DECISIONS = (
     ),
     Rule("leave/batch", "the members named leave one by one", gc(471), then=_leave),
 )
-RULES = (*DECISIONS, PENDING, UNKNOWN, REMOVED)
+RULES = (*DECISIONS, PENDING, UNKNOWN, REMOVED, FENCED, PENDING_STATIC, STATIC_GONE)

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from groupcheck.model.rebalance import maybe_prepare_rebalance
 from groupcheck.model.records import next_error, record_group, record_offsets
-from groupcheck.model.session import propagate_assignment
-from groupcheck.model.state import FailAppends, GroupAppend, OffsetsAppend, put
-from groupcheck.model.step import Rule, Step, gc, gmm
+from groupcheck.model.replacement import replace
+from groupcheck.model.session import propagate_assignment, rearm_session
+from groupcheck.model.state import (
+    Append,
+    FailAppends,
+    Group,
+    GroupAppend,
+    Member,
+    OffsetsAppend,
+    StaticAppend,
+    TopicPartition,
+    put,
+)
+from groupcheck.model.step import Rule, Step, gc, gm, gmm
+from groupcheck.model.transactions import drop_failed, mark_in_log, mark_older
 from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
     ErrorCode,
     GroupState,
+    JoinGroupResponse,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    TxnOffsetCommitResponse,
 )
 
 HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(323))
@@ -31,6 +46,19 @@ TOO_LATE = Rule(
     gc(427),
 )
 COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(406))
+NEW_ID_STORED = Rule(
+    "log/new-id-stored", "the new id of a static member is stored, and it is told", gc(1073)
+)
+TOLD_ALREADY = Rule(
+    "log/new-id-outdated",
+    "the new id of a static member is stored too late: it was answered or is gone",
+    gm(373),
+)
+TXN_STORED = Rule(
+    "log/transaction-stored",
+    "the offsets of a transaction are stored, and its marker is awaited before they can be read",
+    gmm(408),
+)
 FAIL = Rule("log/fail", "the next appends fail", gmm(276))
 NOT_STABILISED = Rule(
     "log/assignments-failed",
@@ -45,12 +73,24 @@ OUTLIVED = Rule(
     "the offsets are stored, but the group they were for is unloaded: nothing more comes of them",
     gmm(405),
 )
+NEW_ID_FAILED = Rule(
+    "log/new-id-failed",
+    "the new id of a static member cannot be stored: it has its old one again, and is told",
+    gc(1062),
+)
+TXN_FAILED = Rule(
+    "log/transaction-failed",
+    "the offsets of a transaction cannot be stored: they are forgotten, and the commit is told",
+    gm(632),
+)
 RULES = (
     HOLD,
     RELEASE,
     STABILISE,
     TOO_LATE,
     COMMITTED,
+    NEW_ID_STORED,
+    TOLD_ALREADY,
     FAIL,
     NOT_STABILISED,
     NOT_COMMITTED,
@@ -107,12 +147,24 @@ def store_offsets(step: Step, entry: OffsetsAppend) -> None:
     """Offsets go to the log."""
     error = next_error(step)
     if error is ErrorCode.NONE:
-        record_offsets(step, entry.offsets)
+        record_offsets(step, entry)
     append(step, entry._replace(error=error))
 
 
-def append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
+def store_new_id(step: Step, entry: StaticAppend, old: Member) -> None:
+    """The new id of a static member goes to the log, with what everybody was assigned before."""
+    error = next_error(step)
+    if error is ErrorCode.NONE:
+        record_group(step, {m.member_id: m.assignment for m in step.existing.members})
+    else:
+        entry = entry._replace(replaced=old.member_id, was_told=old.told, error=error)
+    append(step, entry)
+
+
+def append(step: Step, entry: Append) -> None:
     """Append to the log; the completion comes now, or with the release."""
+    if step.existing.unwritten:
+        step.group = step.existing._replace(unwritten=False)
     if step.holding:
         step.appends = (*step.appends, entry)
     else:
@@ -139,10 +191,12 @@ def release_appends(step: Step) -> None:
         complete_append(step, entry)
 
 
-def complete_append(step: Step, entry: GroupAppend | OffsetsAppend) -> None:
+def complete_append(step: Step, entry: Append) -> None:
     """What the completion of an append brings about."""
     if isinstance(entry, GroupAppend):
         complete_group_append(step, entry)
+    elif isinstance(entry, StaticAppend):
+        complete_static_append(step, entry)
     else:
         complete_offsets_append(step, entry)
 
@@ -152,7 +206,7 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
 
     Source: GroupCoordinator.scala:427.
     """
-    group = step.existing
+    group = step.group or Group()
     if group.state is not GroupState.COMPLETING_REBALANCE or (
         group.generation_id != entry.generation_id
     ):
@@ -172,32 +226,131 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
     step.group = step.existing._replace(state=GroupState.STABLE)
 
 
-def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
-    """The offsets become readable and the commit is answered (GroupMetadataManager.scala:406)."""
-    stored = {partition for partition, _ in entry.offsets}
+def complete_static_append(step: Step, entry: StaticAppend) -> None:
+    """A static member that came back is answered if it still waits, whatever the group does now.
+
+    Source: GroupCoordinator.scala:1073.
+    """
+    if entry.outlived is not None:
+        _answer_outlived(step, entry, *entry.outlived)
+        return
+    group = step.group or Group()
+    member = group.member(entry.member_id) if entry.member_id is not None else None
+    if member is not None and entry.error is not ErrorCode.NONE:
+        _revert(step, entry, member)
+        return
+    if member is None or member.awaiting_join is None:
+        step.fire(TOLD_ALREADY)
+        return
+    step.fire(NEW_ID_STORED)
+    step.answer(member.awaiting_join, told_new_id(group, entry))
+    step.group = group.with_member(member._replace(awaiting_join=None, told=True))
+
+
+def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
+    """What a static member that came back is answered once its new id is stored."""
+    return JoinGroupResponse(
+        ErrorCode.NONE,
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        entry.leader or NO_MEMBER_ID,
+        entry.told,
+    )
+
+
+def _answer_outlived(
+    step: Step, entry: StaticAppend, request_id: int, answer: JoinGroupResponse
+) -> None:
     failed = entry.error is not ErrorCode.NONE
-    step.fire(NOT_COMMITTED if failed else OUTLIVED if entry.outlived else COMMITTED)
-    if not entry.outlived:
-        group = step.existing
-        offsets = group.offsets
-        for partition, offset in () if failed else entry.offsets:
-            offsets = put(offsets, partition, offset)
-        unstable = tuple(
-            (partition, request_id)
-            for partition, request_id in group.unstable
-            if partition not in stored or request_id != entry.request_id
-        )
-        step.group = group._replace(offsets=offsets, unstable=unstable)
+    step.fire(NEW_ID_FAILED if failed else NEW_ID_STORED)
+    step.answer(request_id, _not_stored(step, entry, answer) if failed else answer)
+
+
+def _not_stored(step: Step, entry: StaticAppend, answer: JoinGroupResponse) -> JoinGroupResponse:
+    error = step.profile.group_errors.get(entry.error, entry.error)
+    return answer._replace(error_code=error, member_id=NO_MEMBER_ID)
+
+
+def _revert(step: Step, entry: StaticAppend, member: Member) -> None:
+    """The member has its old id again, but offers what it came back with.
+
+    Kafka keeps the protocols to go back to only once the new ones are in their place. If the member
+    has come back yet again under a third id, it fails here, and nothing is reverted.
+    """
+    if member.member_id != entry.told:
+        step.fire(TOLD_ALREADY)
+        return
+    step.fire(NEW_ID_FAILED)
+    if member.awaiting_join is not None:
+        refusal = _not_stored(step, entry, told_new_id(step.existing, entry))
+        step.answer(member.awaiting_join, refusal)
+    waiting_no_more = member._replace(awaiting_join=None)
+    rearm_session(step, replace(step, waiting_no_more, entry.replaced, told=entry.was_told))
+
+
+def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
+    """The commit is answered, and its offsets can be read or wait for their marker.
+
+    Of a group that was deleted or unloaded meanwhile nothing is left to read
+    (GroupMetadataManager.scala:405).
+    """
+    step.fire(_how_it_ends(entry))
+    group = step.group
+    if group is not None and not entry.orphaned and not entry.outlived:
+        if entry.producer_id is None:
+            step.group = _no_longer_on_its_way(_made_readable(step, group, entry), entry)
+        elif entry.error is ErrorCode.NONE:
+            step.group = mark_in_log(group, entry)
+        else:
+            step.group = drop_failed(group, entry)
     error = step.profile.commit_errors.get(entry.error, entry.error)
-    errors = dict.fromkeys(stored, error)
-    errors |= dict.fromkeys(entry.refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
-    step.answer(entry.request_id, commit_response(errors))
+    errors = [(partition, error) for partition, _ in entry.offsets]
+    errors += [(partition, ErrorCode.OFFSET_METADATA_TOO_LARGE) for partition in entry.refused]
+    answer = commit_response(errors)
+    transactional = entry.producer_id is not None
+    body = TxnOffsetCommitResponse(answer.topics) if transactional else answer
+    step.answer(entry.request_id, body)
 
 
-def commit_response(errors: dict[tuple[str, int], ErrorCode]) -> OffsetCommitResponse:
+def _how_it_ends(entry: OffsetsAppend) -> Rule:
+    if entry.error is not ErrorCode.NONE:
+        return NOT_COMMITTED if entry.producer_id is None else TXN_FAILED
+    if entry.outlived:
+        return OUTLIVED
+    return COMMITTED if entry.producer_id is None else TXN_STORED
+
+
+def _made_readable(step: Step, group: Group, entry: OffsetsAppend) -> Group:
+    """The group with the offsets of a commit, if it has not failed (GroupMetadata.scala:584).
+
+    Whose partition's offset was deleted meanwhile is not stored after all.
+    """
+    if entry.error is not ErrorCode.NONE:
+        return group
+    awaited = dict(group.unstable)
+    offsets = group.offsets
+    for partition, offset in entry.offsets:
+        if partition in awaited or not step.profile.traits.commits_are_unstable:
+            offsets = put(offsets, partition, offset)
+            group = mark_older(group, partition)
+    return group._replace(offsets=offsets)
+
+
+def _no_longer_on_its_way(group: Group, entry: OffsetsAppend) -> Group:
+    stored = {partition for partition, _ in entry.offsets}
+    unstable = tuple(
+        (partition, request_id)
+        for partition, request_id in group.unstable
+        if partition not in stored or request_id != entry.request_id
+    )
+    return group._replace(unstable=unstable)
+
+
+def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> OffsetCommitResponse:
     """The answer to OffsetCommit, topics and partitions in order."""
     topics: dict[str, list[OffsetCommitResponsePartition]] = {}
-    for (topic, index), error in sorted(errors.items()):
+    for (topic, index), error in sorted(errors):
         topics.setdefault(topic, []).append(OffsetCommitResponsePartition(index, error))
     return OffsetCommitResponse(
         tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())

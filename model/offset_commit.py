@@ -10,13 +10,15 @@ from groupcheck.model.log import commit_response, store_offsets
 from groupcheck.model.rebalance import COMPLETING, EMPTY
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
-from groupcheck.model.step import Rule, Step, apis, decide, gc, gmm, no_group
+from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, gmm, no_group, source
 from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
     ErrorCode,
     GroupState,
     OffsetCommitRequest,
     OffsetCommitResponse,
     Request,
+    TxnOffsetCommitRequest,
 )
 
 TOO_LARGE = Rule(
@@ -35,25 +37,49 @@ def _body(request: Request) -> OffsetCommitRequest:
     return cast("OffsetCommitRequest", request.body)
 
 
-def _offsets(request: Request) -> dict[TopicPartition, Offset]:
-    return {
-        (topic.name, p.partition_index): Offset(
-            p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""
+Offsets = list[tuple[TopicPartition, Offset]]
+
+
+def offsets_of(step: Step, request: Request) -> Offsets:
+    """What a commit names, of a transaction or not, as often as the version commits it."""
+    body = cast("OffsetCommitRequest | TxnOffsetCommitRequest", request.body)
+    named = [
+        (
+            (topic.name, p.partition_index),
+            Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
         )
-        for topic in _body(request).topics
+        for topic in body.topics
         for p in topic.partitions
-    }
+    ]
+    return named if step.profile.traits.answers_as_asked else list(dict(named).items())
 
 
 def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
     return lambda step, request: step.answer(
-        request.request_id, commit_response(dict.fromkeys(_offsets(request), error))
+        request.request_id,
+        commit_response((partition, error) for partition, _ in offsets_of(step, request)),
     )
+
+
+def _refuse_by_version(step: Step, request: Request) -> None:
+    """A client of the newest version is told what is the matter."""
+    newest = request.api_version >= 9
+    _refuse(ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.ILLEGAL_GENERATION)(step, request)
 
 
 def utf16_length(text: str) -> int:
     """The length of a string as Kafka's language counts it (GroupMetadataManager.scala:926)."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def too_large(step: Step, offsets: Offsets) -> tuple[TopicPartition, ...]:
+    """The partitions whose metadata is longer than the broker allows."""
+    return tuple(tp for tp, offset in offsets if not fits(step, offset))
+
+
+def fits(step: Step, offset: Offset) -> bool:
+    """Whether its metadata is as short as the broker asks for."""
+    return utf16_length(offset.metadata) <= step.config.offset_metadata_max_bytes
 
 
 def _store(step: Step, request: Request) -> None:
@@ -62,25 +88,25 @@ def _store(step: Step, request: Request) -> None:
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
     """
-    offsets = _offsets(request)
-    limit = step.config.offset_metadata_max_bytes
-    refused = tuple(tp for tp, offset in offsets.items() if utf16_length(offset.metadata) > limit)
+    offsets = offsets_of(step, request)
+    refused = too_large(step, offsets)
     if len(refused) == len(offsets):
         step.fire(TOO_LARGE)
         _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
         return
     unstable = step.existing.unstable
-    for partition in offsets:
+    for partition, _ in offsets if step.profile.traits.commits_are_unstable else ():
         unstable = put(unstable, partition, request.request_id)
     step.group = step.existing._replace(unstable=unstable)
-    stored = tuple(item for item in offsets.items() if item[0] not in refused)
+    stored = tuple(item for item in offsets if fits(step, item[1]))
     store_offsets(step, OffsetsAppend(request.request_id, stored, refused))
 
 
 def _store_alone(step: Step, request: Request) -> None:
     # Where groups without members die, the offsets of one that never was are all there is of it.
-    alone = GroupState.DEAD if step.profile.traits.empty_dies else EMPTY
-    step.group = step.group or Group(alone)
+    traits = step.profile.traits
+    alone = GroupState.DEAD if traits.empty_dies else EMPTY
+    step.group = step.group or Group(alone, unwritten=traits.hides_unwritten)
     _store(step, request)
 
 
@@ -89,12 +115,28 @@ def _store_of_member(step: Step, request: Request) -> None:
     _store(step, request)
 
 
+NOT_FOUND = Rule(
+    "commit/not-found",
+    "the group does not exist, of which versions before 9 say that the generation is an old one",
+    source("OffsetMetadataManager.java")(468),
+    when=no_group,
+    then=_refuse_by_version,
+)
+SIMPLE_IN_USE = Rule(
+    "commit/simple-in-use",
+    "a consumer that manages its partitions itself may not commit to a group with members",
+    source("ClassicGroup.java")(853),
+    when=lambda _step, request: (
+        _body(request).generation_id < 0 and _body(request).member_id == NO_MEMBER_ID
+    ),
+    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+)
 DECISIONS = (
     Rule(
         "commit/nothing",
         "no partition is named, so the coordinator is not asked",
         apis(434),
-        when=lambda _step, request: not _offsets(request),
+        when=lambda step, request: not offsets_of(step, request),
         then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
     ),
     *gate("commit", _refuse),
@@ -111,6 +153,13 @@ DECISIONS = (
         gc(701),
         when=no_group,
         then=_refuse(ErrorCode.ILLEGAL_GENERATION),
+    ),
+    Rule(
+        "commit/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(762),
+        when=fenced,
+        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "commit/simple-empty",

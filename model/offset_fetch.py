@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, cast
 
 from groupcheck.model.gate import gate
 from groupcheck.model.state import Group, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gmm, no_group
+from groupcheck.model.step import Rule, Step, decide, gm, gmm, no_group
+from groupcheck.model.transactions import awaiting_marker
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetFetchRequest,
@@ -27,12 +30,19 @@ def _body(request: Request) -> OffsetFetchRequest:
     return cast("OffsetFetchRequest", request.body)
 
 
-def _wanted(step: Step, group: Group, request: Request) -> list[TopicPartition]:
-    """The partitions asked for; every committed one where that is meant."""
-    topics = _body(request).topics
-    if topics is None or (not topics and step.profile.traits.empty_fetch_is_all):
-        return [partition for partition, _ in group.offsets]
-    return sorted({(topic.name, index) for topic in topics for index in topic.partition_indexes})
+def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[int]]]:
+    """The topics and partitions to be told of; every committed one where that is meant."""
+    topics, traits = _body(request).topics, step.profile.traits
+    if topics is None or (not topics and traits.empty_fetch_is_all):
+        partitions = [partition for partition, _ in group.offsets]
+    elif traits.answers_as_asked:
+        return [(topic.name, list(topic.partition_indexes)) for topic in topics]
+    else:
+        named = {(topic.name, index) for topic in topics for index in topic.partition_indexes}
+        partitions = sorted(named)
+    return [
+        (name, [index for _, index in those]) for name, those in groupby(partitions, itemgetter(0))
+    ]
 
 
 # Before it an error is told of each partition (OffsetFetchRequest.java).
@@ -62,26 +72,39 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
 
 
 def _unstable(step: Step, request: Request) -> bool:
-    group = step.existing
-    waiting = {partition for partition, _ in group.unstable}
-    return _body(request).require_stable and not waiting.isdisjoint(_wanted(step, group, request))
+    return _waits(step, request, {partition for partition, _ in step.existing.unstable})
+
+
+def _in_transaction(step: Step, request: Request) -> bool:
+    return _waits(step, request, awaiting_marker(step.existing))
+
+
+def _waits(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:
+    """Whether a stable offset is required of a partition that waits for something."""
+    return _body(request).require_stable and any(
+        (name, index) in waiting
+        for name, indexes in _wanted(step, step.existing, request)
+        for index in indexes
+    )
 
 
 def _fetch(step: Step, request: Request) -> None:
     group = step.group or Group()
     offsets = dict(group.offsets)
-    waiting = dict(group.unstable) if _body(request).require_stable else {}
-    topics: dict[str, list[OffsetFetchResponsePartition]] = {}
-    for topic, index in _wanted(step, group, request):
-        offset = offsets.get((topic, index))
-        if (topic, index) in waiting:
-            found = OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        elif offset is None:
-            found = OffsetFetchResponsePartition(index)
-        else:
-            found = OffsetFetchResponsePartition(index, *offset)
-        topics.setdefault(topic, []).append(found)
-    answer = tuple(OffsetFetchResponseTopic(name, tuple(found)) for name, found in topics.items())
+    waiting = awaiting_marker(group) | dict(group.unstable).keys()
+    stable = _body(request).require_stable
+
+    def found(partition: TopicPartition) -> OffsetFetchResponsePartition:
+        offset, index = offsets.get(partition), partition[1]
+        if stable and partition in waiting:
+            error = ErrorCode.UNSTABLE_OFFSET_COMMIT
+            return OffsetFetchResponsePartition(index, error_code=error)
+        return OffsetFetchResponsePartition(index, *(offset or ()))
+
+    answer = tuple(
+        OffsetFetchResponseTopic(name, tuple(found((name, index)) for index in indexes))
+        for name, indexes in _wanted(step, group, request)
+    )
     step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, answer))
 
 
@@ -99,6 +122,13 @@ RULES = (
         "a stable offset is required while a commit of the partition is on its way to the log",
         gmm(510),
         when=_unstable,
+        then=_fetch,
+    ),
+    Rule(
+        "fetch/in-transaction",
+        "a stable offset is required while a transaction that commits the partition is open",
+        gm(692),
+        when=_in_transaction,
         then=_fetch,
     ),
     Rule(

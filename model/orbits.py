@@ -106,7 +106,8 @@ class Orbits:
         for arrow in arrows:
             kind = (orbit.names, type(getattr(arrow.given, "body", arrow.given)))
             givens = self._renamed(kind, arrow.given)
-            answers = self._renamed(kind, arrow.responses)
+            answered = (*kind, *(type(response.body) for response in arrow.responses))
+            answers = self._renamed(answered, arrow.responses)
             numbers = self._orbits[arrow.target].numbers
             for lead in self._led(orbit.names, arrow.names):
                 targets = [numbers[way] for way in lead]
@@ -139,10 +140,11 @@ class Orbits:
         ways = _ways(self._pool, members).names
         return [numbers[tuple(names[place] for place in places)] for names in ways]
 
-    def _renamed(self, kind: tuple[tuple[str, ...], type], record: tuple[Any, ...]) -> list[Any]:
+    def _renamed(self, kind: tuple[Any, ...], record: tuple[Any, ...]) -> list[Any]:
         """An input, or the answers to it, in each way of naming.
 
-        Records of different types may be equal, tuples that they are: `kind` has the input's type.
+        Records of different types may be equal, tuples that they are: `kind` has the types of the
+        input and of its answers.
         """
         key = (*kind, type(record), record)
         images = self._images.get(key)

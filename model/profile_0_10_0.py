@@ -121,6 +121,15 @@ DESCRIBE_GROUPS: Final = cited(
         "describe/unstable": gm(225),
     },
 )
+LIST_GROUPS: Final = cited(
+    RULES,
+    {
+        "list/not-active": gc(447),
+        "list/loading": gc(449),
+        "list/no-group": gc(450),
+        "list/group": gc(450),
+    },
+)
 SHARED: Final = cited(
     RULES | LOST,
     {
@@ -169,6 +178,7 @@ PROFILE_0_10_0: Final = PROFILE_0_10_2._replace(
     offset_commit=OFFSET_COMMIT,
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
+    list_groups=LIST_GROUPS,
     traits=PROFILE_0_10_2.traits._replace(
         begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True
     ),

@@ -15,6 +15,7 @@ from groupcheck.model import (
     heartbeat,
     join_group,
     leave_group,
+    list_groups,
     log,
     offset_commit,
     offset_fetch,
@@ -173,6 +174,15 @@ DESCRIBE_GROUPS: Final = cited(
         "describe/unstable": gm(259),
     },
 )
+LIST_GROUPS: Final = cited(
+    by_name(list_groups.RULES),
+    {
+        "list/not-active": gc(475),
+        "list/loading": gc(477),
+        "list/no-group": gc(478),
+        "list/group": gc(478),
+    },
+)
 SHARED: Final = (
     *cited(LEAVE, {"leave/unknown-member": gc(321), "leave/member": gc(324)}),
     *cited(COMMIT, {"commit/metadata-too-large": gmm(306)}),
@@ -237,6 +247,7 @@ PROFILE_0_10_2: Final = Profile(
         "OffsetCommit": 2,
         "OffsetFetch": 2,
         "DescribeGroups": 0,
+        "ListGroups": 0,
     },
     join_gate=JOIN_GATE,
     join_unknown=JOIN_UNKNOWN,
@@ -255,7 +266,9 @@ PROFILE_0_10_2: Final = Profile(
         dropped_keep_timers=True,
         refused_generation_id=0,
         completing_rebalance="AwaitingSync",
+        subscriptions=False,
     ),
+    list_groups=LIST_GROUPS,
     group_errors=without(log.GROUP_ERRORS, ErrorCode.KAFKA_STORAGE_ERROR),
     commit_errors=without(log.COMMIT_ERRORS, ErrorCode.KAFKA_STORAGE_ERROR),
 ).with_rules(*SHARED)

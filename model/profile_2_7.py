@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model import (
+    delete_groups,
     describe_groups,
+    end_txn,
     failover,
     heartbeat,
     join_group,
     leave_group,
+    list_groups,
     log,
     offset_commit,
+    offset_delete,
     offset_fetch,
     rebalance,
     sync_group,
     timers,
+    txn_offset_commit,
 )
 from groupcheck.model.config import Config
 from groupcheck.model.step import Profile, Traits
@@ -31,6 +36,11 @@ PROFILE_2_7: Final = Profile(
         "OffsetCommit": 8,
         "OffsetFetch": 7,
         "DescribeGroups": 5,
+        "TxnOffsetCommit": 3,
+        "EndTxn": 0,
+        "ListGroups": 4,
+        "DeleteGroups": 2,
+        "OffsetDelete": 0,
     },
     join_gate=join_group.GATE,
     join_unknown=join_group.UNKNOWN,
@@ -43,6 +53,11 @@ PROFILE_2_7: Final = Profile(
     describe_groups=describe_groups.RULES,
     config=Config(),
     traits=Traits(loaded_count_as_static=True),
+    txn_offset_commit=txn_offset_commit.RULES,
+    end_txn=end_txn.RULES,
+    list_groups=list_groups.RULES,
+    delete_groups=delete_groups.DECISIONS,
+    offset_delete=offset_delete.RULES,
     group_errors=log.GROUP_ERRORS,
     commit_errors=log.COMMIT_ERRORS,
 ).with_rules(
@@ -51,6 +66,10 @@ PROFILE_2_7: Final = Profile(
     *offset_commit.RULES,
     *rebalance.RULES,
     *log.RULES,
+    log.TXN_STORED,
+    log.NEW_ID_FAILED,
+    log.TXN_FAILED,
+    *delete_groups.RULES,
     *failover.RULES,
     *timers.RULES,
 )

@@ -12,8 +12,9 @@ from typing import Final
 from groupcheck.model.profile_0_10_0 import PROFILE_0_10_0
 from groupcheck.model.profile_0_10_2 import PROFILE_0_10_2
 from groupcheck.model.profile_2_7 import PROFILE_2_7
+from groupcheck.model.profile_4_1 import PROFILE_4_1
 from groupcheck.model.step import Profile
 
 PROFILES: Final[Mapping[str, Profile]] = {
-    profile.name: profile for profile in (PROFILE_0_10_0, PROFILE_0_10_2, PROFILE_2_7)
+    profile.name: profile for profile in (PROFILE_0_10_0, PROFILE_0_10_2, PROFILE_2_7, PROFILE_4_1)
 }

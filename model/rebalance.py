@@ -8,8 +8,9 @@ from typing import cast
 
 from groupcheck.model.records import record_empty, remove_group
 from groupcheck.model.session import propagate_assignment, rearm_session
-from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member
+from groupcheck.model.state import GONE, Group, GroupAppend, JoinTimer, Member, StaticAppend, put
 from groupcheck.model.step import Open, Rule, Step, gc, gm
+from groupcheck.model.subscription import subscribed_topics
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -86,10 +87,15 @@ RULES = (
 def park_join(step: Step, request: Request, member: Member) -> None:
     """Take over the member's protocols and keep its JoinGroup (GroupMetadata.scala:496).
 
-    An earlier JoinGroup of the same member that is still parked will never be answered. The
-    timeouts of the request do not count: a member keeps those it first joined with.
+    An earlier JoinGroup of the same member that is still parked will never be answered. Up to 3.x
+    the timeouts of the request do not count: a member keeps those it first joined with.
     """
     body: JoinGroupRequest = request.body  # type: ignore[assignment]
+    if step.profile.traits.rejoin_sets_timeouts:
+        member = member._replace(
+            session_timeout_ms=body.session_timeout_ms,
+            rebalance_timeout_ms=body.rebalance_timeout_ms,
+        )
     step.group = step.existing.with_member(
         member._replace(
             protocols=body.protocols,
@@ -115,16 +121,28 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         told=group.is_pending(member_id),
         session_left_ms=step.config.new_member_join_timeout_ms if expires else None,
         awaiting_join=request.request_id,
+        group_instance_id=body.group_instance_id,
     )
+    statics = group.statics
+    if body.group_instance_id is not None:
+        statics = put(statics, body.group_instance_id, member_id)
     step.group = group._replace(
         protocol_type=group.protocol_type if group.members else body.protocol_type,
         leader=group.leader if group.leader is not None else member_id,
         members=tuple(sorted((*group.members, member))),
         pending=tuple(p for p in group.pending if p.member_id != member_id),
-        new_member_added=group.new_member_added
-        or (group.state is PREPARING and group.generation_id == 0),
+        new_member_added=group.new_member_added or _prolongs_delay(step),
+        statics=statics,
     )
     maybe_prepare_rebalance(step)
+
+
+def _prolongs_delay(step: Step) -> bool:
+    """Whether a member that joins now lets the initial delay be prolonged."""
+    group = step.existing
+    if step.profile.traits.every_delay_grows:
+        return group.join_timer is not None and group.join_timer.initial
+    return group.state is PREPARING and group.generation_id == 0
 
 
 def maybe_prepare_rebalance(step: Step) -> None:
@@ -148,20 +166,29 @@ def prepare_rebalance(step: Step) -> None:
         if step.profile.traits.initial_delay:
             delay_ms = step.config.group_initial_rebalance_delay_ms
             timer = JoinTimer(delay_ms, True, delay_ms, max(timeout_ms - delay_ms, 0))  # noqa: FBT003 - a record
-    # What members were assigned shows only in Stable, so it is forgotten on the way out of it.
-    members = tuple(m._replace(assignment=b"") if m.assignment else m for m in group.members)
-    step.group = group._replace(state=PREPARING, join_timer=timer, members=members)
+    # Where what members were assigned shows only in Stable, it is forgotten on the way out of it.
+    stays = step.profile.traits.assignments_stay and group.state is not COMPLETING
+    members = tuple(
+        m._replace(assignment=m.assignment if stays else b"", unsynced=False)
+        if m.assignment or m.unsynced
+        else m
+        for m in group.members
+    )
+    step.group = group._replace(
+        state=PREPARING, join_timer=timer, sync_left_ms=None, members=members
+    )
     check_join_complete(step)
 
 
-def check_join_complete(step: Step) -> None:
+def check_join_complete(step: Step, *, cuts_delay: bool = False) -> None:
     """End the join phase if everybody is there (GroupCoordinator.scala:1171, GroupMetadata:360).
 
-    Ids given out and not yet used are waited for; the initial delay is never cut short.
+    Ids given out and not yet used are waited for; the initial delay is cut short only by what
+    `cuts_delay`.
     """
     group = step.existing
     timer = group.join_timer
-    if timer is None or timer.initial or group.pending:
+    if timer is None or (timer.initial and not cuts_delay) or group.pending:
         return
     if all(m.awaiting_join is not None for m in group.members):
         complete_join(step)
@@ -172,7 +199,11 @@ def complete_join(step: Step) -> None:
 
     A static member may be absent: it is spared until its session ends.
     """
-    absent = [m for m in step.existing.members if m.awaiting_join is None and not m.null_instance]
+    absent = [
+        m
+        for m in step.existing.members
+        if m.awaiting_join is None and m.group_instance_id is None and not m.null_instance
+    ]
     if absent:
         step.fire(DROP_NOT_REJOINED)
         drop_members(step, [m.member_id for m in absent])
@@ -191,14 +222,19 @@ def complete_join(step: Step) -> None:
     group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
     if not group.members:
         step.fire(COMPLETE_EMPTY)
-        step.group = group._replace(state=EMPTY, protocol_name=None)
+        subscribed = subscription(step, group, None)
+        step.group = group._replace(
+            state=EMPTY, protocol_name=None, unwritten=False, subscribed=subscribed
+        )
         record_empty(step)
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)
     else:
         step.fire(COMPLETE)
         name = step.choose(Open.VOTE_TIE, winners)
-        step.group = group._replace(state=COMPLETING, protocol_name=name)
+        step.group = group._replace(
+            state=COMPLETING, protocol_name=name, subscribed=subscription(step, group, name)
+        )
         admit_members(step)
 
 
@@ -218,6 +254,12 @@ def led_by_one_who_joined(step: Step) -> bool:
 def rebalance_timeout_ms(group: Group) -> int:
     """The longest of the members' (GroupMetadata.scala:378)."""
     return max((0, *(m.rebalance_timeout_ms for m in group.members)))
+
+
+def subscription(step: Step, group: Group, protocol_name: str | None) -> tuple[str, ...] | None:
+    """What the members of a generation have subscribed to (GroupMetadata.scala:538)."""
+    known = step.profile.traits.subscriptions
+    return subscribed_topics(group.protocol_type, protocol_name, group.members) if known else None
 
 
 def bury(step: Step) -> None:
@@ -246,12 +288,19 @@ def keep_timers(step: Step, dropped: list[Member]) -> None:
 
 
 def admit_members(step: Step) -> None:
-    """Answer every parked JoinGroup, and start the sessions anew."""
+    """Answer every parked JoinGroup, start the sessions anew, and perhaps the time to sync."""
+    expire = step.profile.traits.syncs_expire
+    if expire:
+        limit_ms = max(m.rebalance_timeout_ms for m in step.existing.members)
+        step.group = step.existing._replace(sync_left_ms=limit_ms)
     for member in step.existing.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
+        told = member.told or member.awaiting_join is not None
         rearmed = rearm_session(step, member._replace(awaiting_join=None))
-        step.group = step.existing.with_member(rearmed._replace(is_new=False, told=True))
+        step.group = step.existing.with_member(
+            rearmed._replace(is_new=False, told=told, unsynced=expire)
+        )
 
 
 def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
@@ -263,7 +312,9 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
     listed: tuple[JoinGroupResponseMember, ...] = ()
     if member.member_id == group.leader and state is COMPLETING:
         listed = tuple(
-            JoinGroupResponseMember(m.member_id, None, m.metadata(group.protocol_name or ""))
+            JoinGroupResponseMember(
+                m.member_id, m.group_instance_id, m.metadata(group.protocol_name or "")
+            )
             for m in group.members
         )
     return JoinGroupResponse(
@@ -277,24 +328,41 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
     )
 
 
+def times_supported(members: tuple[Member, ...], name: str) -> int:
+    """How often a protocol counts: once each time that a member names it.
+
+    Source: GroupMetadata.scala:253.
+    """
+    return sum(p.name == name for m in members for p in m.protocols)
+
+
 def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
     """Whether a protocol counts as often as there are members (GroupMetadata.scala:446)."""
-    return sum(p.name == name for m in members for p in m.protocols) == len(members)
+    return times_supported(members, name) == len(members)
+
+
+def votes(members: tuple[Member, ...]) -> Counter[str]:
+    """The votes for each protocol, each member's for the first that all support.
+
+    Source: GroupMetadata.scala:427.
+    """
+    given: Counter[str] = Counter()
+    for member in members:
+        supported = (p.name for p in member.protocols if supported_by_all(members, p.name))
+        given.update(islice(supported, 1))
+    return given
 
 
 def vote_winners(members: tuple[Member, ...]) -> list[str]:
-    """The protocols with the most votes, each member's for the first that all support.
+    """The protocols with the most votes (GroupMetadata.scala:420).
 
-    Source: GroupMetadata.scala:420. There is one where whoever joins has to offer one that all
-    support. (Not so if a member names a protocol twice: Kafka counts it twice and throws here, in
-    the middle of the rebalance, for good. Such requests are outside the model.)
+    There is one where whoever joins has to offer one that all support. (Not so if a member names a
+    protocol twice: Kafka counts it twice and throws here, in the middle of the rebalance, for good.
+    Such requests are outside the model.)
     """
-    votes: Counter[str] = Counter()
-    for member in members:
-        supported = (p.name for p in member.protocols if supported_by_all(members, p.name))
-        votes.update(islice(supported, 1))
-    most = max(votes.values(), default=0)
-    return sorted(name for name, count in votes.items() if count == most)
+    counted = votes(members)
+    most = max(counted.values(), default=0)
+    return sorted(name for name, count in counted.items() if count == most)
 
 
 def drop_members(step: Step, member_ids: list[str]) -> None:
@@ -307,26 +375,51 @@ def drop_members(step: Step, member_ids: list[str]) -> None:
         if members:
             step.fire(ELECT_LEADER)
             leader = step.choose(Open.LEADER, [m.member_id for m in members])
-    step.group = group._replace(members=members, leader=leader)
+    statics = tuple((i, GONE if m in member_ids else m) for i, m in group.statics)
+    step.group = group._replace(members=members, leader=leader, statics=statics)
+    step.appends = tuple(
+        a._replace(member_id=None)
+        if isinstance(a, StaticAppend) and a.member_id in member_ids
+        else a
+        for a in step.appends
+    )
+
+
+def forget_instance(step: Step, group_instance_id: str | None) -> None:
+    """A group.instance.id stands for nobody any more (GroupMetadata.scala:350)."""
+    group = step.existing
+    statics = tuple(entry for entry in group.statics if entry[0] != group_instance_id)
+    step.group = group._replace(statics=statics)
 
 
 def remove_member(step: Step, member: Member) -> None:
-    """A member leaves or expires (GroupCoordinator.scala:1147).
+    """A member leaves or expires (GroupCoordinator.scala:1147)."""
+    take_out(step, member)
+    if step.existing.state is PREPARING:
+        check_join_complete(step, cuts_delay=step.profile.traits.expiry_ends_delay)
+    else:
+        maybe_prepare_rebalance(step)
+
+
+def take_out(step: Step, member: Member) -> None:
+    """Take a member out of the group, whatever becomes of it.
 
     Its parked JoinGroup is told to start anew; its parked SyncGroup is never answered.
     """
     if member.awaiting_join is not None and step.profile.traits.removed_are_answered:
         step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     drop_members(step, [member.member_id])
-    if step.existing.state is PREPARING:
-        check_join_complete(step)
-    else:
-        maybe_prepare_rebalance(step)
+    forget_instance(step, member.group_instance_id)
 
 
 def remove_pending(step: Step, member_id: str) -> None:
     """An id that was given out is taken back (GroupCoordinator.scala:1163)."""
+    take_back(step, member_id)
+    if step.existing.state is PREPARING:
+        check_join_complete(step, cuts_delay=step.profile.traits.expiry_ends_delay)
+
+
+def take_back(step: Step, member_id: str) -> None:
+    """Forget an id that was given out, whatever becomes of the group."""
     group = step.existing
     step.group = group._replace(pending=tuple(p for p in group.pending if p.member_id != member_id))
-    if group.state is PREPARING:
-        check_join_complete(step)

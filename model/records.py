@@ -5,8 +5,20 @@ When an append completes, and what comes of it, is the matter of `log`.
 
 from __future__ import annotations
 
-from groupcheck.model.state import GroupRecord, Member, Offset, TopicPartition, put
+from collections.abc import Callable, Collection
+from functools import partial
+
+from groupcheck.model.state import (
+    Group,
+    GroupRecord,
+    Member,
+    Offset,
+    OffsetsAppend,
+    TopicPartition,
+    put,
+)
 from groupcheck.model.step import Step
+from groupcheck.model.transactions import end, mark_older, pend, pending_of
 from groupcheck.model.vocabulary import ErrorCode
 
 
@@ -60,11 +72,56 @@ def remove_group(step: Step) -> None:
         step.log = step.log._replace(group=None)
 
 
-def record_offsets(step: Step, offsets: tuple[tuple[TopicPartition, Offset], ...]) -> None:
-    """Offsets that are committed."""
+def remove_from_log(
+    step: Step, partitions: Collection[TopicPartition], *, with_group: bool
+) -> None:
+    """The records that remove offsets, and the group if it was ever recorded, in one append.
+
+    Nobody waits for it, nor is told if it fails (GroupMetadataManager.scala:843). Offsets of a
+    transaction that is open stay in the log.
+    """
+    recorded = with_group and step.existing.generation_id > 0
+    if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE or step.log is None:
+        return
+    log = step.log
+    step.log = log._replace(
+        group=None if recorded else log.group,
+        offsets=tuple(entry for entry in log.offsets if entry[0] not in partitions),
+        transactions=tuple(
+            p._replace(newer=True) if p.partition in partitions else p for p in log.transactions
+        ),
+    )
+
+
+def record_offsets(step: Step, entry: OffsetsAppend) -> None:
+    """Offsets that are committed, of a transaction or not."""
+    if entry.producer_id is not None:
+        _change(step, lambda log: pend(log, entry.producer_id or 0, dict(entry.offsets), None))
+        return
+    for partition, offset in entry.offsets:
+        _change(step, partial(_commit, partition=partition, offset=offset))
+
+
+def record_marker(step: Step, producer_id: int, *, committed: bool) -> None:
+    """The marker that ends a transaction, with whoever leads the partition."""
+    _change(
+        step, lambda log: end(log, producer_id, pending_of(log, producer_id) if committed else ())
+    )
+
+
+def _commit(log: Group, partition: TopicPartition, offset: Offset) -> Group:
+    log = mark_older(log, partition)
+    return log._replace(offsets=put(log.offsets, partition, offset))
+
+
+def _change(step: Step, change: Callable[[Group], Group]) -> None:
+    """Change the offsets in the log, by what changes those of a group."""
     if step.log is None:
         return
-    recorded = step.log.offsets
-    for partition, offset in offsets:
-        recorded = put(recorded, partition, offset)
-    step.log = step.log._replace(offsets=recorded)
+    log = step.log
+    changed = change(
+        Group(offsets=log.offsets, transactions=log.transactions, producers=log.producers)
+    )
+    step.log = log._replace(
+        offsets=changed.offsets, transactions=changed.transactions, producers=changed.producers
+    )

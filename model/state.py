@@ -11,7 +11,7 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol
+from groupcheck.model.vocabulary import ErrorCode, GroupState, JoinGroupResponse, Protocol
 
 
 class Member(NamedTuple):
@@ -19,8 +19,10 @@ class Member(NamedTuple):
 
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
     None while a parked request keeps the member alive. `told` says whether any answer has shown
-    the member's id yet: a client cannot use an id it was never told. `null_instance` says that it
-    counts as a static member, though it has no group.instance.id.
+    the member's id yet: a client cannot use an id it was never told. A static member has a
+    `group_instance_id`. `unsynced` says, where a version waits for SyncGroups, that the generation
+    still waits for the member's. `null_instance` says that it counts as a static member, though it
+    has no group.instance.id.
     """
 
     member_id: str
@@ -35,6 +37,8 @@ class Member(NamedTuple):
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     assignment: bytes = b""
+    group_instance_id: str | None = None
+    unsynced: bool = False
     null_instance: bool = False
 
     def metadata(self, protocol_name: str) -> bytes:
@@ -70,8 +74,27 @@ class Offset(NamedTuple):
     metadata: str
 
 
+GONE = "gone"  # an id that a group.instance.id stands for, and that is no member's any more
+
 TopicPartition = tuple[str, int]
-K = TypeVar("K", bound=tuple[Any, ...])
+
+
+class PendingOffset(NamedTuple):
+    """An offset that a transaction has committed, and whose marker has not come.
+
+    `request_id` is that of its TxnOffsetCommit while the append is not complete, None afterwards.
+    `newer` says whether it stands later in the log than the offset of the partition that can be
+    read: only then does the marker make it the one that is read.
+    """
+
+    producer_id: int
+    partition: TopicPartition
+    offset: Offset
+    request_id: int | None
+    newer: bool = True
+
+
+K = TypeVar("K", bound=tuple[Any, ...] | str)
 V = TypeVar("V")
 
 
@@ -80,7 +103,13 @@ class Group(NamedTuple):
 
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
-    it and is not complete: a request id.
+    it and is not complete: a request id. `statics` has for each group.instance.id the member that
+    it stands for; where that one was removed by another name, it stands for `GONE`. `sync_left_ms`
+    is what is left for members to sync, where a version limits it and somebody has not. `unwritten`
+    says, where a version shows only what is written, that nothing is. `transactions` are the
+    pending offsets of transactions, those of a partition in the order of the log, and `producers`
+    those whose marker is awaited. `subscribed` are the topics that the members have subscribed to,
+    None if that is not known.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -95,6 +124,12 @@ class Group(NamedTuple):
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
     ghosts: tuple[int, ...] = ()
+    statics: tuple[tuple[str, str], ...] = ()
+    sync_left_ms: int | None = None
+    unwritten: bool = False
+    transactions: tuple[PendingOffset, ...] = ()
+    producers: tuple[int, ...] = ()
+    subscribed: tuple[str, ...] | None = None
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -106,6 +141,13 @@ class Group(NamedTuple):
     def is_pending(self, member_id: str) -> bool:
         """Whether that id was given out and has not joined yet."""
         return any(pending.member_id == member_id for pending in self.pending)
+
+    def static(self, group_instance_id: str | None) -> str | None:
+        """The id of the member that a group.instance.id stands for, None if it is not known."""
+        for instance_id, member_id in self.statics:
+            if instance_id == group_instance_id:
+                return member_id
+        return None
 
     def with_member(self, changed: Member) -> Group:
         """The group with that member in the place of the one of the same id."""
@@ -122,18 +164,43 @@ class GroupAppend(NamedTuple):
     error: ErrorCode = ErrorCode.NONE
 
 
+class StaticAppend(NamedTuple):
+    """The new id of a static member that came back, on its way to the log.
+
+    `told` is the id that the answer will tell, `member_id` the one that the member has by now, None
+    once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
+    is given back the id that it had, `replaced`, which was told or not as `was_told` says. Where
+    the group was unloaded meanwhile, `outlived` is the request to answer nevertheless, and the
+    answer if all is well.
+    """
+
+    told: str
+    member_id: str | None
+    leader: str | None
+    replaced: str = GONE
+    was_told: bool = True
+    error: ErrorCode = ErrorCode.NONE
+    outlived: tuple[int, JoinGroupResponse] | None = None
+
+
 class OffsetsAppend(NamedTuple):
     """A commit on its way to the log; `refused` are the partitions whose metadata is too long.
 
-    `error` is how the append will end. One that is `outlived` was for a group that has been
-    unloaded since.
+    `producer_id` is that of a transaction, if it is one's. `orphaned` says that the group it was
+    meant for has been deleted, `outlived` that it has been unloaded. `error` is how the append will
+    end.
     """
 
     request_id: int
     offsets: tuple[tuple[TopicPartition, Offset], ...]
     refused: tuple[TopicPartition, ...]
+    producer_id: int | None = None
+    orphaned: bool = False
     error: ErrorCode = ErrorCode.NONE
     outlived: bool = False
+
+
+Append = GroupAppend | StaticAppend | OffsetsAppend
 
 
 class GroupRecord(NamedTuple):
@@ -147,10 +214,15 @@ class GroupRecord(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What the log says of the group: for each key its last record, unless that removes it."""
+    """What the log says of the group: for each key its last record, unless that removes it.
+
+    `transactions` and `producers` are those whose marker is not in the log, as in `Group`.
+    """
 
     group: GroupRecord | None = None
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
+    transactions: tuple[PendingOffset, ...] = ()
+    producers: tuple[int, ...] = ()
 
 
 class FailAppends(NamedTuple):
@@ -179,7 +251,7 @@ class Coordinator(NamedTuple):
 
     group: Group | None = None
     holding: bool = False
-    appends: tuple[GroupAppend | OffsetsAppend, ...] = ()
+    appends: tuple[Append, ...] = ()
     serving: Serving = Serving.SERVED
     active: bool = True
     failing: FailAppends | None = None

@@ -31,7 +31,9 @@ class Open(StrEnum):
     LEADER = "which member leads after the leader left"
     VOTE_TIE = "which protocol wins a tied vote"
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
+    UNWRITTEN = "whether a group shows of which nothing was written yet"
     TIMER_SLACK = "how late a timer fires on a real clock"
+    HALF_A_MARKER = "which offsets a marker comes to before it fails"
 
 
 def _always(_step: Step, _request: Request) -> bool:
@@ -79,6 +81,24 @@ class Traits(NamedTuple):
             group.instance.id that is null is taken for one (until KAFKA-10497, 2.8).
         refused_generation_id: what a refused JoinGroup says.
         completing_rebalance: what CompletingRebalance is called.
+        every_delay_grows: whoever joins during an initial delay prolongs it, and not only in the
+            group's first generation.
+        expiry_ends_delay: who expires during the initial delay may be the last one waited for, and
+            the join phase then ends at once.
+        rejoin_sets_timeouts: a member that joins again has the timeouts of its new request
+            (KAFKA-14009).
+        syncs_expire: a generation is waited for no longer than the longest rebalance timeout; who
+            has not synced by then is removed (KAFKA-12890, 2.8.1).
+        assignments_stay: what members were assigned stays, and shows, until it is assigned anew or
+            the next generation fails before that.
+        commits_are_unstable: a partition is unstable while a commit of it is on its way to the log
+            (KIP-447), and for good if its part of a commit was refused (KAFKA-16371).
+        answers_as_asked: a partition is committed, and its offset told, as often as the request
+            names it, each time by itself; else once, and committed as named last.
+        hides_unwritten: a group of which nothing was written yet does not show, until anything is
+            written to its partition of the log, of whichever group.
+        subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
+            2.4).
     """
 
     initial_delay: bool = True
@@ -91,13 +111,27 @@ class Traits(NamedTuple):
     loaded_count_as_static: bool = False
     refused_generation_id: int = -1
     completing_rebalance: str = "CompletingRebalance"
+    every_delay_grows: bool = False
+    expiry_ends_delay: bool = False
+    rejoin_sets_timeouts: bool = False
+    syncs_expire: bool = False
+    assignments_stay: bool = False
+    commits_are_unstable: bool = True
+    answers_as_asked: bool = False
+    hides_unwritten: bool = False
+    subscriptions: bool = True
+
+
+# Version 0 of these two is ZooKeeper's.
+WITHOUT_ZOOKEEPER: Mapping[str, int] = MappingProxyType({"OffsetCommit": 1, "OffsetFetch": 1})
 
 
 class Profile(NamedTuple):
     """One version's rules; each API's decision list is tried from the top.
 
-    `group_errors` and `commit_errors` have, for the error of an append, what SyncGroup and
-    OffsetCommit are answered; an error that is not among them is passed on.
+    An API that `min_versions` does not name has versions from 0 on. `group_errors` and
+    `commit_errors` have, for the error of an append, what SyncGroup and OffsetCommit are answered;
+    an error that is not among them is passed on.
     """
 
     name: str
@@ -117,6 +151,17 @@ class Profile(NamedTuple):
     group_errors: Mapping[ErrorCode, ErrorCode] = MappingProxyType({})
     commit_errors: Mapping[ErrorCode, ErrorCode] = MappingProxyType({})
     rules: Mapping[str, Rule] = MappingProxyType({})
+    min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER
+    txn_offset_commit: tuple[Rule, ...] = ()
+    end_txn: tuple[Rule, ...] = ()
+    list_groups: tuple[Rule, ...] = ()
+    delete_groups: tuple[Rule, ...] = ()
+    offset_delete: tuple[Rule, ...] = ()
+
+    @property
+    def holds_appends(self) -> bool:
+        """Whether appends can be held back; if not, they complete at once."""
+        return "log/hold" in self.rules
 
     def with_rules(self, *others: Rule) -> Profile:
         """The same, knowing its rules by name: those of its tables, and `others`."""
@@ -130,6 +175,11 @@ class Profile(NamedTuple):
             self.offset_commit,
             self.offset_fetch,
             self.describe_groups,
+            self.txn_offset_commit,
+            self.end_txn,
+            self.list_groups,
+            self.delete_groups,
+            self.offset_delete,
             others,
         )
         return self._replace(rules=by_name(*tables))
@@ -276,6 +326,18 @@ def source(file: str) -> Callable[[int], str]:
         return f"{file}:{number}"
 
     return line
+
+
+def instance_of(request: Request) -> str | None:
+    """The group.instance.id that a request names, None if it names none."""
+    found: str | None = getattr(request.body, "group_instance_id", None)
+    return found
+
+
+def fenced(step: Step, request: Request) -> bool:
+    """Whether the request's group.instance.id stands for another member (GroupMetadata:399)."""
+    member_id = step.existing.static(instance_of(request))
+    return member_id is not None and member_id != getattr(request.body, "member_id", None)
 
 
 # The files that nearly every rule of profile 2.7 cites, at tag 2.7.2.

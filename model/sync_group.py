@@ -7,10 +7,10 @@ from typing import cast
 
 from groupcheck.model.gate import gate
 from groupcheck.model.log import store_assignments
-from groupcheck.model.rebalance import COMPLETING, PREPARING
+from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
-from groupcheck.model.step import Rule, Step, apis, decide, gc, no_group
+from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, no_group, source
 from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, SyncGroupResponse
 
 
@@ -46,11 +46,30 @@ def _other_protocol_name(step: Step, request: Request) -> bool:
     return given is not None and given != step.existing.protocol_name
 
 
+def other_than_chosen(step: Step, request: Request) -> bool:
+    """The same, where a group that has chosen no protocol yet has nothing against any."""
+    return step.existing.protocol_name is not None and _other_protocol_name(step, request)
+
+
+def _note_synced(step: Step, request: Request) -> None:
+    """The generation waits for this member no longer; once it waits for nobody, its time is off.
+
+    Source: 4.1 GroupMetadataManager.java:7586.
+    """
+    member = _member(step, request)
+    if not member.unsynced:
+        return
+    step.group = step.existing.with_member(member._replace(unsynced=False))
+    if not any(m.unsynced for m in step.existing.members):
+        step.group = step.existing._replace(sync_left_ms=None)
+
+
 def _park(step: Step, request: Request) -> None:
     """An earlier SyncGroup of the same member that is still parked is never answered.
 
     Source: GroupCoordinator.scala:408.
     """
+    _note_synced(step, request)
     member = _member(step, request)
     step.group = step.existing.with_member(
         member._replace(awaiting_sync=request.request_id, session_left_ms=None)
@@ -62,7 +81,9 @@ def _store(step: Step, request: Request) -> None:
     store_assignments(step, dict(_body(request).assignments))
 
 
-def _assigned(step: Step, request: Request) -> None:
+def tell_assignment(step: Step, request: Request) -> None:
+    """Answer with the member's assignment that stands, which is no sign of life by itself."""
+    _note_synced(step, request)
     group, member = step.existing, _member(step, request)
     step.answer(
         request.request_id,
@@ -70,9 +91,20 @@ def _assigned(step: Step, request: Request) -> None:
             ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment
         ),
     )
-    rearm_session(step, member)
 
 
+def _assigned(step: Step, request: Request) -> None:
+    tell_assignment(step, request)
+    rearm_session(step, _member(step, request))
+
+
+EMPTY_GROUP = Rule(
+    "sync/empty-group",
+    "nobody is in the group",
+    source("GroupMetadataManager.java")(7352),
+    when=lambda step, _request: step.existing.state is EMPTY,
+    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+)
 RULES = (
     Rule(
         "sync/protocol-missing",
@@ -96,6 +128,13 @@ RULES = (
         gc(367),
         when=no_group,
         then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "sync/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(389),
+        when=fenced,
+        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "sync/unknown-member",

@@ -9,6 +9,7 @@ from groupcheck.model.rebalance import (
     COMPLETING,
     STABLE,
     complete_join,
+    drop_members,
     maybe_prepare_rebalance,
     remove_member,
     remove_pending,
@@ -32,6 +33,11 @@ GHOST_EXPIRED = Rule(
     "time/ghost-expired",
     "the session timer of a member that was dropped before ends, and a rebalance begins",
     gc(664),
+)
+SYNCS_EXPIRED = Rule(
+    "time/syncs-expired",
+    "members that have not synced within the longest rebalance timeout are removed",
+    source("GroupMetadataManager.java")(7142),
 )
 REBALANCE_TIMEOUT = Rule(
     "time/rebalance-timeout",
@@ -102,6 +108,8 @@ def due_next(group: Group | None, within_ms: int) -> list[Timer]:
     timers += [Timer(left_ms, expire_ghost) for left_ms in group.ghosts if left_ms <= within_ms]
     if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
         timers.append(Timer(group.join_timer.left_ms, end_join_phase))
+    if group.sync_left_ms is not None and group.sync_left_ms <= within_ms:
+        timers.append(Timer(group.sync_left_ms, expire_syncs))
     if len(timers) > 1:
         first_ms = min(t.left_ms for t in timers)
         timers = [t for t in timers if t.left_ms == first_ms]
@@ -113,7 +121,7 @@ def elapse(step: Step, ms: int) -> None:
     group = step.group
     if group is None or not ms:
         return
-    timer = group.join_timer
+    timer, sync_ms = group.join_timer, group.sync_left_ms
     step.group = group._replace(
         members=tuple(
             m if m.session_left_ms is None else m._replace(session_left_ms=m.session_left_ms - ms)
@@ -122,6 +130,7 @@ def elapse(step: Step, ms: int) -> None:
         pending=tuple(p._replace(left_ms=p.left_ms - ms) for p in group.pending),
         ghosts=tuple(left_ms - ms for left_ms in group.ghosts),
         join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
+        sync_left_ms=None if sync_ms is None else sync_ms - ms,
     )
 
 
@@ -130,6 +139,10 @@ def expire_session(member: Member) -> Callable[[Step], None]:
 
     def fire(step: Step) -> None:
         current = step.existing.member(member.member_id)
+        if current is not None and current.awaiting_join is not None and not current.is_new:
+            # A static member that came back to a Stable group and still waits for the log.
+            step.group = step.existing.with_member(current._replace(session_left_ms=None))
+            return
         step.fire(NEW_MEMBER_EXPIRED if member.is_new else SESSION_EXPIRED)
         if current is not None:
             remove_member(step, current)
@@ -154,6 +167,16 @@ def expire_ghost(step: Step) -> None:
     step.group = group._replace(ghosts=group.ghosts[1:])  # the earliest of them
     if group.state in {STABLE, COMPLETING}:
         maybe_prepare_rebalance(step)
+
+
+def expire_syncs(step: Step) -> None:
+    """The end of the time to sync, which runs while somebody has not.
+
+    Source: 4.1 GroupMetadataManager.java:7117.
+    """
+    step.fire(SYNCS_EXPIRED)
+    drop_members(step, [m.member_id for m in step.existing.members if m.unsynced])
+    maybe_prepare_rebalance(step)
 
 
 def end_join_phase(step: Step) -> None:

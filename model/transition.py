@@ -7,13 +7,17 @@ from typing import Final
 
 from groupcheck.model.clients import Happening
 from groupcheck.model.config import Config
+from groupcheck.model.delete_groups import delete_groups
 from groupcheck.model.describe_groups import describe_groups
+from groupcheck.model.end_txn import end_txn
 from groupcheck.model.failover import crash, load, loading, shutdown, unload
 from groupcheck.model.heartbeat import heartbeat
 from groupcheck.model.join_group import join_group
 from groupcheck.model.leave_group import leave_group
+from groupcheck.model.list_groups import list_groups
 from groupcheck.model.log import fail_appends, hold_appends, release_appends
 from groupcheck.model.offset_commit import offset_commit
+from groupcheck.model.offset_delete import offset_delete
 from groupcheck.model.offset_fetch import offset_fetch
 from groupcheck.model.state import (
     Advance,
@@ -30,15 +34,21 @@ from groupcheck.model.state import (
 from groupcheck.model.step import Outcome, Profile, Step, outcomes
 from groupcheck.model.sync_group import sync_group
 from groupcheck.model.timers import PASS, advance
+from groupcheck.model.txn_offset_commit import txn_offset_commit
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     OffsetFetchRequest,
     Request,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 
 Input = Request | Advance | Happening
@@ -51,6 +61,11 @@ ACTIONS: Final[dict[type, Callable[[Step, Request], None]]] = {
     OffsetCommitRequest: offset_commit,
     OffsetFetchRequest: offset_fetch,
     DescribeGroupsRequest: describe_groups,
+    TxnOffsetCommitRequest: txn_offset_commit,
+    EndTxnRequest: end_txn,
+    ListGroupsRequest: list_groups,
+    DeleteGroupsRequest: delete_groups,
+    OffsetDeleteRequest: offset_delete,
 }
 
 # What happens to the coordinator, but for appends that are to fail.

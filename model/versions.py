@@ -13,6 +13,8 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     JoinGroupResponseMember,
     LeaveGroupResponse,
+    ListedGroup,
+    ListGroupsRequest,
     MemberIdentity,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -21,6 +23,8 @@ from groupcheck.model.vocabulary import (
     OffsetFetchResponsePartition,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
 )
 
 R = TypeVar("R")
@@ -41,6 +45,10 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     OffsetFetchResponse: {"error_code": 2},
     OffsetFetchResponsePartition: {"committed_leader_epoch": 5},
     DescribedGroupMember: {"group_instance_id": 4},
+    TxnOffsetCommitRequest: {"generation_id": 3, "member_id": 3, "group_instance_id": 3},
+    TxnOffsetCommitRequestPartition: {"committed_leader_epoch": 2},
+    ListGroupsRequest: {"states_filter": 4},
+    ListedGroup: {"group_state": 4},
 }
 
 

@@ -309,6 +309,139 @@ class DescribeGroupsResponse(NamedTuple):
     groups: tuple[DescribedGroup, ...]
 
 
+class TxnOffsetCommitRequestPartition(NamedTuple):
+    """One partition's offset to commit in a transaction."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int = NO_LEADER_EPOCH
+    committed_metadata: str | None = ""
+
+
+class TxnOffsetCommitRequestTopic(NamedTuple):
+    """One topic's offsets to commit in a transaction."""
+
+    name: str
+    partitions: tuple[TxnOffsetCommitRequestPartition, ...]
+
+
+class TxnOffsetCommitRequest(NamedTuple):
+    """TxnOffsetCommit (API key 28); before version 3 nobody says which member it is."""
+
+    transactional_id: str
+    group_id: str
+    producer_id: int
+    producer_epoch: int = 0
+    generation_id: int = NO_GENERATION
+    member_id: str = NO_MEMBER_ID
+    group_instance_id: str | None = None
+    topics: tuple[TxnOffsetCommitRequestTopic, ...] = ()
+
+
+class TxnOffsetCommitResponse(NamedTuple):
+    """The answer to TxnOffsetCommit, in the shape of OffsetCommit's."""
+
+    topics: tuple[OffsetCommitResponseTopic, ...] = ()
+
+
+class EndTxnRequest(NamedTuple):
+    """The marker that ends a producer's transaction in a group; no request of Kafka's own.
+
+    On Kafka's wire it is an entry of WriteTxnMarkers, which names partitions of the log.
+    """
+
+    group_id: str
+    producer_id: int
+    committed: bool
+
+
+class EndTxnResponse(NamedTuple):
+    """The answer to the marker."""
+
+    error_code: ErrorCode
+
+
+class ListGroupsRequest(NamedTuple):
+    """ListGroups (API key 16); no filter lists every group."""
+
+    states_filter: tuple[str, ...] = ()
+
+
+class ListedGroup(NamedTuple):
+    """A group as ListGroups shows it."""
+
+    group_id: str
+    protocol_type: str
+    group_state: str = ""
+
+
+class ListGroupsResponse(NamedTuple):
+    """The answer to ListGroups."""
+
+    error_code: ErrorCode
+    groups: tuple[ListedGroup, ...] = ()
+
+
+class DeleteGroupsRequest(NamedTuple):
+    """DeleteGroups (API key 42)."""
+
+    groups_names: tuple[str, ...]
+
+
+class DeletableGroupResult(NamedTuple):
+    """How the deletion of one group went."""
+
+    group_id: str
+    error_code: ErrorCode
+
+
+class DeleteGroupsResponse(NamedTuple):
+    """The answer to DeleteGroups."""
+
+    results: tuple[DeletableGroupResult, ...] = ()
+
+
+class OffsetDeleteRequestPartition(NamedTuple):
+    """One partition whose offset is to be deleted."""
+
+    partition_index: int
+
+
+class OffsetDeleteRequestTopic(NamedTuple):
+    """One topic's partitions whose offsets are to be deleted."""
+
+    name: str
+    partitions: tuple[OffsetDeleteRequestPartition, ...]
+
+
+class OffsetDeleteRequest(NamedTuple):
+    """OffsetDelete (API key 47)."""
+
+    group_id: str
+    topics: tuple[OffsetDeleteRequestTopic, ...] = ()
+
+
+class OffsetDeleteResponsePartition(NamedTuple):
+    """How the deletion of one partition's offset went."""
+
+    partition_index: int
+    error_code: ErrorCode
+
+
+class OffsetDeleteResponseTopic(NamedTuple):
+    """How the deletion of one topic's offsets went."""
+
+    name: str
+    partitions: tuple[OffsetDeleteResponsePartition, ...]
+
+
+class OffsetDeleteResponse(NamedTuple):
+    """The answer to OffsetDelete; an error of the group leaves no topics."""
+
+    error_code: ErrorCode
+    topics: tuple[OffsetDeleteResponseTopic, ...] = ()
+
+
 RequestBody = (
     JoinGroupRequest
     | SyncGroupRequest
@@ -317,6 +450,11 @@ RequestBody = (
     | OffsetCommitRequest
     | OffsetFetchRequest
     | DescribeGroupsRequest
+    | TxnOffsetCommitRequest
+    | EndTxnRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | OffsetDeleteRequest
 )
 ResponseBody = (
     JoinGroupResponse
@@ -326,6 +464,11 @@ ResponseBody = (
     | OffsetCommitResponse
     | OffsetFetchResponse
     | DescribeGroupsResponse
+    | TxnOffsetCommitResponse
+    | EndTxnResponse
+    | ListGroupsResponse
+    | DeleteGroupsResponse
+    | OffsetDeleteResponse
 )
 
 REQUESTS: Final[dict[str, type[RequestBody]]] = {

@@ -21,8 +21,18 @@ from groupcheck.model.vocabulary import (
     LeaveGroupResponse,
     MemberView,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     ResponseBody,
+    TxnOffsetCommitResponse,
+)
+
+# Answers that are about partitions, topic by topic.
+BY_TOPIC = (
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    TxnOffsetCommitResponse,
+    OffsetDeleteResponse,
 )
 
 UNTOLD = "?"  # an id that nobody has been told yet
@@ -71,7 +81,7 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
                 for group in body.groups
             )
         )
-    if isinstance(body, OffsetCommitResponse | OffsetFetchResponse):
+    if isinstance(body, BY_TOPIC):
         topics: Any = body.topics
         return body._replace(
             topics=_in_order(t._replace(partitions=_in_order(t.partitions)) for t in topics)
@@ -133,8 +143,6 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
     seen = view.members or ()
     if len({shown.member_id for shown in seen}) != len(seen) or len(seen) != len(group.members):
         return True
-    if any(shown.group_instance_id for shown in seen):
-        return True  # the model has no static members
     stable = group.state is GroupState.STABLE
     unmatched: list[MemberView] = []
     told = 0
@@ -169,9 +177,10 @@ def _untold_differ(members: list[Member], views: list[MemberView]) -> bool:
 
 
 def _member_differs(member: Member, shown: MemberView, *, stable: bool) -> bool:
-    _, _, session_ms, rebalance_ms, awaiting_join, awaiting_sync, assignment = shown
+    _, instance_id, session_ms, rebalance_ms, awaiting_join, awaiting_sync, assignment = shown
     return (
-        (session_ms is not None and session_ms != member.session_timeout_ms)
+        (instance_id is not None and (instance_id or None) != member.group_instance_id)
+        or (session_ms is not None and session_ms != member.session_timeout_ms)
         or (rebalance_ms is not None and rebalance_ms != member.rebalance_timeout_ms)
         or (awaiting_join is not None and awaiting_join != (member.awaiting_join is not None))
         or (awaiting_sync is not None and awaiting_sync != (member.awaiting_sync is not None))

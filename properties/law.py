@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
-from groupcheck.model.state import Coordinator, Group, OffsetsAppend
+from groupcheck.model.state import Coordinator, Group, Member, OffsetsAppend
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, Response
@@ -52,6 +52,22 @@ class Taken(NamedTuple):
     def new(self) -> Group:
         """The group after."""
         return self.after.group or Group()
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Static members that came back in this step: their old ids, and the new ones."""
+        after = dict(self.new.statics)
+        return {
+            old: after[instance_id]
+            for instance_id, old in self.old.statics
+            if self.old.member(old) is not None
+            and self.new.member(old) is None
+            and self.new.member(after.get(instance_id, "")) is not None
+        }
+
+    def heir(self, member: Member) -> Member | None:
+        """The member after the step, perhaps under a new id; None if it is gone."""
+        return self.new.member(self.renamed.get(member.member_id, member.member_id))
 
 
 class Known(NamedTuple):
@@ -134,6 +150,28 @@ def _leader_heartbeats(step: Taken) -> bool:
     )
 
 
+def _forgets_an_instance(step: Taken) -> bool:
+    """Some member has an instance id that stands for another, or for nobody."""
+    lost = {
+        m.group_instance_id
+        for m in step.old.members
+        if m.group_instance_id is not None and step.old.static(m.group_instance_id) != m.member_id
+    }
+    named = [m.group_instance_id for m in step.new.members if m.group_instance_id is not None]
+    return all(instance_id in lost for instance_id in named if named.count(instance_id) > 1)
+
+
+def _nobody_rejoined(step: Taken) -> bool:
+    """The join phase ends with static members that have not joined again, and begins anew."""
+    return "rebalance/nobody-rejoined" in step.fired
+
+
+def _assignments_stay(step: Taken) -> bool:
+    """Nobody has been assigned anything in this step."""
+    before = {m.member_id: m.assignment for m in step.old.members}
+    return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
+
+
 def _spared_and_alive(step: Taken) -> bool:
     """A member that counts as static and does not join again says that it is alive."""
     body = step.given.body if isinstance(step.given, Request) else None
@@ -172,5 +210,29 @@ KNOWN: Final = (
         "join again the rebalance timeout spares it, and begins anew if nobody else has joined",
         "KAFKA-10497 (mended in 2.8), GroupMetadataManager.scala:1429 at 2.7.2",
         _spared_and_alive,
+    ),
+    Known(
+        "2.7",
+        ("one-per-instance",),
+        "a static member that comes back to a group that is full is turned away and its instance "
+        "id forgotten, while its old self stays: whoever comes next under that id is another",
+        "GroupCoordinator.scala:186 at 2.7.2",
+        _forgets_an_instance,
+    ),
+    Known(
+        "2.7",
+        ("preparing-ends",),
+        "a static member that heartbeats and does not join again is spared by the rebalance "
+        "timeout: where nobody else joins, the join phase begins anew each time",
+        "GroupCoordinator.scala:1199 at 2.7.2",
+        _nobody_rejoined,
+    ),
+    Known(
+        "4.1",
+        ("assigned-only-in-stable",),
+        "a member keeps what it was assigned in Stable, and DescribeGroups shows it, until it is "
+        "assigned anew or the next generation fails",
+        "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1",
+        _assignments_stay,
     ),
 )

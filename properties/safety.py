@@ -15,6 +15,7 @@ from groupcheck.model.explorer import Space
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.projection import MAKES
 from groupcheck.model.state import (
+    GONE,
     Advance,
     Coordinator,
     Group,
@@ -25,6 +26,7 @@ from groupcheck.model.state import (
     Serving,
 )
 from groupcheck.model.vocabulary import (
+    EndTxnRequest,
     ErrorCode,
     GroupState,
     HeartbeatRequest,
@@ -39,6 +41,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from groupcheck.properties import safety_offsets, safety_static
 from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
 from groupcheck.properties.safety_log import MOVES, OF_LOG
 
@@ -97,11 +100,12 @@ def _goes_along_arrows(step: Taken) -> bool:
         if state != arrow.source:
             return False
         state = arrow.target
-    return state == step.new.state
+    gone = state == GroupState.DEAD and step.after.group is None
+    return gone or state == step.new.state
 
 
 def _generation_counts_join_phases(step: Taken) -> bool:
-    if step.new.state is GroupState.DEAD:
+    if step.new.state is GroupState.DEAD or step.after.group is None:
         return step.new.generation_id == 0  # and the next group begins anew
     ended = sum(rule in ENDS for rule in step.fired)
     return step.new.generation_id == step.old.generation_id + ended
@@ -113,7 +117,13 @@ def _has_a_leader(group: Group) -> bool:
         return group.leader is None and not group.members
     if group.state is PREPARING:
         return (leader is not None) == bool(group.members)
-    return leader is not None and leader.awaiting_join is None
+    return leader is not None and (leader.awaiting_join is None or _came_back(group, leader))
+
+
+def _came_back(group: Group, member: Member) -> bool:
+    """Whether it waits for its new id to be stored, in a group that is Stable all the while."""
+    static = member.group_instance_id is not None
+    return static and group.state is STABLE and member.awaiting_join is not None
 
 
 def _admissions(step: Taken) -> list[JoinGroupResponse]:
@@ -123,10 +133,14 @@ def _admissions(step: Taken) -> list[JoinGroupResponse]:
 
 
 def _one_leader(step: Taken) -> bool:
-    """What the answers say of a generation is what its group says, before as after."""
-    said = {(a.generation_id, a.leader) for a in _admissions(step)}
+    """What the answers say of a generation is what its group says, before as after.
+
+    Whose place a static member has taken is as good as that member.
+    """
+    same = {GONE: step.new.leader} | step.renamed
+    said = {(a.generation_id, same.get(a.leader, a.leader)) for a in _admissions(step)}
     said |= {
-        (group.generation_id, group.leader or "")
+        (group.generation_id, same.get(group.leader or "", group.leader))
         for group in (step.old, step.new)
         if group.state in {COMPLETING, STABLE}
     }
@@ -182,7 +196,9 @@ def _sent(step: Taken) -> dict[str, bytes] | None:
     body = _body(step)
     if "log/assignments-stored" not in step.fired:
         stable = step.old.state is STABLE
-        return {m.member_id: m.assignment for m in step.old.members} if stable else None
+        names = step.renamed
+        assigned = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
+        return assigned if stable else None
     if isinstance(body, SyncGroupRequest):
         return dict(body.assignments) if body.member_id == step.old.leader else None
     held = (
@@ -233,11 +249,21 @@ def _passed_ms(step: Taken) -> int:
 
 def _leavers(step: Taken) -> set[str]:
     body = _body(step)
-    return {m.member_id for m in body.members} if isinstance(body, LeaveGroupRequest) else set()
+    if not isinstance(body, LeaveGroupRequest):
+        return set()
+    by_instance = {step.old.static(m.group_instance_id) for m in body.members}
+    return {m.member_id for m in body.members} | {name for name in by_instance if name}
+
+
+def _is_turned_away(step: Taken, member: Member) -> bool:
+    """Whether it asks to join again, and is told that it is one too many."""
+    errors = {getattr(r.body, "error_code", None) for r in step.responses}
+    full = ErrorCode.GROUP_MAX_SIZE_REACHED in errors
+    return full and getattr(_body(step), "member_id", None) == member.member_id
 
 
 def _removed_in_time(step: Taken) -> bool:
-    """Who is gone has left, or was silent for long enough, or had not rejoined in time."""
+    """Who is gone has left, or was silent for long enough, or was late to join again or to sync."""
     old, passed_ms = step.old, _passed_ms(step)
     join_left_ms = (
         old.join_timer.left_ms
@@ -245,11 +271,15 @@ def _removed_in_time(step: Taken) -> bool:
         else max((m.rebalance_timeout_ms for m in old.members), default=0)
     )
     for member in old.members:
-        if step.new.member(member.member_id) is not None or member.member_id in _leavers(step):
+        if step.heir(member) is not None or member.member_id in _leavers(step):
+            continue
+        if _is_turned_away(step, member):
             continue
         silent = member.session_left_ms is not None and member.session_left_ms <= passed_ms
-        absent = member.awaiting_join is None and join_left_ms <= passed_ms
-        if not (silent or absent):
+        spared = member.awaiting_join is not None or member.group_instance_id is not None
+        absent = not spared and join_left_ms <= passed_ms
+        late = member.unsynced and old.sync_left_ms is not None and old.sync_left_ms <= passed_ms
+        if not (silent or absent or late):
             return False
     return True
 
@@ -263,7 +293,7 @@ def _sessions_run_with_time(step: Taken) -> bool:
         if left_ms is None:
             continue
         starts = [member.session_timeout_ms]
-        if before is None and member.is_new:
+        if before is None and member.is_new and member.member_id not in step.renamed.values():
             starts = [step.config.new_member_join_timeout_ms]
         elif before is not None and before.session_left_ms is not None:
             starts.append(before.session_left_ms)
@@ -288,12 +318,17 @@ def _waiting_does_not_expire(group: Group) -> bool:
     return all(
         m.session_left_ms is None
         for m in group.members
-        if not m.is_new and (m.awaiting_join is not None or m.awaiting_sync is not None)
+        if not m.is_new
+        and (m.awaiting_join is not None or m.awaiting_sync is not None)
+        and not _came_back(group, m)
     )
 
 
 def _accepted(step: Taken) -> bool:
-    """Whether the step takes a commit: answers that it is stored, stores it, or starts to."""
+    """Whether the step takes a commit: answers that it is stored, stores it, or starts to.
+
+    What a release or a marker makes readable was taken before.
+    """
     errors = {
         partition.error_code
         for response in step.responses
@@ -303,8 +338,10 @@ def _accepted(step: Taken) -> bool:
         for partition in topic.partitions
     }
     news = step.after.appends[len(step.before.appends) :]
-    stored = step.new.offsets != step.old.offsets and not isinstance(step.given, ReleaseAppends)
-    return ErrorCode.NONE in errors or stored or any(isinstance(e, OffsetsAppend) for e in news)
+    stored = any(offset not in step.old.offsets for offset in step.new.offsets)
+    late = isinstance(step.given, ReleaseAppends) or isinstance(_body(step), EndTxnRequest)
+    appended = any(isinstance(e, OffsetsAppend) and e.producer_id is None for e in news)
+    return ErrorCode.NONE in errors or (stored and not late) or appended
 
 
 def _commits_are_current(step: Taken) -> bool:
@@ -360,7 +397,7 @@ OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
     Law(
         "leader",
         "a group has a leader exactly while it has members; in CompletingRebalance and Stable it "
-        "has members, and its leader is one that has joined",
+        "has members, and its leader is one that has joined, or has come back",
         "GroupMetadata.scala:277",
     ): _has_a_leader,
     Law(
@@ -382,7 +419,7 @@ OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
     Law(
         "waiting-does-not-expire",
         "no session timer runs for a member that waits in join or sync, but for a new one, which "
-        "has a limit of its own",
+        "has a limit of its own, and a static one that came back to a Stable group",
         "MemberMetadata.scala:94",
     ): _waiting_does_not_expire,
 }
@@ -423,7 +460,8 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _appended_as_sent,
     Law(
         "removed-in-time",
-        "no member is removed before its session timeout, unless it leaves or has not rejoined "
+        "no member is removed before its session timeout, unless it leaves, is one too many, or "
+        "has not rejoined (which spares static members) or, where the version says so, not synced "
         "when the rebalance timeout is over",
         "GroupCoordinator.scala:1278",
     ): _removed_in_time,
@@ -457,6 +495,9 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
         "is gone",
         "GroupCoordinator.scala:408",
     ): _unanswered_lawfully,
+    **safety_static.OF_STEPS,
+    **safety_offsets.OF_STEPS,
 }
+
 
 LAWS: Final = (*OF_STATES, *OF_STEPS, *OF_LOG)

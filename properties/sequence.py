@@ -22,6 +22,7 @@ from groupcheck.model.bodies import (
 )
 from groupcheck.model.canonical import rename
 from groupcheck.model.clients import GROUP_ID, NOBODY, Happening
+from groupcheck.model.config import BROKER_SETTINGS
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
@@ -37,14 +38,19 @@ from groupcheck.model.state import (
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     ErrorCode,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetDeleteRequest,
     Request,
     RequestBody,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 from groupcheck.properties.ports.messages import fault_fields
 from groupcheck.properties.ports.port import Fault
@@ -62,16 +68,18 @@ FAULTS: dict[str, Callable[[], Happening]] = {
     "loading": Loading,
     "shutdown": Shutdown,
 }
-BROKER_SETTINGS = {
-    "group.initial.rebalance.delay.ms",
-    "group.max.session.timeout.ms",
-    "group.min.session.timeout.ms",
-    "offset.metadata.max.bytes",
-}
 MOST_DIGITS = 20  # an int64 with its sign
 MOST_BYTES = 64 * 1024 * 1024  # of a trace: some files have no end
 # The APIs that refuse the group without a name; for the others it is one more group.
-NEED_A_NAME = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
+NEED_A_NAME = (
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    TxnOffsetCommitRequest,
+    EndTxnRequest,
+    OffsetDeleteRequest,
+)
 
 
 class MalformedTraceError(ValueError):
@@ -248,7 +256,7 @@ def _header(message: Json) -> tuple[Profile, dict[str, int]]:
     if not isinstance(name, str) or name not in PROFILES:
         msg = f"unknown profile {shown(name)} (known: {', '.join(PROFILES)})"
         raise MalformedTraceError(msg)
-    if not isinstance(config, dict) or not config.keys() <= BROKER_SETTINGS:
+    if not isinstance(config, dict) or not config.keys() <= set(BROKER_SETTINGS):
         known = ", ".join(sorted(BROKER_SETTINGS))
         msg = f"config must map broker settings to numbers (known: {known})"
         raise MalformedTraceError(msg)
@@ -261,6 +269,9 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
         case {"type": "advance"}:
             return Advance(_natural(message.get("ms"), "ms"))
         case {"type": "fault", "fault": str(name)} if name in FAULTS:
+            if not profile.holds_appends:
+                msg = f"in profile {profile.name} appends complete at once and cannot be held"
+                raise MalformedTraceError(msg)
             return FAULTS[name]()
         case {"type": "fault", "fault": "append"}:
             error = check_integer(message.get("error"), "error")
@@ -278,8 +289,7 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
 
 def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
     version = check_integer(message.get("apiVersion"), "apiVersion")
-    # Version 0 of these two is ZooKeeper's.
-    oldest, newest = int(api in {"OffsetCommit", "OffsetFetch"}), profile.max_versions[api]
+    oldest, newest = profile.min_versions.get(api, 0), profile.max_versions[api]
     if not oldest <= version <= newest:
         msg = f"{api} has versions {oldest} to {newest} in profile {profile.name}, not {version}"
         raise MalformedTraceError(msg)
@@ -292,14 +302,11 @@ def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
 
 def _check_in_the_model(body: RequestBody) -> None:
     """Refuse what Kafka takes, and the model knows nothing of."""
-    groups = body.groups if isinstance(body, DescribeGroupsRequest) else (body.group_id,)
+    groups = _groups(body)
     nameless = groups == ("",) and isinstance(body, NEED_A_NAME)
     if groups != (GROUP_ID,) and not nameless:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
         msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
-        raise MalformedTraceError(msg)
-    if _is_static(body):
-        msg = "static members (groupInstanceId) are not part of the model yet"
         raise MalformedTraceError(msg)
     # A port might by chance have given out any other, which nobody was told in the trace.
     for member_id in _member_ids(body):
@@ -315,6 +322,14 @@ def _check_in_the_model(body: RequestBody) -> None:
             raise MalformedTraceError(msg)
 
 
-def _is_static(body: RequestBody) -> bool:
-    entries = getattr(body, "members", ())
-    return any(getattr(item, "group_instance_id", None) is not None for item in (body, *entries))
+def _groups(body: RequestBody) -> tuple[str, ...]:
+    """The groups that a request names; who asks for all groups asks for the one there is."""
+    match body:
+        case DescribeGroupsRequest():
+            return body.groups
+        case DeleteGroupsRequest():
+            return body.groups_names
+        case ListGroupsRequest():
+            return (GROUP_ID,)
+        case _:
+            return (body.group_id,)

@@ -136,10 +136,10 @@ def spoken(port: Port, profile: Profile) -> Spoken:
     """
     everything = Spoken(
         {
-            # Version 0 of these two is ZooKeeper's.
-            api: tuple(range(newest, 0 if api in {"OffsetCommit", "OffsetFetch"} else -1, -1))
+            api: tuple(range(newest, profile.min_versions.get(api, 0) - 1, -1))
             for api, newest in profile.max_versions.items()
-        }
+        },
+        profile.holds_appends,
     )
     sketch = Sketch(everything)
 
@@ -156,8 +156,9 @@ def spoken(port: Port, profile: Profile) -> Spoken:
             )
             for body in ASKED
         }
-        faults = [port.fault(Fault(name), ()).unsupported for name in HOLDING]
+        names = HOLDING if profile.holds_appends else ()
+        faults = [port.fault(Fault(name), ()).unsupported for name in names]
         port.close()
     except PortFailedError:
         return everything  # a test will fail in the same way, and tell how
-    return Spoken(versions, not any(faults))
+    return Spoken(versions, profile.holds_appends and not any(faults))

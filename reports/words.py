@@ -26,17 +26,23 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
+    DeleteGroupsResponse,
     DescribedGroupMember,
     DescribeGroupsResponse,
+    EndTxnRequest,
     ErrorCode,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponsePartition,
@@ -45,6 +51,9 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitResponse,
 )
 
 Names = Mapping[str, str]
@@ -142,12 +151,20 @@ def step_in_words(step: Input, names: Names) -> str:
     if isinstance(step, Request):
         what = f"{step.api} v{step.api_version}"
         where = ", to a group without a name" if getattr(step.body, "group_id", None) == "" else ""
-        return f"{_sender(step, names)} sends {what}{_details(step, names)}{where}"
+        static = "".join(f", as static member {word(i)}" for i in _instances(step.body))
+        return f"{_sender(step, names)} sends {what}{static}{_details(step, names)}{where}"
     if isinstance(step, Advance):
         return passing(step.ms)
     if isinstance(step, FailAppends):
         return f"the next {counted(step.number, 'append')} will fail with {error_name(step.error)}"
     return HAPPENINGS[type(step)]
+
+
+def _instances(body: RequestBody) -> list[str]:
+    """Each group.instance.id that a request names."""
+    entries = (body, *getattr(body, "members", ()))
+    named = (getattr(entry, "group_instance_id", None) for entry in entries)
+    return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def _sender(request: Request, names: Names) -> str:
@@ -175,16 +192,33 @@ def _details(request: Request, names: Names) -> str:
     if isinstance(body, HeartbeatRequest):
         return f" for generation {body.generation_id}"
     if isinstance(body, OffsetCommitRequest):
-        offsets = ", ".join(
-            f"{word(t.name)}/{p.partition_index} = {p.committed_offset}{_with(p)}"
-            for t in body.topics
-            for p in t.partitions
-        )
-        generation = f" for generation {body.generation_id}" if body.generation_id >= 0 else ""
-        return f"{generation}: {offsets or 'no partition'}"
+        return _committed(body)
     if isinstance(body, OffsetFetchRequest):
         stable = " (stable offsets required)" if body.require_stable else ""
         return f"{stable}: {_fetched(body)}"
+    return _offset_details(body)
+
+
+def _committed(body: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+    offsets = ", ".join(
+        f"{word(t.name)}/{p.partition_index} = {p.committed_offset}{_with(p)}"
+        for t in body.topics
+        for p in t.partitions
+    )
+    generation = f" for generation {body.generation_id}" if body.generation_id >= 0 else ""
+    return f"{generation}: {offsets or 'no partition'}"
+
+
+def _offset_details(body: RequestBody) -> str:
+    if isinstance(body, TxnOffsetCommitRequest):
+        return f" in a transaction of producer {body.producer_id}{_committed(body)}"
+    if isinstance(body, EndTxnRequest):
+        return f": {'commit' if body.committed else 'abort'} of producer {body.producer_id}"
+    if isinstance(body, ListGroupsRequest) and body.states_filter:
+        return f" in state {' or '.join(map(word, body.states_filter))}"
+    if isinstance(body, OffsetDeleteRequest):
+        named = [f"{word(t.name)}/{p.partition_index}" for t in body.topics for p in t.partitions]
+        return f": {', '.join(named) or 'no partition'}"
     return ""
 
 
@@ -211,7 +245,7 @@ def _said_protocol(body: SyncGroupRequest) -> str:
     return f", saying protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
 
 
-def _with(partition: OffsetCommitRequestPartition) -> str:
+def _with(partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition) -> str:
     metadata, epoch = partition.committed_metadata, partition.committed_leader_epoch
     said = [f"leader epoch {epoch}"] if epoch != NO_LEADER_EPOCH else []
     if metadata is None:
@@ -242,15 +276,38 @@ def answer_in_words(body: ResponseBody, names: Names) -> str:
             words = _sync_answer(body)
         case LeaveGroupResponse():
             words = _leave_answer(body, names)
-        case OffsetCommitResponse():
+        case OffsetCommitResponse() | TxnOffsetCommitResponse():
             words = _commit_answer(body)
         case OffsetFetchResponse():
             words = _fetch_answer(body)
         case DescribeGroupsResponse():
             words = _describe_answer(body, names)
+        case ListGroupsResponse() | DeleteGroupsResponse() | OffsetDeleteResponse():
+            words = _administration_answer(body)
         case _:
             words = error_name(body.error_code)
     return words
+
+
+def _administration_answer(
+    body: ListGroupsResponse | DeleteGroupsResponse | OffsetDeleteResponse,
+) -> str:
+    if isinstance(body, DeleteGroupsResponse):
+        results = [f"{word(r.group_id)}: {error_name(r.error_code)}" for r in body.results]
+        return ", ".join(results) or "an empty answer"
+    if isinstance(body, ListGroupsResponse):
+        found = [
+            f"{word(g.group_id)} of type {value(g.protocol_type)}"
+            + (f" in {word(g.group_state)}" if g.group_state else "")
+            for g in body.groups
+        ]
+        return f"{error_name(body.error_code)}, groups: {', '.join(found) or 'none'}"
+    found = [
+        f"{word(t.name)}/{p.partition_index}: {error_name(p.error_code)}"
+        for t in body.topics
+        for p in t.partitions
+    ]
+    return ", ".join([error_name(body.error_code), *found])
 
 
 def _sync_answer(body: SyncGroupResponse) -> str:
@@ -267,7 +324,7 @@ def _leave_answer(body: LeaveGroupResponse, names: Names) -> str:
     return error_name(body.error_code) + (f" ({members})" if members else "")
 
 
-def _commit_answer(body: OffsetCommitResponse) -> str:
+def _commit_answer(body: OffsetCommitResponse | TxnOffsetCommitResponse) -> str:
     partitions = ", ".join(
         f"{word(t.name)}/{p.partition_index}: {error_name(p.error_code)}"
         for t in body.topics

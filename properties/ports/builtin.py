@@ -18,6 +18,11 @@ from groupcheck.properties.ports.port import (
 
 PROFILE: Final = "2.7"
 
+# What the built-in coordinator does not have.
+MISSING: Final = frozenset(
+    {"TxnOffsetCommit", "EndTxn", "ListGroups", "DeleteGroups", "OffsetDelete"}
+)
+
 
 class BuiltinPort:
     """The built-in coordinator; where Kafka leaves something open it draws from a seed.
@@ -39,12 +44,15 @@ class BuiltinPort:
         """Start a test with an empty coordinator.
 
         Raises:
-            PortUnavailableError: it is not that version's coordinator.
+            PortUnavailableError: it is not that version's coordinator, or lacks a setting.
         """
         if profile != PROFILE:
             msg = f"the built-in coordinator is that of Kafka {PROFILE}, not of {profile}"
             raise PortUnavailableError(msg)
         settings = {name.replace(".", "_"): value for name, value in config.items()}
+        if unknown := sorted(settings.keys() - set(Config._fields)):
+            msg = f"the built-in coordinator has no setting {unknown[0].replace('_', '.')}"
+            raise PortUnavailableError(msg)
         self._numbers = iter(range(1, 1 << 62))
         self._coordinator = self._make(
             Config(**settings), choose=self._random.choice, new_member_id=self._new_member_id
@@ -54,6 +62,10 @@ class BuiltinPort:
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
+        if request.api in MISSING:
+            return Observation(unsupported=request.api)
+        if _is_static(request):
+            return Observation(unsupported="group.instance.id")
         responses = self._coordinator.receive(request)
         return Observation(tuple(responses), self._coordinator.views())
 
@@ -82,3 +94,9 @@ class BuiltinPort:
 
     def _new_member_id(self, client_id: str) -> str:
         return f"{client_id}-{next(self._numbers)}"
+
+
+def _is_static(request: Request) -> bool:
+    """Whether it speaks of static members, which the coordinator does not have yet."""
+    entries = (request.body, *getattr(request.body, "members", ()))
+    return any(getattr(entry, "group_instance_id", None) is not None for entry in entries)

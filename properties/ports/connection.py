@@ -13,7 +13,7 @@ from threading import Event
 from time import monotonic
 from typing import Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
-from groupcheck.model.vocabulary import REQUESTS, ErrorCode
+from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
@@ -172,7 +172,7 @@ class Enquiry:
         if answer.error_code:
             _refuse(f"it answers ApiVersions with error {answer.error_code}")
         self._versions = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
-        spoken = {api: self._common(api, newest[api]) for api in REQUESTS}
+        spoken = {api: self._common(api, version) for api, version in newest.items()}
         return {api: version for api, version in spoken.items() if version is not None}
 
     def coordinator(self, group_id: str) -> Coordinator:

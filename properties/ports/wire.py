@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import Event
 from time import monotonic
 from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 from uuid import uuid4
 
 from groupcheck.model.clients import TOPIC
@@ -21,6 +21,7 @@ from groupcheck.model.config import BROKER_SETTINGS
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    HeartbeatRequest,
     Request,
     RequestBody,
     Response,
@@ -278,7 +279,9 @@ class WirePort:
     def _out(self, body: RequestBody) -> RequestBody:
         if isinstance(body, DescribeGroupsRequest):
             return DescribeGroupsRequest(tuple(map(self._real_group_id, body.groups)))
-        return body._replace(group_id=self._real_group_id(body.group_id))
+        # What names no group, or several, is not among the APIs that the port speaks.
+        named = cast("HeartbeatRequest", body)
+        return named._replace(group_id=self._real_group_id(named.group_id))
 
     def _real_group_id(self, group_id: str) -> str:
         # What Kafka does about a group without a name is to be seen, so it stays without one.

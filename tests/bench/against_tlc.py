@@ -56,7 +56,7 @@ def measure(name: str, instance: Instance) -> Measured:
         ValueError: TLC did not come to its end.
     """
     with tempfile.TemporaryDirectory() as folder:
-        text = tla.config(name, instance.profile.name, instance.members)
+        text = tla.config(name, instance)
         started = time.perf_counter()
         checked = tla.check(Path(folder), text, workers=WORKERS, dump=False)
         tlc_s = time.perf_counter() - started

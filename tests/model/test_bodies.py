@@ -37,7 +37,10 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
     if get_origin(hint) is tuple:
         return st.lists(_values(get_args(hint)[0]), max_size=2).map(tuple)
     if hasattr(hint, "_fields"):
-        return st.builds(hint, **{n: _values(h) for n, h in get_type_hints(hint).items()})
+        fields = {n: _values(h) for n, h in get_type_hints(hint).items()}
+        if "producer_epoch" in fields:
+            fields["producer_epoch"] = st.integers(-1, 2**15 - 1)
+        return st.builds(hint, **fields)
     if hint is ErrorCode:
         return st.sampled_from(ErrorCode)
     if hint in (str, bool, bytes):

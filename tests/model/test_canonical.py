@@ -12,7 +12,7 @@ from groupcheck.model.clients import Feature
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Coordinator, GroupAppend, OffsetsAppend
+from groupcheck.model.state import Append, Coordinator, GroupAppend
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinat
         return state
     shift = later if group.generation_id else 0
 
-    def renamed(entry: GroupAppend | OffsetsAppend) -> GroupAppend | OffsetsAppend:
-        if isinstance(entry, OffsetsAppend):
+    def renamed(entry: Append) -> Append:
+        if not isinstance(entry, GroupAppend):
             return entry
         given = tuple((names[member_id], part) for member_id, part in entry.assignments)
         return GroupAppend(entry.generation_id + shift, given)

@@ -9,6 +9,7 @@ import pytest
 from groupcheck.model.exploration import Exploration, Settings, UnfitSettingsError, run
 from groupcheck.model.explorer import Space, TooManyStatesError
 from groupcheck.model.graph import Hop
+from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 
@@ -27,15 +28,7 @@ def exploration() -> Exploration:
 def test_nothing_is_wrong_with_the_model(exploration: Exploration) -> None:
     assert exploration.errors == []
     assert exploration.unreached == []
-    assert [space.name for space in exploration.spaces] == [
-        "membership",
-        "metadata",
-        "storing",
-        "order",
-        "failing",
-        "failover",
-        "reload",
-    ]
+    assert [space.name for space in exploration.spaces] == list(spaces(PROFILE, 2))
 
 
 def test_every_labelled_edge_has_a_witness_one_step_longer_than_the_way_to_its_state(

@@ -12,7 +12,7 @@ from groupcheck.model.graph import (
     UnreachableRuleError,
     check_every_rule_is_reached,
 )
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.instance import spaces as all_spaces
 from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
@@ -22,7 +22,7 @@ PROFILE = PROFILES["2.7"]
 
 @pytest.fixture(scope="module")
 def spaces() -> dict[str, Space]:
-    return {name: explore(instance) for name, instance in virtual_spaces(PROFILE, 2).items()}
+    return {name: explore(instance) for name, instance in all_spaces(PROFILE, 2).items()}
 
 
 def test_every_labelled_edge_is_reachable(spaces: dict[str, Space]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from groupcheck.model.canonical import under, untimed
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input, successors
@@ -21,6 +21,8 @@ from groupcheck.model.vocabulary import Response
 SPACES = [
     *((profile, name, 2) for profile in PROFILES for name in ("membership", "storing", "order")),
     ("2.7", "metadata", 3),
+    ("2.7", "administration", 2),
+    ("2.7", "transactions", 2),
 ]
 
 
@@ -28,8 +30,7 @@ SPACES = [
 def space(request: pytest.FixtureRequest) -> Space:
     version, name, members = request.param
     profile = PROFILES[version]
-    spaces = virtual_spaces(profile, members) | real_spaces(profile, members)
-    return explore(spaces[name], symmetry=False)
+    return explore(spaces(profile, members)[name], symmetry=False)
 
 
 def _named(after: Coordinator, instance: Instance) -> Iterator[Coordinator]:

@@ -31,7 +31,7 @@ def test_tlc_and_the_explorer_find_the_same_states_by_the_same_actions(
 ) -> None:
     name, explored = space
     instance = explored.instance
-    checked = tla.check(tmp_path, tla.config(name, instance.profile.name, 2))
+    checked = tla.check(tmp_path, tla.config(name, instance))
     counted = figures(explored)
     assert checked.distinct == counted.states
     assert checked.generated == counted.generated
@@ -47,7 +47,7 @@ def test_tlc_and_the_explorer_give_the_same_answers_on_the_way_to_each_state(
 ) -> None:
     name, explored = space
     instance = explored.instance
-    text = tla.config(name, instance.profile.name, 2, answers=True)
+    text = tla.config(name, instance, answers=True)
     checked = tla.check(tmp_path, text, workers=2)
     found = {(coordinator(state, instance), state["answers"]) for state in checked.states}
     assert checked.distinct == len(found)

@@ -2,77 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, OTHER_PROTOCOLS, PROTOCOLS, commit, fetch
+from groupcheck.model.clients import (
+    GROUP_ID,
+    OTHER_PROTOCOLS,
+    SUBSCRIBED_PROTOCOLS,
+    commit,
+    fetch,
+)
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import check_every_rule_is_reached
 from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
-from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
-    Assignment,
     DescribeGroupsRequest,
     ErrorCode,
     GroupState,
-    HeartbeatRequest,
-    JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     MemberIdentity,
-    Request,
     RequestBody,
-    SyncGroupRequest,
+)
+from support.profile_runs import (
+    DELAY,
+    REBALANCE_MS,
+    SESSION_MS,
+    group_state,
+    heartbeat,
+    join,
+    run,
+    sync,
 )
 
 OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
-SESSION_MS, REBALANCE_MS = 10_000, 4_000
-DELAY = Advance(3_000)
-
-
-def join(member_id: str = "", **changed: Any) -> JoinGroupRequest:
-    body = JoinGroupRequest(GROUP_ID, SESSION_MS, REBALANCE_MS, member_id, protocols=PROTOCOLS)
-    return body._replace(**changed)
-
-
-def sync(member_id: str, generation_id: int) -> SyncGroupRequest:
-    given = (Assignment(member_id, b"part"),)
-    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
-
-
-def heartbeat(member_id: str, generation_id: int) -> HeartbeatRequest:
-    return HeartbeatRequest(GROUP_ID, generation_id, member_id)
-
-
-def trimmed(profile: Profile, body: RequestBody) -> Request:
-    """The request as the profile's clients can send it, before ids were required."""
-    api = type(body).__name__.removesuffix("Request")
-    version = min(profile.max_versions[api], 3 if api == "JoinGroup" else 99)
-    return Request(0, version, trim(body, version))
-
-
-def run(profile: Profile, *inputs: RequestBody | Advance) -> tuple[Coordinator, dict[int, Any]]:
-    """The state after the inputs, and the answer to each request by its number from 1 on."""
-    state = Coordinator()
-    answers: dict[int, Any] = {}
-    for number, given in enumerate(inputs, 1):
-        step: Input
-        if isinstance(given, Advance):
-            step = given
-        else:
-            step = trimmed(profile, given)._replace(request_id=number)
-        (outcome,) = successors(state, step, profile, profile.config)
-        state = outcome.coordinator
-        answers |= {response.request_id: response.body for response in outcome.responses}
-    return state, answers
-
-
-def group_state(state: Coordinator) -> GroupState | None:
-    return state.group.state if state.group else None
 
 
 def test_from_empty_only_the_newer_waits_for_more_members_to_come() -> None:
@@ -260,3 +225,27 @@ def test_a_log_that_fails_on_its_disk_is_another_coordinators_in_the_newer_alone
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
     check_every_rule_is_reached(profile, map(explore, spaces(profile, 2).values()))
+
+
+def test_only_the_newer_knows_transactions_and_deletions() -> None:
+    newer = {"TxnOffsetCommit", "EndTxn", "DeleteGroups", "OffsetDelete"}
+    for profile in (OLDEST, OLD):
+        assert NEW.max_versions.keys() - profile.max_versions.keys() == newer
+        assert "transactions" not in spaces(profile, 2)
+    assert "transactions" in spaces(NEW, 2)
+
+
+@pytest.mark.parametrize(("profile", "listed"), [(OLDEST, 0), (OLD, 1), (NEW, 1)])
+def test_a_group_that_only_stores_offsets_is_listed_where_it_is_a_group(
+    profile: Profile, listed: int
+) -> None:
+    _, answers = run(profile, commit(-1, ""), ListGroupsRequest())
+    assert len(answers[2].groups) == listed
+
+
+def test_only_the_newer_reads_what_consumers_subscribe_to() -> None:
+    first = join(protocols=SUBSCRIBED_PROTOCOLS)
+    old, new = run(OLD, first)[0].group, run(NEW, first, DELAY)[0].group
+    assert old is not None
+    assert new is not None
+    assert (old.subscribed, new.subscribed) == (None, ("other",))

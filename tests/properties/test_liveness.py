@@ -63,6 +63,7 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, memb
         "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
         "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},
         "2.7": {"completing-ends"} | ({"sync-answered", "silence-ends"} if members > 1 else set()),
+        "4.1": set(),
     }
     assert {each.law.name for each in found} == expected[profile.name]
     assert all(each.known for each in found)
@@ -128,6 +129,14 @@ def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
 def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_for() -> None:
     profile = NEW._replace(heartbeat=(*NEW.heartbeat[:7], HEARTBEAT_COMPLETING, *NEW.heartbeat[7:]))
     assert not liveness.broken(explored(profile, 2))
+
+
+def test_4_1_keeps_every_law_only_because_the_time_to_sync_is_limited() -> None:
+    newest = PROFILES["4.1"]
+    unlimited = newest._replace(traits=newest.traits._replace(syncs_expire=False))
+    found = by_law(explored(unlimited, 2))
+    assert found.keys() == {"completing-ends", "sync-answered", "silence-ends"}
+    assert not any(each.known for each in found.values())
 
 
 def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:

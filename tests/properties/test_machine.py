@@ -19,6 +19,7 @@ from groupcheck.properties.finding import Finding
 from groupcheck.properties.machine import lockstep
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+from groupcheck.properties.sketch import spoken
 from support.model_port import ModelPort
 
 
@@ -91,6 +92,16 @@ def test_what_a_port_does_not_support_is_asked_for_once() -> None:
     assert {request.api_version for request in port.requests if request.api == "JoinGroup"} == set(
         range(8)
     )
+
+
+def test_a_port_of_4_1_is_asked_for_its_versions_and_for_no_held_appends() -> None:
+    port = Recorder(faults=False)
+    speaks = spoken(port, PROFILES["4.1"])
+    assert not port.refused
+    assert not speaks.faults
+    assert speaks.versions["OffsetCommit"] == tuple(range(9, 1, -1))
+    assert speaks.versions["OffsetFetch"] == tuple(range(7, 0, -1))
+    assert speaks.versions["JoinGroup"] == tuple(range(9, -1, -1))
 
 
 def test_what_no_space_holds_is_met() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from groupcheck.model import clients, leave_group, log, rebalance, session, timers
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import real_spaces, virtual_spaces
+from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
@@ -18,6 +18,7 @@ from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
     HeartbeatResponse,
+    JoinGroupResponse,
     Protocol,
     Request,
     SyncGroupResponse,
@@ -32,8 +33,7 @@ Then = Callable[[Step, Request], None]
 
 
 def explored(profile: Profile, name: str, members: int) -> Space:
-    spaces = {**virtual_spaces(profile, members), **real_spaces(profile, members)}
-    return explore(spaces[name])
+    return explore(spaces(profile, members)[name])
 
 
 def by_law(space: Space) -> dict[str, Broken]:
@@ -52,7 +52,7 @@ def faulty(profile: Profile, table: str, name: str, then: Then) -> Profile:
 SPACES = [
     *(
         (name, members)
-        for name in ("membership", "metadata", "storing", "order")
+        for name in ("membership", "metadata", "storing", "order", "administration")
         for members in (1, 2)
     ),
     ("membership", 3),
@@ -65,10 +65,16 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(
     profile: Profile, name: str, members: int
 ) -> None:
     found = by_law(explored(profile, name, members))
-    assert {law: len(each.hops) for law, each in found.items() if each.known} == (
-        {} if profile is NEW else {"answered-once": 1}
+    expected = {"2.7": {}, "4.1": {"assigned-only-in-stable": 4}}
+    assert {law: len(each.hops) for law, each in found.items() if each.known} == expected.get(
+        profile.name, {"answered-once": 1}
     )
     assert all(each.known for each in found.values())
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_no_law_is_broken_by_transactions(members: int) -> None:
+    assert not by_law(explored(NEW, "transactions", members))
 
 
 def _member(step: Step, request: Request) -> Member:
@@ -171,7 +177,7 @@ def _end_join_phase(step: Step, request: Request) -> None:
 
 
 def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(request.request_id, log.commit_response({(clients.TOPIC, 0): error}))
+    step.answer(request.request_id, log.commit_response([((clients.TOPIC, 0), error)]))
 
 
 def _accept_commit(step: Step, request: Request) -> None:
@@ -230,6 +236,25 @@ def _commit(rule: str, then: Then, steps: int) -> Fault:
     return Fault("commits-are-current", "offset_commit", rule, then, steps, "storing")
 
 
+def _accept_sync(step: Step, request: Request) -> None:
+    step.answer(request.request_id, SyncGroupResponse(ErrorCode.NONE))
+
+
+def _never_mind(_step: Step, _request: Request) -> None:
+    pass
+
+
+def _add_another(step: Step, request: Request) -> None:
+    if len(step.existing.members) < 2:  # as many as the space has room for
+        rebalance.add_member(step, request, f"#{request.request_id}")
+    else:
+        step.answer(request.request_id, JoinGroupResponse(ErrorCode.GROUP_MAX_SIZE_REACHED))
+
+
+def _come(law: str, rule: str, steps: int, *where: Any) -> Fault:
+    return Fault(law, "join_unknown", rule, _add_another, steps, *where)
+
+
 LEADER, FOLLOWER = "sync/leader-completing", "sync/follower-completing"
 FAULTS = (
     _heartbeat("lawful-transitions", _of_group(state=GroupState.STABLE)),
@@ -272,6 +297,12 @@ FAULTS = (
     _heartbeat("unanswered", _of_members(awaiting_join=None), "heartbeat/preparing"),
     _heartbeat("unanswered", _of_members(awaiting_sync=None), steps=5, space="storing"),
     _sync("unanswered", "sync/other-generation", _refuse_and_forget, 6, "membership", 2),
+    _sync("fenced", "sync/fenced", _accept_sync, 2, "static"),
+    Fault("fenced", "heartbeat", "heartbeat/fenced", _never_mind, 2, "static"),
+    Fault(
+        "one-per-instance", "join_unknown", "join/static-preparing", _add_another, 2, "static", 2
+    ),
+    Fault("within-size", "join_unknown", "join/group-full", _add_another, 3, "crowded"),
 )
 
 
@@ -385,3 +416,21 @@ def test_no_two_laws_have_the_same_name_and_every_known_break_is_of_a_law() -> N
     names = [law.name for law in (*safety.LAWS, *liveness.LAWS)]
     assert len(set(names)) == len(names)
     assert {law for each in KNOWN for law in each.laws} <= set(names)
+
+
+def test_4_1_is_not_excused_for_assignments_that_were_never_made_in_stable() -> None:
+    early = faulty(PROFILES["4.1"], "heartbeat", "heartbeat/alive", _of_members(assignment=b"part"))
+    found = by_law(explored(early, "membership", 1))["assigned-only-in-stable"]
+    assert found.known is None
+
+
+def test_to_remove_who_has_synced_when_the_time_to_sync_ends_breaks_the_law_of_removals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def remove_all(step: Step) -> None:
+        rebalance.drop_members(step, [m.member_id for m in step.existing.members])
+        rebalance.maybe_prepare_rebalance(step)
+
+    monkeypatch.setattr(timers, "expire_syncs", remove_all)
+    found = by_law(explored(PROFILES["4.1"], "membership", 2))["removed-in-time"]
+    assert found.known is None

@@ -140,7 +140,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         (["[1]"], "t:1: not a JSON object"),
         (["{}"], "t:1: not the first line of a trace of format 1"),
         ([_header(trace="true")], "t:1: not the first line of a trace of format 1"),
-        ([_header('"9.9"')], r"t:1: unknown profile '9.9' \(known: 0.10.0, 0.10.2, 2.7\)"),
+        ([_header('"9.9"')], r"t:1: unknown profile '9.9' \(known: 0.10.0, 0.10.2, 2.7, 4.1\)"),
         ([_header("[]")], r"t:1: unknown profile \[\]"),
         ([_header(config="[]")], "t:1: config must map broker settings"),
         ([_header(config='{"x":1}')], "t:1: config must map broker settings"),
@@ -166,7 +166,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         ([HEADER, '{"type":"advance","ms":2147483648}'], "t:2: ms: expected an integer of 32 bits"),
         ([HEADER, '{"type":"fault","fault":"explode"}'], "t:2: not a step"),
         ([HEADER, '{"type":"fault","fault":[]}'], "t:2: not a step"),
-        ([HEADER, _request("ListGroups", 0, "{}")], "t:2: not a step"),
+        ([HEADER, _request("FindCoordinator", 0, "{}")], "t:2: not a step"),
         ([HEADER, _request("Heartbeat", 4, "{}")], "t:2: Heartbeat: expected a field 'groupId'"),
         (
             [HEADER, _request("Heartbeat", 5, _heartbeat(1))],
@@ -180,6 +180,14 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         (
             [HEADER, _request("OffsetCommit", 0, '{"groupId":"group"}')],
             "t:2: OffsetCommit has versions 1 to 8",
+        ),
+        (
+            [_header('"4.1"'), _request("OffsetCommit", 1, '{"groupId":"group"}')],
+            "t:2: OffsetCommit has versions 2 to 9 in profile 4.1, not 1",
+        ),
+        (
+            [_header('"4.1"'), '{"type":"fault","fault":"holdAppends"}'],
+            "t:2: in profile 4.1 appends complete at once and cannot be held",
         ),
         (
             [HEADER, _request("OffsetFetch", 0, '{"groupId":"group","topics":[]}')],
@@ -248,17 +256,6 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
                 ("DescribeGroups", '{"groups":[]}', r"not \[\]"),
                 ("DescribeGroups", '{"groups":["group","group"]}', r"not \['group', 'group'\]"),
             )
-        ),
-        (
-            [
-                HEADER,
-                _request(
-                    "LeaveGroup",
-                    4,
-                    '{"groupId":"group","members":[{"memberId":"m","groupInstanceId":"i"}]}',
-                ),
-            ],
-            "t:2: static members",
         ),
         (
             [HEADER, _request("Heartbeat", 4, _heartbeat(1, '"client-1"'))],

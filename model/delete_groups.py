@@ -1,0 +1,78 @@
+"""DeleteGroups (GroupCoordinator.scala:510): only a group without members can be deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from groupcheck.model.gate import gate
+from groupcheck.model.rebalance import EMPTY
+from groupcheck.model.records import remove_from_log
+from groupcheck.model.state import Append, GroupAppend, OffsetsAppend
+from groupcheck.model.step import Rule, Step, decide, gc, gmm, no_group
+from groupcheck.model.vocabulary import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    ErrorCode,
+    Request,
+)
+
+DELETED = Rule("group/deleted", "the group is gone with all it had", gmm(834))
+
+
+def delete_groups(step: Step, request: Request) -> None:
+    """The API; the model holds one group, so one is named."""
+    decide(step, request, step.profile.delete_groups)
+
+
+def _reply(error: ErrorCode) -> Callable[[Step, Request], None]:
+    def then(step: Step, request: Request) -> None:
+        names = cast("DeleteGroupsRequest", request.body).groups_names
+        results = tuple(DeletableGroupResult(name, error) for name in names)
+        step.answer(request.request_id, DeleteGroupsResponse(results))
+
+    return then
+
+
+def _delete(step: Step, request: Request) -> None:
+    reason = step.fired[-1]
+    remove_from_log(step, {tp for tp, _ in step.existing.offsets}, with_group=True)
+    forget_group(step)
+    names = cast("DeleteGroupsRequest", request.body).groups_names
+    results = tuple(DeletableGroupResult(name, ErrorCode.NONE) for name in names)
+    step.answer(request.request_id, DeleteGroupsResponse(results), reason)
+
+
+def forget_group(step: Step) -> None:
+    """The group is gone, and so are the ids given out; appends on their way reach nobody."""
+    step.fire(DELETED)
+    step.group = None
+    step.appends = tuple(map(_reaching_nobody, step.appends))
+
+
+def _reaching_nobody(entry: Append) -> Append:
+    if isinstance(entry, OffsetsAppend):
+        return entry._replace(orphaned=True)
+    return entry._replace(generation_id=0) if isinstance(entry, GroupAppend) else entry
+
+
+DECISIONS = (
+    *gate("delete", _reply),
+    Rule(
+        "delete/no-group",
+        "the group does not exist",
+        gc(523),
+        when=no_group,
+        then=_reply(ErrorCode.GROUP_ID_NOT_FOUND),
+    ),
+    Rule(
+        "delete/not-empty",
+        "the group has members",
+        gc(534),
+        when=lambda step, _request: step.existing.state is not EMPTY,
+        then=_reply(ErrorCode.NON_EMPTY_GROUP),
+    ),
+    Rule("delete/empty", "the group has no members and is deleted", gc(530), then=_delete),
+)
+RULES = (*DECISIONS, DELETED)

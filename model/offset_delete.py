@@ -1,0 +1,120 @@
+"""OffsetDelete (GroupCoordinator.scala:551): offsets that no member of the group needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from groupcheck.model.delete_groups import forget_group
+from groupcheck.model.gate import gate
+from groupcheck.model.rebalance import EMPTY
+from groupcheck.model.records import remove_from_log
+from groupcheck.model.state import Group, TopicPartition
+from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.subscription import CONSUMER
+from groupcheck.model.transactions import forget
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+    Request,
+)
+
+
+def offset_delete(step: Step, request: Request) -> None:
+    """The API."""
+    decide(step, request, step.profile.offset_delete)
+
+
+def _body(request: Request) -> OffsetDeleteRequest:
+    return cast("OffsetDeleteRequest", request.body)
+
+
+def _named(request: Request) -> list[TopicPartition]:
+    topics = _body(request).topics
+    return sorted({(t.name, p.partition_index) for t in topics for p in t.partitions})
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    return lambda step, request: step.answer(request.request_id, OffsetDeleteResponse(error))
+
+
+def _delete(step: Step, request: Request) -> None:
+    """Delete what is not subscribed to; an Empty group that has no offset left is gone with it."""
+    reason = step.fired[-1]
+    refused = {tp for tp in _named(request) if _is_subscribed(step.existing, tp)}
+    deleted = [tp for tp in _named(request) if tp not in refused]
+    readable = {tp for tp, _ in step.existing.offsets if tp in deleted}
+    step.group = _without(step.existing, deleted)
+    dies = bool(deleted) and step.group.state is EMPTY and not _has_offsets(step.group)
+    remove_from_log(step, readable, with_group=dies)
+    if dies:
+        forget_group(step)
+    topics: dict[str, list[OffsetDeleteResponsePartition]] = {}
+    for name, index in _named(request):
+        subscribed = (name, index) in refused
+        error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE
+        topics.setdefault(name, []).append(OffsetDeleteResponsePartition(index, error))
+    answer = tuple(OffsetDeleteResponseTopic(name, tuple(found)) for name, found in topics.items())
+    step.answer(request.request_id, OffsetDeleteResponse(ErrorCode.NONE, answer), reason)
+
+
+def _is_subscribed(group: Group, partition: TopicPartition) -> bool:
+    """Whether a member may need it: where subscriptions are not known, any may."""
+    if group.state is EMPTY:
+        return False
+    return group.subscribed is None or partition[0] in group.subscribed
+
+
+def _without(group: Group, partitions: list[TopicPartition]) -> Group:
+    """The group without those offsets, those on their way and those of transactions (GM:699)."""
+    return forget(group, partitions)._replace(
+        offsets=tuple(entry for entry in group.offsets if entry[0] not in partitions),
+        unstable=tuple(entry for entry in group.unstable if entry[0] not in partitions),
+    )
+
+
+def _has_offsets(group: Group) -> bool:
+    """Whether offsets are left, or expected (GroupMetadata.scala:782)."""
+    return bool(group.offsets or group.unstable or group.producers)
+
+
+RULES = (
+    Rule(
+        "offset-delete/invalid-group-id",
+        "the group id is empty",
+        gc(857),
+        when=lambda _step, request: not _body(request).group_id,
+        then=_refuse(ErrorCode.INVALID_GROUP_ID),
+    ),
+    *gate("offset-delete", _refuse),
+    Rule(
+        "offset-delete/no-group",
+        "the group does not exist",
+        gc(563),
+        when=no_group,
+        then=_refuse(ErrorCode.GROUP_ID_NOT_FOUND),
+    ),
+    Rule(
+        "offset-delete/empty",
+        "the group has no members, so nobody needs its offsets",
+        gc(574),
+        when=lambda step, _request: step.existing.state is EMPTY,
+        then=_delete,
+    ),
+    Rule(
+        "offset-delete/consumers",
+        "the group has members: offsets of topics that they have subscribed to are kept",
+        gc(577),
+        when=lambda step, _request: step.existing.protocol_type == CONSUMER,
+        then=_delete,
+    ),
+    Rule(
+        "offset-delete/not-consumers",
+        "the group has members, and nobody knows which topics they need",
+        gc(584),
+        then=_refuse(ErrorCode.NON_EMPTY_GROUP),
+    ),
+)

@@ -1,0 +1,150 @@
+"""TxnOffsetCommit (GroupCoordinator.scala:668): offsets that wait for the end of a transaction.
+
+Neither the group's state nor the member's session matters; who says no member id and no generation
+may commit at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from groupcheck.model.gate import gate
+from groupcheck.model.log import commit_response, store_offsets
+from groupcheck.model.offset_commit import TOO_LARGE, offsets_of, too_large
+from groupcheck.model.state import Group, OffsetsAppend
+from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, no_group
+from groupcheck.model.transactions import pend
+from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
+    ErrorCode,
+    Request,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+
+
+def txn_offset_commit(step: Step, request: Request) -> None:
+    """The API."""
+    decide(step, request, step.profile.txn_offset_commit)
+
+
+def _body(request: Request) -> TxnOffsetCommitRequest:
+    return cast("TxnOffsetCommitRequest", request.body)
+
+
+def _reply(step: Step, request: Request, error: ErrorCode) -> None:
+    answer = commit_response((partition, error) for partition, _ in offsets_of(step, request))
+    step.answer(request.request_id, TxnOffsetCommitResponse(answer.topics))
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    return lambda step, request: _reply(step, request, error)
+
+
+# Clients of the older versions take the error that the group is being loaded for a fatal one.
+TOLD_OF_LOADING_SINCE: Final = 2
+
+
+def _refuse_by_version(error: ErrorCode) -> Callable[[Step, Request], None]:
+    """How the gate refuses (KafkaApis.scala:2383)."""
+
+    def then(step: Step, request: Request) -> None:
+        hidden = (
+            error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            and request.api_version < TOLD_OF_LOADING_SINCE
+        )
+        _reply(step, request, ErrorCode.COORDINATOR_NOT_AVAILABLE if hidden else error)
+
+    return then
+
+
+def _refuse_in_group(error: ErrorCode) -> Callable[[Step, Request], None]:
+    """The group is brought into being before its members are looked at."""
+
+    def then(step: Step, request: Request) -> None:
+        _bring_into_being(step, request)
+        _reply(step, request, error)
+
+    return then
+
+
+def _bring_into_being(step: Step, request: Request) -> None:
+    if no_group(step, request):
+        step.group = Group()
+
+
+def _is_unknown(step: Step, request: Request) -> bool:
+    member_id = _body(request).member_id
+    group = step.group or Group()
+    return member_id != NO_MEMBER_ID and group.member(member_id) is None
+
+
+def _is_of_other_generation(step: Step, request: Request) -> bool:
+    generation_id = _body(request).generation_id
+    group = step.group or Group()
+    return generation_id >= 0 and generation_id != group.generation_id
+
+
+def _store(step: Step, request: Request) -> None:
+    """Store what is short enough (GroupMetadataManager.scala:340).
+
+    As with OffsetCommit all partitions of the request become pending, the refused ones too.
+    """
+    _bring_into_being(step, request)
+    offsets = offsets_of(step, request)
+    refused = too_large(step, offsets)
+    if len(refused) == len(offsets):
+        step.fire(TOO_LARGE)
+        _reply(step, request, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+        return
+    producer_id = _body(request).producer_id
+    step.group = pend(step.existing, producer_id, dict(offsets), request.request_id)
+    stored = tuple(item for item in offsets if item[0] not in refused)
+    store_offsets(step, OffsetsAppend(request.request_id, stored, refused, producer_id))
+
+
+RULES = (
+    Rule(
+        "txn-commit/nothing",
+        "no partition is named, so the coordinator is not asked",
+        apis(2393),
+        when=lambda step, request: not offsets_of(step, request),
+        then=lambda step, request: step.answer(request.request_id, TxnOffsetCommitResponse()),
+    ),
+    Rule(
+        "txn-commit/invalid-group-id",
+        "the group id is empty",
+        gc(857),
+        when=lambda _step, request: not _body(request).group_id,
+        then=_refuse(ErrorCode.INVALID_GROUP_ID),
+    ),
+    *gate("txn-commit", _refuse_by_version),
+    Rule(
+        "txn-commit/fenced",
+        "another member has come back under the same group.instance.id",
+        gc(735),
+        when=lambda step, request: not no_group(step, request) and fenced(step, request),
+        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
+    ),
+    Rule(
+        "txn-commit/unknown-member",
+        "a member id is said that is not in the group",
+        gc(737),
+        when=_is_unknown,
+        then=_refuse_in_group(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    Rule(
+        "txn-commit/other-generation",
+        "a generation is said that is not the group's",
+        gc(740),
+        when=_is_of_other_generation,
+        then=_refuse_in_group(ErrorCode.ILLEGAL_GENERATION),
+    ),
+    Rule(
+        "txn-commit/pending",
+        "the offsets are stored, to be read only when the transaction is committed",
+        gc(744),
+        then=_store,
+    ),
+)

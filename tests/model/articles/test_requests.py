@@ -1,0 +1,185 @@
+"""Article 002: a JoinGroup whose answer was lost, SyncGroup and LeaveGroup in each state.
+
+The states are those of Kafka 0.10.0; the article's AwaitingSync is called CompletingRebalance here.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse, SyncGroupResponse
+from support.consumers import Consumers
+from support.play import Call
+
+SHARES = {"C1": b"0", "C2": b"1", "C3": b"2"}
+NAMES = tuple(SHARES)
+BEGINNING = ("Stable", "PreparingRebalance", "CompletingRebalance")
+REBALANCE = ("PreparingRebalance", "CompletingRebalance")
+
+
+def _errors(*calls: Call[JoinGroupResponse] | Call[SyncGroupResponse]) -> list[ErrorCode]:
+    return [call.answer.error_code for call in calls]
+
+
+def _joined(*names: str) -> Consumers:
+    """They have all joined, the first of them leads, and no assignments have come yet."""
+    group = Consumers("0.10.0")
+    for name in (*names, names[0]):  # the first is in generation 1 alone, and joins again
+        group.join(name)
+    assert (group.play.state, group.play.generation_id) == ("CompletingRebalance", 2)
+    return group
+
+
+def _stable(*names: str) -> Consumers:
+    """The same, and they have their assignments."""
+    group = _joined(*names)
+    for name in names:
+        group.sync(name, {each: SHARES[each] for each in names} if name == names[0] else {})
+    assert group.play.state == "Stable"
+    return group
+
+
+def _joined_again(lost: str) -> Consumers:
+    """Three that were stable have joined anew; one did not get the answer to it."""
+    group = _stable(*NAMES)
+    for name in NAMES:  # the leader begins the rebalance
+        group.join(name, lost=name == lost)
+    assert (group.play.state, group.play.generation_id) == ("CompletingRebalance", 3)
+    assert group.generation(lost) == 2
+    return group
+
+
+def test_a_follower_that_missed_its_answer_gets_it_again_at_once_from_a_stable_group() -> None:
+    group = _joined_again(lost="C3")
+    second = group.sync("C2")
+    assert not second.answered
+    first = group.sync("C1", SHARES)
+    assert _errors(first, second) == [ErrorCode.NONE, ErrorCode.NONE]
+    assert group.play.state == "Stable"
+    again = group.join("C3")
+    assert again.answer.error_code is ErrorCode.NONE
+    assert (again.answer.generation_id, again.answer.members) == (3, ())
+    third = group.sync("C3")
+    assert third.answer.assignment == b"2"
+    # Nobody else has noticed.
+    assert group.play.state == "Stable"
+    assert [group.heartbeat(name) for name in NAMES] == [ErrorCode.NONE] * 3
+
+
+def test_a_follower_that_was_never_told_its_id_comes_as_a_new_member() -> None:
+    # The article does not tell it from the one above. Its JoinGroup has no id to be known by.
+    group = Consumers("0.10.0")
+    group.join("C1")
+    group.join("C2", lost=True)
+    group.join("C1")
+    group.sync("C1")
+    assert group.play.state == "Stable"
+    again = group.join("C2")
+    assert not again.answered
+    assert group.play.state == "PreparingRebalance"
+    assert group.members == ["C1", "C2", "C2"]
+
+
+def test_a_leader_that_missed_its_answer_gets_it_again_at_once_while_the_others_wait() -> None:
+    group = _joined_again(lost="C1")
+    followers = [group.sync("C2"), group.sync("C3")]
+    again = group.join("C1")
+    assert again.answer.error_code is ErrorCode.NONE
+    assert again.answer.generation_id == 3
+    assert again.answer.leader == again.answer.member_id
+    assert len(again.answer.members) == 3
+    assert not any(call.answered for call in followers)
+    assert group.play.state == "CompletingRebalance"
+    first = group.sync("C1", SHARES)
+    assert [call.answer.assignment for call in (first, *followers)] == [b"0", b"1", b"2"]
+    assert group.play.state == "Stable"
+
+
+def test_a_leader_that_assigned_while_a_new_member_came_is_sent_back_to_join() -> None:
+    group = Consumers("0.10.0")
+    group.join("C1")
+    assert group.play.state == "CompletingRebalance"
+    second = group.join("C2")
+    assert group.play.state == "PreparingRebalance"
+    early = group.sync("C1", {"C1": b"01"})
+    assert early.answer == SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS)
+    assert group.play.state == "PreparingRebalance"
+    first = group.join("C1")
+    assert [call.answer.generation_id for call in (first, second)] == [2, 2]
+
+
+def test_a_sync_before_the_leaders_waits_for_it_and_one_after_it_is_answered_at_once() -> None:
+    group = _joined(*NAMES)
+    second = group.sync("C2")
+    assert not second.answered
+    first = group.sync("C1", SHARES)
+    # The leader's answers those that have asked so far, and the group is stable.
+    assert [call.answer.assignment for call in (first, second)] == [b"0", b"1"]
+    assert group.play.state == "Stable"
+    assert group.received("C3") == []
+    third = group.sync("C3")
+    assert third.answer.assignment == b"2"
+    assert [len(group.received(name)) for name in NAMES] == [1, 1, 1]
+
+
+def test_who_leaves_while_others_wait_for_it_to_join_again_lets_them_go_on() -> None:
+    group = _stable("C1", "C2")
+    third, first = group.join("C3"), group.join("C1")
+    assert [call.answered for call in (third, first)] == [False, False]
+    group.leave("C2")
+    assert [call.answer.generation_id for call in (third, first)] == [3, 3]
+    assert group.play.trail[-2:] == REBALANCE
+    assert group.members == ["C1", "C3"]
+
+
+def test_who_leaves_while_others_are_missed_too_lets_nobody_go_on() -> None:
+    group = _stable("C1", "C2")
+    third = group.join("C3")
+    group.leave("C2")
+    assert not third.answered
+    assert group.play.state == "PreparingRebalance"
+    assert group.join("C1").answered
+    assert third.answered
+
+
+def test_who_leaves_before_the_assignments_sends_those_that_wait_for_them_back_to_join() -> None:
+    group = _joined(*NAMES)
+    second = group.sync("C2")
+    group.leave("C3")
+    assert second.answer.error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert group.play.state == "PreparingRebalance"
+    calls = [group.join("C1"), group.join("C2")]
+    assert [call.answer.generation_id for call in calls] == [3, 3]
+    # What the leaver would have got is assigned to others.
+    group.sync("C2")
+    group.sync("C1", {"C1": b"02", "C2": b"1"})
+    assert (group.received("C1"), group.received("C2")) == ([b"02"], [b"1"])
+
+
+def test_who_leaves_a_stable_group_starts_a_rebalance_of_the_others() -> None:
+    group = _stable(*NAMES)
+    group.leave("C3")
+    assert group.play.state == "PreparingRebalance"
+    assert group.heartbeat("C1") is ErrorCode.REBALANCE_IN_PROGRESS
+    calls = [group.join("C1"), group.join("C2")]
+    assert [call.answer.generation_id for call in calls] == [3, 3]
+    assert group.members == ["C1", "C2"]
+
+
+@pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance", "Stable"])
+def test_a_group_that_its_last_member_leaves_is_removed_in_whatever_state(state: str) -> None:
+    group = Consumers("0.10.0")
+    group.join("C1")
+    if state != "CompletingRebalance":
+        group.sync("C1")
+    if state == "PreparingRebalance":  # another one has come and gone
+        group.join("C2")
+        group.join("C1")
+        group.leave("C2")
+    assert group.play.state == state
+    group.leave("C1")
+    assert group.play.trail[-2:] == ("PreparingRebalance", "Dead")
+    assert group.play.heartbeat("C1", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    # Whoever comes next is the first of a new group.
+    assert group.join("C3").answer.generation_id == 1
+    assert group.play.trail[-3:] == BEGINNING

@@ -1,0 +1,99 @@
+"""group.max.size: who is one too many, and that those who are in stay in."""
+
+from __future__ import annotations
+
+from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
+from support.kafka_tests import holds
+from support.play import DELAY_MS, SESSION_MS, Call, Play
+
+MOST = 3
+FULL = ErrorCode.GROUP_MAX_SIZE_REACHED
+NONE = ErrorCode.NONE
+Calls = list[Call[JoinGroupResponse]]
+
+
+def _errors(calls: Calls) -> list[ErrorCode]:
+    return [call.answer.error_code for call in calls]
+
+
+def _given_ids(play: Play, how_many: int) -> list[str]:
+    calls: Calls = [play.join(id_required=True) for _ in range(how_many)]
+    assert _errors(calls) == [ErrorCode.MEMBER_ID_REQUIRED] * how_many
+    return [call.answer.member_id for call in calls]
+
+
+@holds("testJoinGroupShouldReceiveErrorIfGroupOverMaxSize")
+def test_who_comes_when_the_group_is_full_is_turned_away_without_an_id() -> None:
+    play = Play(group_max_size=MOST)
+    calls: Calls = [play.join() for _ in range(MOST)]
+    play.wait(2 * DELAY_MS)
+    assert _errors(calls) == [NONE] * MOST
+    late = play.join().answer
+    assert (late.error_code, late.member_id) == (FULL, "")
+    assert play.state == "CompletingRebalance"
+
+
+@holds("testDynamicMembersJoinGroupWithMaxSizeAndRequiredKnownMember")
+def test_more_ids_are_given_out_than_there_is_room_and_the_last_to_use_theirs_have_none() -> None:
+    play = Play(group_max_size=MOST)
+    ids = _given_ids(play, MOST + 1)
+    calls: Calls = [play.join(member_id, id_required=True) for member_id in ids]
+    play.wait(2 * DELAY_MS)
+    assert _errors(calls) == [NONE] * MOST + [FULL]
+    assert play.member_ids == set(ids[:MOST])
+    again: Calls = [play.join(member_id, id_required=True) for member_id in ids]
+    assert _errors(again) == [NONE] * MOST + [FULL]
+    assert play.state == "CompletingRebalance"
+
+
+@holds("testDynamicMembersJoinGroupWithMaxSize")
+def test_who_was_admitted_may_join_a_full_group_again_and_who_was_not_may_not() -> None:
+    play = Play(group_max_size=MOST)
+    calls: Calls = [play.join() for _ in range(MOST + 1)]
+    play.wait(2 * DELAY_MS)
+    assert _errors(calls) == [NONE] * MOST + [FULL]
+    again: Calls = [play.join(call.answer.member_id) for call in calls]
+    assert _errors(again) == [NONE] * MOST + [FULL]
+    assert play.state == "CompletingRebalance"
+
+
+@holds("testStaticMembersJoinGroupWithMaxSize")
+def test_static_members_are_counted_as_any_other() -> None:
+    play = Play(group_max_size=MOST)
+    instances = [f"instance {i}" for i in range(MOST + 1)]
+    calls: Calls = [play.join(instance=instance) for instance in instances]
+    play.wait(2 * DELAY_MS)
+    assert _errors(calls) == [NONE] * MOST + [FULL]
+    again: Calls = [
+        play.join(call.answer.member_id, instance=instance)
+        for instance, call in zip(instances, calls, strict=True)
+    ]
+    assert _errors(again) == [NONE] * MOST + [FULL]
+    assert play.state == "CompletingRebalance"
+    assert [play.group.static(i) is None for i in instances] == [False] * MOST + [True]
+
+
+@holds("testDynamicMembersCanReJoinGroupWithMaxSizeWhileRebalancing")
+def test_who_waits_for_the_rebalance_already_may_join_it_again_though_it_is_full() -> None:
+    play = Play(group_max_size=MOST)
+    ids = _given_ids(play, MOST + 1)
+    for member_id in ids:
+        play.join(member_id, id_required=True)
+    again: Calls = [play.join(member_id, id_required=True) for member_id in ids]
+    assert play.state == "PreparingRebalance"
+    play.wait(2 * DELAY_MS)
+    assert _errors(again) == [NONE] * MOST + [FULL]
+
+
+@holds("testLastJoiningMembersAreKickedOutWhenReJoiningGroupWithMaxSize")
+def test_a_group_too_large_for_a_lowered_setting_loses_those_who_join_again_last() -> None:
+    play = Play(group_max_size=MOST + 2)
+    calls: Calls = [play.join(session_ms=3 * SESSION_MS) for _ in range(MOST + 2)]
+    play.wait(2 * DELAY_MS)
+    ids = [call.answer.member_id for call in calls]
+    play.sync(ids[0], 1)
+    play.config = play.config._replace(group_max_size=MOST)
+    again: Calls = [play.join(member_id) for member_id in ids]
+    assert _errors(again) == [NONE] * MOST + [FULL] * 2
+    assert play.member_ids == set(ids[:MOST])
+    assert play.generation_id == 2

@@ -1,0 +1,191 @@
+"""Rebalances of static members: who starts one, and who is spared though it does not come."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
+from support.kafka_tests import holds
+from support.play import COOPERATIVE, REBALANCE_MS, SESSION_MS, SEVERAL, Play
+
+NONE = ErrorCode.NONE
+LONG_MS = 2 * REBALANCE_MS  # a session that outlasts a rebalance
+OTHER = SEVERAL[1:]  # what all support, and the group has not chosen
+
+
+def _instances(answer: JoinGroupResponse) -> set[str | None]:
+    return {listed.group_instance_id for listed in answer.members}
+
+
+def _leads(answer: JoinGroupResponse, generation_id: int, instances: set[str | None]) -> None:
+    assert (answer.error_code, answer.generation_id) == (NONE, generation_id)
+    assert answer.leader == answer.member_id
+    assert _instances(answer) == instances
+    assert answer.protocol_type == "consumer"
+
+
+@holds("staticMemberRejoinAsFollowerWithKnownMemberIdAndNoProtocolChange")
+def test_a_static_follower_that_joins_again_unchanged_starts_no_rebalance() -> None:
+    play = Play()
+    leader, follower = play.static_pair()
+    again = play.join(follower.member_id, instance="B", protocols=SEVERAL).answer
+    assert (again.error_code, again.generation_id, again.members) == (NONE, 1, ())
+    assert (again.leader, again.member_id) == (leader.member_id, follower.member_id)
+    assert play.member_ids == {leader.member_id, follower.member_id}
+    assert play.state == "Stable"
+
+
+@holds("staticMemberRejoinWithLeaderIdAndKnownMemberId")
+def test_a_static_leader_starts_a_rebalance_that_waits_for_a_silent_follower_until_it_expires() -> (
+    None
+):
+    play = Play()
+    leader, follower = play.static_pair(session_ms=REBALANCE_MS // 2)
+    call = play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    play.wait(REBALANCE_MS // 2 - 1)
+    assert not call.answered
+    assert play.group.static("B") == follower.member_id
+    play.wait(1)
+    assert play.group.static("B") is None
+    _leads(call.answer, 2, {"A"})
+    assert call.answer.member_id == leader.member_id
+    assert play.state == "CompletingRebalance"
+
+
+@holds("staticMemberRejoinWithFollowerIdAndChangeOfProtocol")
+def test_a_static_follower_that_changes_its_offer_leads_if_the_leader_does_not_join_again() -> None:
+    play = Play()
+    leader, follower = play.static_pair(session_ms=LONG_MS)
+    call = play.join(follower.member_id, instance="B", protocols=OTHER)
+    play.wait(REBALANCE_MS)
+    _leads(call.answer, 2, {"A", "B"})
+    assert call.answer.member_id == follower.member_id
+    assert play.group.static("A") == leader.member_id
+    assert play.group.leader == follower.member_id
+    assert play.state == "CompletingRebalance"
+
+
+@holds("staticMemberRejoinWithKnownLeaderIdToTriggerRebalanceAndFollowerWithChangeofProtocol")
+def test_a_static_leader_starts_one_rebalance_and_a_follower_that_offers_less_another() -> None:
+    play = Play()
+    leader, follower = play.static_pair()
+    led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    followed = play.join(follower.member_id, instance="B", protocols=SEVERAL).answer
+    _leads(led.answer, 2, {"A", "B"})
+    assert led.answer.member_id == leader.member_id
+    assert (followed.error_code, followed.generation_id, followed.members) == (NONE, 2, ())
+    assert (followed.leader, followed.member_id) == (leader.member_id, follower.member_id)
+    assert play.state == "CompletingRebalance"
+    changed = play.join(follower.member_id, instance="B", protocols=COOPERATIVE)
+    assert (changed.answered, play.state) == (False, "PreparingRebalance")
+    play.wait(SESSION_MS)  # in which the leader expires
+    _leads(changed.answer, 3, {"B"})
+    assert changed.answer.member_id == follower.member_id
+    assert play.state == "CompletingRebalance"
+
+
+@holds("testStaticMemberFollowerFailToRejoinBeforeRebalanceTimeout")
+def test_a_static_follower_that_does_not_join_again_in_time_is_spared() -> None:
+    play = Play()
+    leader, follower = play.static_pair(session_ms=LONG_MS)
+    new = play.join(instance="C", protocols=SEVERAL)
+    assert play.state == "PreparingRebalance"
+    led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    play.wait(REBALANCE_MS)
+    _leads(led.answer, 2, {"A", "B", "C"})
+    assert led.answer.member_id == leader.member_id
+    assert (new.answer.error_code, new.answer.generation_id) == (NONE, 2)
+    assert (new.answer.leader, new.answer.members) == (leader.member_id, ())
+    assert follower.member_id in play.member_ids
+    assert play.state == "CompletingRebalance"
+
+
+@holds("testStaticMemberLeaderFailToRejoinBeforeRebalanceTimeout")
+@pytest.mark.parametrize("leads", ["the follower", "the new member"])
+def test_a_static_leader_that_does_not_join_again_in_time_is_spared_but_leads_no_more(
+    leads: str,
+) -> None:
+    play = Play()
+    leader, follower = play.static_pair(session_ms=LONG_MS)
+    new = play.join(instance="C", protocols=SEVERAL)
+    assert play.state == "PreparingRebalance"
+    again = play.join(follower.member_id, instance="B", protocols=SEVERAL)
+    play.wait(REBALANCE_MS)
+    # Which of those that have joined leads is open in Kafka.
+    as_follower = leads == "the follower"
+    play.suppose(lambda group: (group.leader == follower.member_id) is as_follower)
+    led, followed = (again.answer, new.answer) if as_follower else (new.answer, again.answer)
+    _leads(led, 2, {"A", "B", "C"})
+    assert (followed.error_code, followed.generation_id) == (NONE, 2)
+    assert (followed.leader, followed.members) == (led.member_id, ())
+    assert leader.member_id in play.member_ids
+    assert play.state == "CompletingRebalance"
+
+
+def _only_the_static_leader_is_left() -> tuple[Play, JoinGroupResponse]:
+    """No member has joined the rebalance, which goes on: the static one's session does too."""
+    play = Play()
+    leader, follower = play.static_pair(session_ms=LONG_MS)
+    dynamic = play.join(session_ms=LONG_MS, protocols=SEVERAL)
+    play.wait(REBALANCE_MS)
+    _leads(dynamic.answer, 2, {"A", "B", None})
+    assert play.state == "CompletingRebalance"
+    ids = {leader.member_id, follower.member_id, dynamic.answer.member_id}
+    assert play.member_ids == ids
+    assert {instance for instance, _ in play.group.statics} == {"A", "B"}
+    # A static member may leave by its id alone.
+    assert play.leave(follower.member_id) == [NONE]
+    assert play.state == "PreparingRebalance"
+    play.wait(REBALANCE_MS)
+    assert play.member_ids == {leader.member_id}
+    assert (play.state, play.generation_id) == ("PreparingRebalance", 2)
+    return play, leader
+
+
+@holds("testLeaderFailToRejoinBeforeFinalRebalanceTimeoutWithLongSessionTimeout")
+def test_a_rebalance_nobody_has_joined_goes_on_until_the_last_static_member_expires() -> None:
+    play, leader = _only_the_static_leader_is_left()
+    play.wait(REBALANCE_MS - 1)
+    assert play.member_ids == {leader.member_id}
+    assert (play.state, play.generation_id) == ("PreparingRebalance", 2)
+    play.wait(1)
+    assert (play.member_ids, play.group.leader) == (set(), None)
+    assert (play.state, play.generation_id) == ("Empty", 3)
+
+
+@holds("testLeaderRejoinBeforeFinalRebalanceTimeoutWithLongSessionTimeout")
+def test_a_rebalance_nobody_has_joined_ends_when_the_last_static_member_is_back() -> None:
+    play, _ = _only_the_static_leader_is_left()
+    back = play.join(instance="A", protocols=SEVERAL).answer
+    _leads(back, 3, {"A"})
+    assert (play.member_ids, play.group.leader) == ({back.member_id}, back.member_id)
+    assert (play.state, play.generation_id) == ("CompletingRebalance", 3)
+
+
+@holds("testRebalanceCompletesBeforeMemberJoins")
+def test_a_static_member_that_misses_a_rebalance_is_in_the_group_until_its_session_is_over() -> (
+    None
+):
+    play = Play()
+    absent = play.stable_member(instance="A", session_ms=20_000, rebalance_ms=24_000)
+    call = play.join(session_ms=10_000, rebalance_ms=10_000)
+    for _ in range(2):
+        play.wait(10_000)
+        assert play.heartbeat(absent.member_id, 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    play.wait(4_000)
+    other = call.answer.member_id
+    _leads(call.answer, 2, {"A", None})
+    assert play.sync(other, 2, {other: b"all"}).answer.error_code is NONE
+    assert play.heartbeat(absent.member_id, 1) is ErrorCode.ILLEGAL_GENERATION
+    # With the generation its session began anew, and nothing has prolonged it since.
+    for ms, answer in ((9_999, NONE), (9_999, NONE), (2, ErrorCode.REBALANCE_IN_PROGRESS)):
+        play.wait(ms)
+        assert play.heartbeat(other, 2) is answer
+    assert play.member_ids == {other}
+    again = play.join(other).answer
+    _leads(again, 3, {None})
+    assert play.sync(other, 3, {other: b"all"}).answer.error_code is NONE
+    for _ in range(5):
+        play.wait(9_999)
+        assert play.heartbeat(other, 3) is NONE
+    assert (play.state, play.generation_id) == ("Stable", 3)

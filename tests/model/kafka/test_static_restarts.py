@@ -1,0 +1,152 @@
+"""Static members that are restarted: they come back without their id and get a new one."""
+
+from __future__ import annotations
+
+from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
+from support.kafka_tests import holds
+from support.play import COOPERATIVE, REBALANCE_MS, SESSION_MS, SEVERAL, Play
+
+FENCED = ErrorCode.FENCED_INSTANCE_ID
+NONE = ErrorCode.NONE
+OTHER = SEVERAL[1:]  # what all support, and the group has not chosen
+
+
+def _listed(answer: JoinGroupResponse) -> list[str | None]:
+    return sorted((m.group_instance_id for m in answer.members), key=str)
+
+
+def _goes_on(play: Play, answer: JoinGroupResponse, old: JoinGroupResponse) -> None:
+    """The restarted member is in the generation that stands, under a new id and without a list."""
+    assert (answer.error_code, answer.generation_id) == (NONE, 1)
+    assert (answer.protocol_type, answer.members) == ("consumer", ())
+    assert answer.member_id not in {"", old.member_id}
+    assert (play.state, play.generation_id) == ("Stable", 1)
+
+
+@holds("staticMemberRejoinWithLeaderIdAndUnknownMemberId")
+def test_a_restarted_leader_is_told_its_old_id_as_the_leaders_so_that_it_assigns_nothing() -> None:
+    play = Play()
+    leader, _ = play.static_pair()
+    back = play.join(instance="A", protocols=SEVERAL).answer
+    _goes_on(play, back, leader)
+    assert back.leader == leader.member_id
+    again = play.join(leader.member_id, instance="A", protocols=SEVERAL).answer
+    assert again.error_code is FENCED
+    assert play.sync(leader.member_id, 1, instance="A").answer.error_code is FENCED
+    assert play.sync(back.leader, 1).answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@holds("staticMemberRejoinAsFollowerWithUnknownMemberId")
+def test_a_restarted_follower_gets_what_it_was_assigned_before() -> None:
+    play = Play()
+    leader, follower = play.static_pair()
+    back = play.join(instance="B", protocols=SEVERAL).answer
+    _goes_on(play, back, follower)
+    assert play.member_ids == {leader.member_id, back.member_id}
+    synced = play.sync(back.member_id, 1).answer
+    assert (synced.error_code, synced.assignment) == (NONE, b"odd")
+
+
+@holds(
+    "staticMemberRejoinWithUnknownMemberIdAndChangeOfProtocolWhileSelectProtocolUnchanged",
+)
+def test_a_restarted_follower_may_offer_less_if_the_group_would_choose_the_same() -> None:
+    play = Play()
+    _, follower = play.static_pair()
+    back = play.join(instance="B", protocols=COOPERATIVE).answer
+    _goes_on(play, back, follower)
+    again = play.join(follower.member_id, instance="B", protocols=COOPERATIVE).answer
+    assert again.error_code is FENCED
+    assert play.sync(follower.member_id, 1, instance="B").answer.error_code is FENCED
+    synced = play.sync(back.member_id, 1, instance="B").answer
+    assert (synced.error_code, synced.assignment) == (NONE, b"odd")
+
+
+@holds("staticMemberRejoinWithUnknownMemberIdAndChangeOfProtocolWithSelectedProtocolChanged")
+def test_a_restarted_follower_that_changes_the_choice_starts_a_rebalance() -> None:
+    play = Play()
+    leader, follower = play.static_pair(session_ms=2 * REBALANCE_MS)
+    call = play.join(instance="B", protocols=OTHER)
+    assert (call.answered, play.state) == (False, "PreparingRebalance")
+    play.wait(REBALANCE_MS)
+    back = call.answer
+    assert (back.error_code, back.generation_id) == (NONE, 2)
+    assert (back.protocol_type, back.protocol_name) == ("consumer", OTHER[0].name)
+    assert back.member_id != follower.member_id
+    # The leader has not joined again: it stays, but leads no more.
+    assert back.leader == back.member_id
+    assert _listed(back) == ["A", "B"]
+    assert play.member_ids == {leader.member_id, back.member_id}
+    assert play.state == "CompletingRebalance"
+
+
+@holds("shouldGetDifferentStaticMemberIdAfterEachRejoin")
+def test_a_static_member_gets_another_id_with_every_restart() -> None:
+    play = Play()
+    leader, _ = play.static_pair()
+    ids = [leader.member_id]
+    for _ in range(4):
+        back = play.join(instance="A").answer
+        assert back.error_code is NONE
+        assert back.leader == ids[-1]
+        ids.append(back.member_id)
+    assert len(set(ids)) == len(ids)
+
+
+@holds("staticMemberFenceDuplicateRejoinedFollower")
+def test_who_waits_for_a_rebalance_is_fenced_when_another_comes_under_its_instance_id() -> None:
+    play = Play()
+    _, follower = play.static_pair()
+    play.join(protocols=SEVERAL)
+    assert play.state == "PreparingRebalance"
+    old = play.join(follower.member_id, instance="B", protocols=SEVERAL)
+    assert not old.answered
+    duplicate = play.join(instance="B", protocols=SEVERAL)
+    assert old.answer == JoinGroupResponse(FENCED, member_id=follower.member_id)
+    assert not duplicate.answered
+    assert play.state == "PreparingRebalance"
+
+
+@holds("staticMemberFenceDuplicateSyncingFollowerAfterMemberIdChanged")
+def test_who_waits_for_its_assignment_is_fenced_when_another_comes_and_a_rebalance_begins() -> None:
+    play = Play()
+    leader, follower = play.static_pair()
+    led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    assert play.state == "PreparingRebalance"
+    followed = play.join(follower.member_id, instance="B", protocols=SEVERAL).answer
+    assert (led.answer.generation_id, followed.generation_id) == (2, 2)
+    assert (led.answer.leader, followed.leader) == (leader.member_id, leader.member_id)
+    assert (_listed(led.answer), _listed(followed)) == (["A", "B"], [])
+    assert play.state == "CompletingRebalance"
+    old = play.sync(
+        follower.member_id,
+        2,
+        protocol_type="consumer",
+        protocol_name=COOPERATIVE[0].name,
+        instance="B",
+    )
+    assert not old.answered
+    duplicate = play.join(instance="B", protocols=SEVERAL)
+    assert old.answer.error_code is FENCED
+    assert (duplicate.answered, play.state) == (False, "PreparingRebalance")
+    play.wait(SESSION_MS)  # the leader is silent all the while
+    back = duplicate.answer
+    assert (back.error_code, back.generation_id) == (NONE, 3)
+    assert (back.leader, _listed(back)) == (back.member_id, ["B"])
+    assert play.state == "CompletingRebalance"
+
+
+@holds("staticMemberFenceDuplicateRejoiningFollowerAfterMemberIdChanged")
+def test_who_joins_with_its_old_id_after_another_came_under_its_instance_id_is_fenced() -> None:
+    play = Play()
+    leader, follower = play.static_pair()
+    led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    assert play.state == "PreparingRebalance"
+    duplicate = play.join(instance="B", protocols=SEVERAL).answer
+    old = play.join(follower.member_id, instance="B", protocols=SEVERAL).answer
+    assert (led.answer.error_code, led.answer.generation_id) == (NONE, 2)
+    assert (duplicate.error_code, duplicate.generation_id) == (NONE, 2)
+    assert (_listed(led.answer), _listed(duplicate)) == (["A", "B"], [])
+    assert duplicate.member_id != follower.member_id
+    assert old == JoinGroupResponse(FENCED, member_id=follower.member_id)
+    assert play.state == "CompletingRebalance"

@@ -1,0 +1,115 @@
+"""Transactions and administration in the words of a story, and on the way through a trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.clients import GROUP_ID, offset_delete, txn_commit
+from groupcheck.model.vocabulary import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    EndTxnRequest,
+    ErrorCode,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+    Request,
+    RequestBody,
+    ResponseBody,
+    TxnOffsetCommitResponse,
+)
+from groupcheck.properties.ports.builtin import MISSING, BuiltinPort
+from groupcheck.properties.sequence import Sequence, dump, parse
+from groupcheck.reports.words import answer_in_words, step_in_words
+
+ASKED: tuple[tuple[int, RequestBody, str], ...] = (
+    (
+        3,
+        txn_commit(1, "nobody"),
+        (
+            "nobody known ('nobody') sends TxnOffsetCommit v3 in a transaction of producer 7"
+            " for generation 1: topic/0 = 6"
+        ),
+    ),
+    (
+        0,
+        EndTxnRequest(GROUP_ID, 7, committed=True),
+        "somebody sends EndTxn v0: commit of producer 7",
+    ),
+    (
+        0,
+        EndTxnRequest("", 7, committed=False),
+        "somebody sends EndTxn v0: abort of producer 7, to a group without a name",
+    ),
+    (
+        4,
+        ListGroupsRequest(("Empty", "Dead")),
+        "somebody sends ListGroups v4 in state Empty or Dead",
+    ),
+    (2, DeleteGroupsRequest((GROUP_ID,)), "somebody sends DeleteGroups v2"),
+    (0, offset_delete("other"), "somebody sends OffsetDelete v0: other/0"),
+)
+ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
+    (
+        TxnOffsetCommitResponse(
+            (
+                OffsetCommitResponseTopic(
+                    "topic", (OffsetCommitResponsePartition(0, ErrorCode.NONE),)
+                ),
+            )
+        ),
+        "topic/0: no error",
+    ),
+    (
+        ListGroupsResponse(ErrorCode.NONE, (ListedGroup("group", "consumer", "Stable"),)),
+        "no error, groups: group of type 'consumer' in Stable",
+    ),
+    (ListGroupsResponse(ErrorCode.NONE), "no error, groups: none"),
+    (
+        DeleteGroupsResponse((DeletableGroupResult("group", ErrorCode.NON_EMPTY_GROUP),)),
+        "group: NON_EMPTY_GROUP (68)",
+    ),
+    (
+        OffsetDeleteResponse(
+            ErrorCode.NONE,
+            (
+                OffsetDeleteResponseTopic(
+                    "topic",
+                    (OffsetDeleteResponsePartition(0, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC),),
+                ),
+            ),
+        ),
+        "no error, topic/0: GROUP_SUBSCRIBED_TO_TOPIC (86)",
+    ),
+)
+
+
+@pytest.mark.parametrize(("version", "body", "words"), ASKED)
+def test_a_story_says_what_is_asked(version: int, body: RequestBody, words: str) -> None:
+    assert step_in_words(Request(1, version, body), {}) == words
+
+
+@pytest.mark.parametrize(("body", "words"), ANSWERED)
+def test_a_story_says_what_is_answered(body: ResponseBody, words: str) -> None:
+    assert answer_in_words(body, {}) == words
+
+
+def test_a_trace_holds_what_is_asked() -> None:
+    steps = tuple(Request(n, version, body) for n, (version, body, _) in enumerate(ASKED, 1))
+    sequence = Sequence("2.7", {}, steps)
+    assert parse(dump(sequence), "trace") == sequence
+
+
+def test_the_built_in_coordinator_says_what_it_does_not_have() -> None:
+    port = BuiltinPort()
+    port.open("2.7", {})
+    for number, (version, body, _) in enumerate(ASKED, 1):
+        request = Request(number, version, body)
+        assert request.api in MISSING
+        assert port.request(request, ()).unsupported == request.api
