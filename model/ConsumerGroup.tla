@@ -79,7 +79,7 @@ NoMember  == ""        \* of a request: no member id
 Instance  == "instance"     \* the group.instance.id of static members
 NoneHas   == "no-instance"  \* a group.instance.id that no member has
 NoInstance == ""       \* of a member or a request: no group.instance.id
-GoneId    == "gone"    \* an id that was a member's
+GoneId    == "gone"    \* an id that was a member's: no client here uses it again
 Nobody    == "nobody"  \* a member id that was never given out
 Null      == "null"    \* a field of a request that is not set
 GroupId   == "group"

@@ -16,7 +16,7 @@ from groupcheck.model.rebalance import (
     take_back,
     take_out,
 )
-from groupcheck.model.state import GONE, Member
+from groupcheck.model.state import Member
 from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -92,7 +92,7 @@ def _leave_one(
         rule = PENDING if instance_id is None else PENDING_STATIC
     elif stands_for is None and step.existing.member(member_id) is None:
         rule = UNKNOWN
-    elif stands_for == GONE:
+    elif stands_for is not None and step.existing.member(stands_for) is None:
         rule = STATIC_GONE
     step.fire(rule)
     if rule is PENDING:

@@ -8,7 +8,7 @@ from typing import cast
 
 from groupcheck.model.records import record_empty, remove_group
 from groupcheck.model.session import propagate_assignment, rearm_session
-from groupcheck.model.state import GONE, Group, GroupAppend, JoinTimer, Member, StaticAppend, put
+from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member, StaticAppend, put
 from groupcheck.model.step import Open, Rule, Step, gc, gm
 from groupcheck.model.subscription import subscribed_topics
 from groupcheck.model.vocabulary import (
@@ -375,8 +375,7 @@ def drop_members(step: Step, member_ids: list[str]) -> None:
         if members:
             step.fire(ELECT_LEADER)
             leader = step.choose(Open.LEADER, [m.member_id for m in members])
-    statics = tuple((i, GONE if m in member_ids else m) for i, m in group.statics)
-    step.group = group._replace(members=members, leader=leader, statics=statics)
+    step.group = group._replace(members=members, leader=leader)
     step.appends = tuple(
         a._replace(member_id=None)
         if isinstance(a, StaticAppend) and a.member_id in member_ids

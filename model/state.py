@@ -74,7 +74,7 @@ class Offset(NamedTuple):
     metadata: str
 
 
-GONE = "gone"  # an id that a group.instance.id stands for, and that is no member's any more
+GONE = "gone"  # in the canonical form, an id that is no member's any more
 
 TopicPartition = tuple[str, int]
 
@@ -104,7 +104,7 @@ class Group(NamedTuple):
     `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
     it and is not complete: a request id. `statics` has for each group.instance.id the member that
-    it stands for; where that one was removed by another name, it stands for `GONE`. `sync_left_ms`
+    it stands for; where that one was removed by another name, it still does. `sync_left_ms`
     is what is left for members to sync, where a version limits it and somebody has not. `unwritten`
     says, where a version shows only what is written, that nothing is. `transactions` are the
     pending offsets of transactions, those of a partition in the order of the log, and `producers`

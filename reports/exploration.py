@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, Final
 
 from groupcheck import model
 from groupcheck.model.exploration import Exploration, Explored, Witness
@@ -39,7 +39,10 @@ def summary(
     sections = [
         [f"{settings.profile.kafka}, {members}; {alike}"],
         _table(_figures(exploration)),
-        _table(_actions(exploration.spaces)),
+        *(
+            _table(_actions(exploration.spaces[at : at + MOST_COLUMNS]))
+            for at in range(0, len(exploration.spaces), MOST_COLUMNS)
+        ),
         _arrows(exploration.projection),
         _findings(exploration) if broken is None else [*_findings(exploration), *_laws(broken)],
         *map(_broken, broken or ()),
@@ -142,6 +145,10 @@ def _sizes(components: list[Component]) -> str:
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
     return f"{len(sizes)}, of {span} state{'' if span == '1' else 's'}"
+
+
+# So many spaces are side by side in a table, so that it is no wider than a screen.
+MOST_COLUMNS: Final = 5
 
 
 def _actions(spaces: list[Explored]) -> list[list[str]]:

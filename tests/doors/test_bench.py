@@ -15,6 +15,13 @@ from groupcheck.cli import main
 from support import tla
 
 QUICK = ["--members", "1", "--space", "metadata"]
+TESTS = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _these_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command finds TLC beside these tests, though groupcheck be installed from a wheel."""
+    monkeypatch.setattr(commands, "TESTS", TESTS)
 
 
 def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from groupcheck.model.exploration import Exploration, Settings, run
 from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.instance import spaces as all_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws import Counterexample, counterexamples
 from groupcheck.reports.exploration import MODEL, as_json, summary
@@ -46,8 +46,8 @@ def test_the_readme_shows_lines_that_are_really_printed(exploration: Exploration
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```\n(state of the group.*?)```", readme, re.DOTALL)
     broken: dict[str, Counterexample] = {}
-    for name in ("membership", "reload"):
-        for each in counterexamples(name, explore(spaces(PROFILE, 2)[name])):
+    for name in ("membership", "reload", "static", "crowded"):
+        for each in counterexamples(name, explore(all_spaces(PROFILE, 2)[name])):
             broken.setdefault(each.law.name, each)
     printed = summary(exploration, [], list(broken.values())).splitlines()
     assert all(line in printed for line in shown.splitlines() if line != "...")
@@ -107,7 +107,9 @@ def test_errors_come_last_and_take_the_place_of_what_they_deny(exploration: Expl
 
 
 def test_a_witness_is_told_step_by_step_with_every_answer(exploration: Exploration) -> None:
-    settings = exploration.settings._replace(witness="rebalance/elect-leader")
+    settings = exploration.settings._replace(
+        witness="rebalance/elect-leader", spaces=("membership",)
+    )
     said = summary(run(settings, _silent), [])
     assert "A shortest path to rebalance/elect-leader (the leader is gone, so another" in said
     assert "  4. A sends LeaveGroup v4\n       <- (to step 2) UNKNOWN_MEMBER_ID (25)" in said

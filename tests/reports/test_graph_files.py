@@ -25,8 +25,8 @@ from groupcheck.model.instance import spaces, virtual_spaces
 from groupcheck.model.path import along
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
-from groupcheck.model.vocabulary import ErrorCode, Request
-from groupcheck.properties.ports.builtin import MISSING, BuiltinPort
+from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
 from groupcheck.properties.sequence import Sequence, load
 from groupcheck.reports.graph_files import write_graph, write_witness
@@ -122,10 +122,10 @@ def test_the_trace_of_each_witness_is_done_by_the_built_in_coordinator_without_a
     witnesses: list[Witness], tmp_path: Path
 ) -> None:
     for witness in witnesses:
+        if witness.space not in virtual_spaces(PROFILE, 2):
+            continue  # about what the built-in coordinator does not have yet
         _, trace = write_witness(witness, tmp_path)
         sequence = load(trace)
-        if not MISSING.isdisjoint(s.api for s in sequence.steps if isinstance(s, Request)):
-            continue
         assert len(sequence.steps) == len(witness.steps)
         # Where Kafka leaves something open it may choose otherwise, but not with every seed.
         assert any(_done_whole(sequence, seed) for seed in range(10))

@@ -157,6 +157,7 @@ class CoordinatorBroker(Broker):
         self.settings = {
             name.replace("_", "."): str(value) for name, value in config._asdict().items()
         }
+        self.settings["group.max.size"] = str(2**31 - 1)
         self._coordinator = Coordinator(config)
         self._started_s = time.monotonic()
         self._lock = threading.RLock()

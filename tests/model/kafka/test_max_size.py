@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+)
 from support.kafka_tests import holds
-from support.play import DELAY_MS, SESSION_MS, Call, Play
+from support.play import DELAY_MS, GROUP_ID, SESSION_MS, SEVERAL, Call, Play
 
 MOST = 3
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED
+FENCED = ErrorCode.FENCED_INSTANCE_ID
+UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
 NONE = ErrorCode.NONE
 Calls = list[Call[JoinGroupResponse]]
 
@@ -97,3 +104,43 @@ def test_a_group_too_large_for_a_lowered_setting_loses_those_who_join_again_last
     assert _errors(again) == [NONE] * MOST + [FULL] * 2
     assert play.member_ids == set(ids[:MOST])
     assert play.generation_id == 2
+
+
+# What Kafka's tests do not say: a full group forgets member id and instance id each by itself.
+
+
+def _turned_away_without_its_instance_id() -> tuple[Play, str]:
+    """B joins the rebalance of a full group without its instance id, which still stands for it."""
+    play = Play(group_max_size=2)
+    leader, follower = play.static_pair()
+    play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    play.join(protocols=SEVERAL)
+    refused = play.join(follower.member_id, protocols=SEVERAL).answer
+    assert refused.error_code is FULL
+    assert follower.member_id not in play.member_ids
+    assert play.state == "CompletingRebalance"
+    return play, follower.member_id
+
+
+def test_who_was_turned_away_is_unknown_under_the_instance_id_it_left_and_others_are_fenced() -> (
+    None
+):
+    play, member_id = _turned_away_without_its_instance_id()
+    for used, error in ((member_id, UNKNOWN), ("made-up", FENCED)):
+        assert play.heartbeat(used, 2, "B") is error
+        assert play.sync(used, 2, instance="B").answer.error_code is error
+        assert play.commit(used, 2, instance="B") is error
+    play.leave(MemberIdentity("", "A"))  # so that there is room
+    for used, error in ((member_id, UNKNOWN), ("made-up", FENCED)):
+        assert play.join(used, instance="B", protocols=SEVERAL).answer.error_code is error
+
+
+def test_kafka_fails_where_the_instance_id_of_who_was_turned_away_leaves_or_comes_back() -> None:
+    play, member_id = _turned_away_without_its_instance_id()
+    for used in ("", member_id):
+        body = LeaveGroupRequest(GROUP_ID, (MemberIdentity(used, "B"),))
+        assert play.send(4, body).answer.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert play.leave(MemberIdentity("made-up", "B")) == [FENCED]
+    play.leave(MemberIdentity("", "A"))
+    failed = play.join(instance="B", protocols=SEVERAL).answer
+    assert failed.error_code is ErrorCode.UNKNOWN_SERVER_ERROR

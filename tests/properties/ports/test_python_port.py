@@ -25,6 +25,7 @@ from groupcheck.model.vocabulary import (
     Request,
     Response,
 )
+from groupcheck.properties.ports.authors_code import TooLongError, authors_code
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -524,3 +525,23 @@ def test_what_is_printed_by_a_module_or_a_factory_goes_to_standard_error(
 def test_a_factory_that_fails_at_open_is_unavailable() -> None:
     with pytest.raises(PortUnavailableError, match="the factory failed: ZeroDivisionError"):
         PythonPort(lambda: 1 / 0).open("2.7", {})
+
+
+def test_an_alarm_that_rings_while_hypothesis_counts_garbage_is_not_lost() -> None:
+    rang: list[BaseException] = []
+
+    def gc_callback() -> None:
+        started = time.monotonic()
+        try:
+            while time.monotonic() - started < 0.2:
+                pass
+        except TooLongError as lost:
+            rang.append(lost)
+
+    def hang() -> None:
+        gc_callback()
+        time.sleep(10)
+
+    with pytest.raises(TooLongError), authors_code(0.05):
+        hang()
+    assert not rang

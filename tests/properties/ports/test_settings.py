@@ -25,6 +25,7 @@ DEFAULTS = {
     "group.max.session.timeout.ms": 1_800_000,
     DELAY: 3_000,
     "offset.metadata.max.bytes": 4_096,
+    "group.max.size": 2**31 - 1,
 }
 UNUSUAL = Config(10_000, 20_000, 0, 10)
 
@@ -55,7 +56,8 @@ def test_a_broker_that_does_not_tell_its_settings_is_judged_by_what_a_person_say
     with serving(CoordinatorBroker(config)) as broker:
         del broker.versions[32]
         query = "?group.initial.rebalance.delay.ms=0&offset.metadata.max.bytes=10"
-        result = verified(broker, f"{query}&group.min.session.timeout.ms=10000")
+        query += "&group.min.session.timeout.ms=10000&group.max.size=2147483647"
+        result = verified(broker, query)
     assert result.findings == []
     assert result.presumed == ["group.max.session.timeout.ms=1800000"]
     line = "presumed   as the broker does not tell: group.max.session.timeout.ms=1800000\n"
@@ -78,7 +80,11 @@ def test_what_a_person_says_goes_before_what_the_broker_tells_and_that_before_th
     source = port_source(f"kafka://127.0.0.1:{broker.port}?{DELAY}=5")
     settings = source.broker_settings()
     assert settings.values == {**DEFAULTS, DELAY: 5, "offset.metadata.max.bytes": 8}
-    assert settings.presumed == ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
+    assert settings.presumed == (
+        "group.min.session.timeout.ms",
+        "group.max.session.timeout.ms",
+        "group.max.size",
+    )
 
 
 @pytest.mark.parametrize("value", [None, "", "-1", "many", "9" * 5_000, "٣"])
