@@ -184,26 +184,25 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
 
 
 def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
-    """The spaces of what may fail: appends, and the coordinator itself."""
+    """The spaces of what may fail: appends, and the coordinator itself.
+
+    What becomes of transactions hardly depends on members: one fewer is enough.
+    """
+    crashes = (Feature.FAILING_APPENDS, Feature.CRASHES)
+    moves = (Feature.HELD_APPENDS, Feature.FAILOVER)
     found = {
-        "failing": _untimed(
-            profile, members, Feature.OFFSETS, Feature.FAILING_APPENDS, Feature.CRASHES
-        ),
-        "failover": _untimed(
-            profile, members, Feature.OFFSETS, Feature.HELD_APPENDS, Feature.FAILOVER
+        "failing": _untimed(profile, members, Feature.OFFSETS, *crashes),
+        "failover": _untimed(profile, members, Feature.OFFSETS, *moves),
+        "failover-administration": _untimed(
+            profile, members, Feature.ADMINISTRATION, Feature.FAILOVER
         ),
     }
-    administered = {Feature.ADMINISTRATION, Feature.FAILOVER}
-    if "TxnOffsetCommit" in profile.max_versions:
-        administered.add(Feature.TRANSACTIONS)
-        found["failing-transactions"] = _untimed(
-            profile, members, Feature.TRANSACTIONS, Feature.FAILING_APPENDS, Feature.CRASHES
-        )
     if static_members.RULES[-1].name in profile.rules:
-        found["failing-static"] = _untimed(
-            profile, members, Feature.STATIC_MEMBERS, Feature.FAILING_APPENDS, Feature.CRASHES
-        )
-    found["failover-administration"] = _untimed(profile, members, *administered)
+        found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
+    if "TxnOffsetCommit" in profile.max_versions:
+        few = max(members - 1, 1)
+        found["failing-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *crashes)
+        found["failover-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *moves)
     if profile.traits.loaded_count_as_static:
         # Only time shows who is spared by the rebalance timeout.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))

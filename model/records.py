@@ -48,10 +48,11 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
 
 
 def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member:
-    """A member as it will be when it is loaded."""
+    """A member as it will be when it is loaded, and may have been told its id by then."""
     name = step.existing.protocol_name
     return member._replace(
         protocols=tuple(p for p in member.protocols if p.name == name),
+        told=True,
         session_left_ms=None,
         awaiting_join=None,
         awaiting_sync=None,

@@ -42,7 +42,7 @@ from groupcheck.model.vocabulary import (
 OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
 SESSION_MS, REBALANCE_MS = 10_000, 4_000
 DELAY = Advance(3_000)
-EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+EVERY = pytest.mark.parametrize("profile", [OLDEST, OLD, NEW], ids=lambda profile: profile.name)
 
 
 class Broker:

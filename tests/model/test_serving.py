@@ -25,6 +25,7 @@ from groupcheck.model.vocabulary import (
 )
 
 OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
+EVERY = pytest.mark.parametrize("profile", [OLDEST, OLD, NEW], ids=lambda profile: profile.name)
 SHUT_DOWN = Coordinator(active=False, log=Log())
 LOADING = Coordinator(serving=Serving.LOADING, log=Log())
 ELSEWHERE = Coordinator(serving=Serving.UNLOADED, log=Log())
@@ -57,7 +58,7 @@ def _error(profile: Profile, where: Coordinator, body: RequestBody, version: int
     return error
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@EVERY
 @pytest.mark.parametrize("body", REQUESTS, ids=lambda body: type(body).__name__)
 def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_groups(
     profile: Profile, body: RequestBody
@@ -94,7 +95,7 @@ def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_
         assert _error(profile, ELSEWHERE, nameless) is ErrorCode.INVALID_GROUP_ID
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@EVERY
 def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range(
     profile: Profile,
 ) -> None:
@@ -102,7 +103,7 @@ def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range(
     assert _error(profile, ELSEWHERE, short) is ErrorCode.NOT_COORDINATOR
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@EVERY
 def test_before_version_2_of_offset_fetch_the_error_is_told_of_each_partition(
     profile: Profile,
 ) -> None:
