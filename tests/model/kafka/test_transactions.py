@@ -85,3 +85,26 @@ def test_who_names_a_generation_must_name_the_present_one() -> None:
     assert error is ErrorCode.ILLEGAL_GENERATION
     error = txn_commit(play, member_id=member.member_id, generation_id=member.generation_id)
     assert error is ErrorCode.NONE
+
+
+@holds("testTxnCommitOffsetWithFencedInstanceId")
+@pytest.mark.parametrize("member_id", ["", "somebody"])
+def test_an_instance_commits_in_a_transaction_with_its_own_id_only(member_id: str) -> None:
+    play = Play()
+    leader, _ = play.static_pair()
+    fenced = txn_commit(play, member_id=member_id, instance="A")
+    assert fenced is ErrorCode.FENCED_INSTANCE_ID
+    assert txn_commit(play, member_id=leader.member_id, instance="A") is ErrorCode.NONE
+
+
+@holds("testFetchTxnOffsetsOneProducerMultipleGroups")
+def test_a_marker_brings_the_offsets_of_the_group_to_whose_partition_it_was_written() -> None:
+    first, second = Play(), Play()  # two groups, and one producer
+    assert txn_commit(first, 10, partition=PARTITION) is ErrorCode.NONE
+    assert txn_commit(second, 15, partition=OTHER) is ErrorCode.NONE
+    end_txn(first, committed=True)
+    assert (readable(first, PARTITION), readable(first, OTHER)) == (10, -1)
+    assert (readable(second, PARTITION), readable(second, OTHER)) == (-1, -1)
+    end_txn(second, committed=True)
+    assert (readable(first, PARTITION), readable(first, OTHER)) == (10, -1)
+    assert (readable(second, PARTITION), readable(second, OTHER)) == (-1, 15)

@@ -1,0 +1,55 @@
+"""Requests at which Kafka throws, which clients see as an unknown server error."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
+from support.kafka_tests import holds
+from support.play import GROUP_ID, SEVERAL, Play
+
+
+@holds("staticMemberJoinWithIllegalStateAsPendingMember")
+def test_kafka_fails_when_a_pending_id_joins_with_an_instance() -> None:
+    play = Play()
+    pending = play.join(id_required=True).answer
+    failed = play.join(pending.member_id, instance="A").answer
+    assert failed == JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert play.pending_ids == {pending.member_id}
+
+
+@holds(
+    "staticMemberLeaveWithIllegalStateAsPendingMember",
+    "testPendingMemberWithUnexpectedInstanceIdBatchLeaveGroup",
+)
+@pytest.mark.parametrize("others", [(), (MemberIdentity("", "nobody's"),)], ids=["alone", "batch"])
+def test_kafka_fails_when_a_pending_id_leaves_with_an_instance(
+    others: tuple[MemberIdentity, ...],
+) -> None:
+    play = Play()
+    pending = play.join(id_required=True).answer
+    batch = (*others, MemberIdentity(pending.member_id, "A"))
+    failed = play.send(4, LeaveGroupRequest(GROUP_ID, batch)).answer
+    assert failed == LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert play.pending_ids == {pending.member_id}
+
+
+@holds("staticMemberReJoinWithIllegalArgumentAsMissingOldMember")
+def test_kafka_fails_when_an_instance_comes_back_whose_member_was_put_out_without_it() -> None:
+    play = Play(group_max_size=2)
+    leader, follower = play.static_pair()
+    play.join(leader.member_id, instance="A", protocols=SEVERAL)
+    third = play.join()
+    assert play.state == "PreparingRebalance"
+    put_out = play.join(follower.member_id).answer  # two others wait already
+    assert put_out.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert play.member_ids == {leader.member_id, third.answer.member_id}
+    assert play.leave(third.answer.member_id) == [ErrorCode.NONE]
+    failed = play.join(instance="B").answer
+    assert failed == JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
