@@ -1,9 +1,10 @@
-"""Requests at which Kafka throws, which clients see as an unknown server error."""
+"""Requests at which Kafka fails, which clients see as an unknown server error."""
 
 from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.state import FailAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupResponse,
@@ -12,7 +13,7 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
 )
 from support.kafka_tests import holds
-from support.play import GROUP_ID, SEVERAL, Play
+from support.play import COOPERATIVE, GROUP_ID, SEVERAL, Play
 
 
 @holds("staticMemberJoinWithIllegalStateAsPendingMember")
@@ -53,3 +54,21 @@ def test_kafka_fails_when_an_instance_comes_back_whose_member_was_put_out_withou
     assert play.leave(third.answer.member_id) == [ErrorCode.NONE]
     failed = play.join(instance="B").answer
     assert failed == JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+@holds(
+    "staticMemberRejoinWithUnknownMemberIdAndChangeOfProtocolWhileSelectProtocolUnchangedPersistenceFailure"
+)
+def test_a_restart_whose_new_id_cannot_be_stored_fails_and_the_old_id_stays_good() -> None:
+    play = Play()
+    leader, follower = play.static_pair()
+    play.do(FailAppends(1, ErrorCode.MESSAGE_TOO_LARGE))
+    failed = play.join(instance="B", protocols=COOPERATIVE).answer
+    assert failed == JoinGroupResponse(
+        ErrorCode.UNKNOWN_SERVER_ERROR, 1, "consumer", "cooperative", leader.member_id
+    )
+    assert play.state == "Stable"
+    old = play.join(follower.member_id, instance="B", protocols=COOPERATIVE).answer
+    assert (old.error_code, old.generation_id) == (ErrorCode.NONE, 1)
+    synced = play.sync(follower.member_id, 1, instance="B").answer
+    assert (synced.error_code, synced.assignment) == (ErrorCode.NONE, b"odd")
