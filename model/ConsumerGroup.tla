@@ -1322,6 +1322,9 @@ begin end_txn:  \* GMM:883
     with r \in EndTxnRequests(Begin) do
       if r.groupId = "" then                                    \* end-txn/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif ~active then                                        \* end-txn/not-active
+        Finish({Answer(Marked(Begin, r.committed),
+                       ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}, 0);
       elsif Gone(group) \/ ~group.awaited then                  \* end-txn/nothing-pending GMM:884
         Finish({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}, 0);
       else                        \* end-txn/committed GM:670, end-txn/aborted GM:661
@@ -1468,7 +1471,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-8a499965bdb2b5736f0b1c5d448ea72b
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d6753d3e137f402274f944de29928e6e
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -2234,8 +2237,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ failing' = t.failing
                          /\ log' = t.log
                          /\ answers' = t.answers
-               ELSE /\ IF Gone(group) \/ ~group.awaited
-                          THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}), 0):
+               ELSE /\ IF ~active
+                          THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed),
+                                                         ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}), 0):
                                     /\ group' = t.group
                                     /\ holding' = t.holding
                                     /\ appends' = t.appends
@@ -2244,16 +2248,26 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ failing' = t.failing
                                     /\ log' = t.log
                                     /\ answers' = t.answers
-                          ELSE /\ \E t \in Ends(({Answer(Ended(Marked(Begin, r.committed), r.committed),
-                                                         ErrorAnswer(This, "NONE"))}), 0):
-                                    /\ group' = t.group
-                                    /\ holding' = t.holding
-                                    /\ appends' = t.appends
-                                    /\ serving' = t.serving
-                                    /\ active' = t.active
-                                    /\ failing' = t.failing
-                                    /\ log' = t.log
-                                    /\ answers' = t.answers
+                          ELSE /\ IF Gone(group) \/ ~group.awaited
+                                     THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}), 0):
+                                               /\ group' = t.group
+                                               /\ holding' = t.holding
+                                               /\ appends' = t.appends
+                                               /\ serving' = t.serving
+                                               /\ active' = t.active
+                                               /\ failing' = t.failing
+                                               /\ log' = t.log
+                                               /\ answers' = t.answers
+                                     ELSE /\ \E t \in Ends(({Answer(Ended(Marked(Begin, r.committed), r.committed),
+                                                                    ErrorAnswer(This, "NONE"))}), 0):
+                                               /\ group' = t.group
+                                               /\ holding' = t.holding
+                                               /\ appends' = t.appends
+                                               /\ serving' = t.serving
+                                               /\ active' = t.active
+                                               /\ failing' = t.failing
+                                               /\ log' = t.log
+                                               /\ answers' = t.answers
 
 ListGroups == \E r \in ListGroupsRequests:
                 IF ~active
@@ -2517,5 +2531,5 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-e53ec0461518b7ee70d9cb2dce0600d1
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-74176343e52c36ed43bbc336821e9ee9
 =============================================================================

@@ -65,6 +65,13 @@ RULES = (
         then=lambda step, request: _reply(step, request, ErrorCode.INVALID_GROUP_ID),
     ),
     Rule(
+        "end-txn/not-active",
+        "the coordinator is shut down: the marker is in the log, and changes nothing in memory",
+        "KafkaScheduler.scala:110 at 2.7.2",
+        when=lambda step, _request: not step.active,
+        then=lambda step, request: _reply(step, request, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ),
+    Rule(
         "end-txn/nothing-pending",
         "the group knows of no transaction of that producer",
         gmm(884),

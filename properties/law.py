@@ -161,11 +161,6 @@ def _forgets_an_instance(step: Taken) -> bool:
     return all(instance_id in lost for instance_id in named if named.count(instance_id) > 1)
 
 
-def _nobody_rejoined(step: Taken) -> bool:
-    """The join phase ends with static members that have not joined again, and begins anew."""
-    return "rebalance/nobody-rejoined" in step.fired
-
-
 def _assignments_stay(step: Taken) -> bool:
     """Nobody has been assigned anything in this step."""
     before = {m.member_id: m.assignment for m in step.old.members}
@@ -177,7 +172,8 @@ def _spared_and_alive(step: Taken) -> bool:
     body = step.given.body if isinstance(step.given, Request) else None
     member = step.old.member(body.member_id) if isinstance(body, HeartbeatRequest) else None
     preparing = step.old.state is GroupState.PREPARING_REBALANCE
-    return preparing and member is not None and member.null_instance
+    static = member is not None and (member.null_instance or member.group_instance_id is not None)
+    return preparing and static
 
 
 KNOWN: Final = (
@@ -206,9 +202,10 @@ KNOWN: Final = (
     Known(
         "2.7",
         ("preparing-ends",),
-        "a member that was loaded from the log counts as static: while it heartbeats and does not "
-        "join again the rebalance timeout spares it, and begins anew if nobody else has joined",
-        "KAFKA-10497 (mended in 2.8), GroupMetadataManager.scala:1429 at 2.7.2",
+        "a static member that heartbeats and does not join again is spared by the rebalance "
+        "timeout, which begins anew if nobody else has joined; and so is whoever was loaded from "
+        "the log, who counts as static (KAFKA-10497, mended in 2.8)",
+        "GroupCoordinator.scala:1199, GroupMetadataManager.scala:1429 at 2.7.2",
         _spared_and_alive,
     ),
     Known(
@@ -218,14 +215,6 @@ KNOWN: Final = (
         "id forgotten, while its old self stays: whoever comes next under that id is another",
         "GroupCoordinator.scala:186 at 2.7.2",
         _forgets_an_instance,
-    ),
-    Known(
-        "2.7",
-        ("preparing-ends",),
-        "a static member that heartbeats and does not join again is spared by the rebalance "
-        "timeout: where nobody else joins, the join phase begins anew each time",
-        "GroupCoordinator.scala:1199 at 2.7.2",
-        _nobody_rejoined,
     ),
     Known(
         "4.1",

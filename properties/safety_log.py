@@ -17,6 +17,7 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.vocabulary import (
+    EndTxnRequest,
     ErrorCode,
     GroupState,
     OffsetCommitResponse,
@@ -123,11 +124,17 @@ def _lost_are_told(step: Taken) -> bool:
 
 
 def _refused_elsewhere(step: Taken) -> bool:
-    """Who does not serve the group leaves it alone, and takes no commit."""
+    """Who does not serve the group leaves it alone, and takes no commit.
+
+    A transaction's marker is in the log, whoever coordinates the group.
+    """
     served = step.before.serving is Serving.SERVED and step.before.active
     if served or not isinstance(step.given, Request):
         return True
-    return step.before == step.after and not _takes_a_commit(step)
+    before = step.before
+    if isinstance(step.given.body, EndTxnRequest):
+        before = before._replace(log=step.after.log)
+    return before == step.after and not _takes_a_commit(step)
 
 
 OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
@@ -168,7 +175,7 @@ OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
     Law(
         "refused-elsewhere",
         "a coordinator that is shut down, loading or not the group's changes nothing of it and "
-        "takes no commit",
+        "takes no commit; the markers of transactions are in the log nevertheless",
         "GroupCoordinator.scala:856",
     ): _refused_elsewhere,
 }
