@@ -85,7 +85,8 @@ def check(folder: Path, text: str, *, workers: int = 1, dump: bool = True) -> Ch
     Raises:
         ValueError: TLC says nothing of the sort.
     """
-    shutil.copy(SPECIFICATION, folder)
+    for module in ROOM.glob("*.tla"):
+        shutil.copy(module, folder)
     (folder / "instance.cfg").write_text(text, encoding="utf-8")
     out = _run(
         *("tlc2.TLC", "-deadlock", "-metadir", str(folder / "meta"), "-workers", str(workers)),

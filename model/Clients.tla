@@ -1,0 +1,124 @@
+------------------------------- MODULE Clients --------------------------------
+(* What clients ask, feature by feature.                                      *)
+EXTENDS State
+
+Current(g) == IF g = NoGroup THEN 0 ELSE g.generation
+Chosen(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protocolName
+Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q : q[i] = n}
+
+JoinGroupRequests(g, l) ==
+  LET join(n) == [groupId |-> GroupId, givesId |-> GivesIdsFirst, memberId |-> n,
+                  instance |-> NoInstance, sessionTicks |-> SessionTicks,
+                  protocolType |-> "consumer", protocols |-> Offers[1]]
+      newcomer == [join(NoMember) EXCEPT !.instance = Instance]
+      static == IF Free(g, l) = {} /\ Static(g) = NoMember THEN {} ELSE {newcomer}
+  IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
+     \cup {[join(n) EXCEPT !.protocolType = "connect"] : n \in IF Administered THEN Pending(g) ELSE {}}
+     \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
+     \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
+     \cup (IF "max-size" \in Features THEN static ELSE {})
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE static \cup {[r EXCEPT !.protocols = OtherOffer] : r \in static}
+                \cup {[join(n) EXCEPT !.instance = Instance]
+                        : n \in Told(g) \cup Pending(g) \cup {Nobody}})
+     \cup (IF Free(g, l) = {} THEN {}
+           ELSE {join(NoMember), [join(NoMember) EXCEPT !.givesId = FALSE]})
+     \cup (IF g # NoGroup THEN {}
+           ELSE {[join(NoMember) EXCEPT !.groupId = ""],
+                 [join(NoMember) EXCEPT !.sessionTicks = 0]})
+
+SyncGroupRequests(g) ==
+  LET sync(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
+                  protocolType |-> IF SyncsByProtocol THEN "consumer" ELSE Null,
+                  protocolName |-> IF SyncsByProtocol THEN Chosen(g) ELSE Null,
+                  instance |-> NoInstance, assignments |-> NoEntries]
+      everybody == [n \in Members(g) |-> "part"]
+  IN {[sync(n) EXCEPT !.assignments = IF g # NoGroup /\ n = g.leader THEN everybody ELSE @]
+        : n \in Told(g) \cup {Nobody}}
+     \cup {[sync(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {[sync(n) EXCEPT !.instance = Instance, !.protocolName = "range"]
+                  : n \in Told(g) \cup {Nobody}})
+     \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in Told(g)}  \* a leader that assigns nothing
+           ELSE UNION {{[sync(n) EXCEPT !.protocolType = "connect"],
+                        [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in Told(g)})
+     \cup (IF g # NoGroup THEN {}
+           ELSE {[sync(Nobody) EXCEPT !.groupId = ""],
+                 [sync(Nobody) EXCEPT !.protocolType = Null, !.protocolName = Null]})
+
+HeartbeatRequests(g) ==
+  LET heartbeat(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
+                       instance |-> NoInstance]
+  IN {heartbeat(n) : n \in Told(g) \cup {Nobody}}
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {[heartbeat(n) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
+     \cup {[heartbeat(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
+     \cup (IF g # NoGroup THEN {} ELSE {[heartbeat(Nobody) EXCEPT !.groupId = ""]})
+
+LeaveGroupRequests(g) ==
+  LET leave(names) == [groupId |-> GroupId,
+                       members |-> [k \in DOMAIN names |->
+                         [memberId |-> names[k], instance |-> NoInstance]]]
+      leaveAs(n, i) == [leave(<<n>>) EXCEPT !.members[1].instance = i]
+  IN {leave(<<n>>) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
+     \cup (IF ~LeavesInBatches \/ Cardinality(Told(g)) < 2 THEN {}
+           ELSE {leave(names) : names \in Orders(Told(g))})
+     \cup (IF "max-size" \in Features THEN {leaveAs(NoMember, Instance)} ELSE {})
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {leaveAs(n, i) : n \in Told(g) \cup Pending(g) \cup {Nobody, NoMember},
+                                 i \in {Instance, NoneHas}})
+     \cup (IF g # NoGroup THEN {} ELSE {[leave(<<Nobody>>) EXCEPT !.groupId = ""]})
+
+OffsetCommitRequests(g) ==
+  LET commit(n, generation) == [generation |-> generation, memberId |-> n, instance |-> NoInstance,
+                                tooLong |-> FALSE, nothing |-> FALSE]
+  IN (IF ~Transacted /\ ~Administered THEN {}
+      ELSE {commit(n, Current(g)) : n \in Told(g)} \cup {commit(NoMember, -1)})
+     \cup (IF ~WithOffsets THEN {}
+      ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
+           \cup {commit(n, Current(g) - 1) : n \in Told(g)}
+           \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
+     \cup (IF "static-members" \notin Features THEN {}
+           ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance]
+                  : n \in Told(g) \cup {Nobody}})
+     \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
+
+OffsetFetchRequests(g) ==
+  LET stable == FetchesStable /\ (WithOffsets \/ Transacted)
+  IN IF ~WithOffsets /\ ~Transacted /\ ~Administered THEN {}
+     ELSE {[requireStable |-> b] : b \in IF stable THEN BOOLEAN ELSE {FALSE}}
+
+TxnOffsetCommitRequests(g) ==
+  LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
+                                instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE]
+  IN (IF "static-members" \notin Features THEN {}
+      ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
+     \cup (IF ~Transacted THEN {}
+           ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
+                \cup {commit(n, Current(g) - 1) : n \in Told(g)}
+                \cup {commit(NoMember, -1)}
+                \cup (IF g # NoGroup THEN {}
+                      ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE],
+                            [commit(NoMember, -1) EXCEPT !.nothing = TRUE],
+                            [commit(NoMember, 0) EXCEPT !.groupId = ""]}))
+
+\* No marker comes before a TxnOffsetCommit that is on its way to the log.
+EndTxnRequests(s) ==
+  LET marker(committed) == [groupId |-> GroupId, committed |-> committed]
+  IN IF ~Transacted THEN {}
+     ELSE (IF \E i \in DOMAIN s.appends : s.appends[i].kind = "transaction" THEN {}
+           ELSE {marker(b) : b \in BOOLEAN})
+          \cup (IF s.group # NoGroup THEN {} ELSE {[marker(TRUE) EXCEPT !.groupId = ""]})
+
+\* A null filter is none.
+ListGroupsRequests ==
+  IF ~Administered THEN {}
+  ELSE {[filter |-> Null]}
+       \cup (IF FiltersStates THEN {[filter |-> "Empty"], [filter |-> "empty"]} ELSE {})
+
+OffsetDeleteRequests(g) ==
+  IF ~Administered \/ ~DeletesOffsets THEN {}
+  ELSE {[groupId |-> GroupId, topic |-> topic] : topic \in Topics}
+       \cup (IF g # NoGroup THEN {} ELSE {[groupId |-> "", topic |-> "topic"]})
+
+=============================================================================

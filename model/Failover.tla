@@ -1,0 +1,53 @@
+------------------------------- MODULE Failover -------------------------------
+(* The partition moves, the process dies, it is shut down.                    *)
+EXTENDS Log
+
+\* Who waits is told to look elsewhere; commits on their way are answered later. GC:869
+Unloaded(s) ==
+  LET g == s.group
+      members == IF g = NoGroup THEN {} ELSE DOMAIN g.members
+      joins == {n \in members : g.members[n].awaitingJoin /\ g.joinTimer # NoTimer}
+      syncs == {n \in members : g.members[n].awaitingSync}
+      ofOffsets(a) == a.kind \in {"offsets", "transaction"}  \* static members are elsewhere
+      kept == SelectSeq(s.appends, ofOffsets)
+  IN [s EXCEPT
+        !.group = NoGroup, !.serving = "unloaded",
+        !.appends = [i \in DOMAIN kept |-> [kept[i] EXCEPT !.outlived = TRUE]],
+        !.answers = @
+          \cup {[JoinAnswer(Parked("JoinGroup", n), "NOT_COORDINATOR", n) EXCEPT
+                   !.generation = RefusedGeneration] : n \in joins}
+          \cup {SyncAnswer(Parked("SyncGroup", n), "NOT_COORDINATOR") : n \in syncs}]
+
+LoadedMember(m) ==
+  [protocols |-> m.protocols, isNew |-> FALSE, told |-> TRUE, sessionLeft |-> SessionTicks,
+   awaitingJoin |-> FALSE, awaitingSync |-> FALSE, assignment |-> m.assignment,
+   instance |-> m.instance, spared |-> LoadedAreStatic, unsynced |-> FALSE]
+
+\* The group as it was last recorded, with the offsets. GMM:564
+Loaded(s) ==
+  LET r == s.log.group
+      alone == [NewGroup EXCEPT
+                  !.state = IF EmptyDies THEN "Dead" ELSE "Empty", !.offset = s.log.offset,
+                  !.transaction = s.log.transaction, !.awaited = s.log.transaction # NoTransaction]
+      bare == s.log.offset = NoOffset /\ s.log.transaction = NoTransaction
+      instances == {r.members[n].instance : n \in DOMAIN r.members} \ {NoInstance}
+      restored ==
+        [alone EXCEPT
+           !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
+           !.generation = 1, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
+           !.leader = r.leader,
+           !.statics = [i \in instances |->
+             CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],
+           !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]
+  IN [s EXCEPT
+        !.serving = "served",
+        !.group = IF r # NoRecord
+                  THEN [restored EXCEPT !.subscribed = Subscribed(restored, r.protocolName)]
+                  ELSE IF bare THEN NoGroup ELSE alone]
+
+\* What was on its way to the log is in it, and never answered. GMM:544
+Crashed(s) ==
+  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.active = TRUE]
+  IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
+
+=============================================================================

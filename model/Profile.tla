@@ -1,0 +1,63 @@
+------------------------------- MODULE Profile --------------------------------
+(* The constants of an instance, and what differs between Kafka's versions.   *)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  Version,         \* of Kafka: "0.10.0", "0.10.2", "2.7" or "4.1"
+  Names,           \* of members, strings; also how many there are at one time
+  Features,        \* what there is besides members: clients.py says what each is
+  SessionTicks,    \* the session timeout of every member
+  RebalanceTicks,  \* the rebalance timeout of every member
+  DelayTicks,      \* group.initial.rebalance.delay.ms
+  MaxSize,         \* group.max.size
+  NewMemberTicks   \* how long a new member may wait for its first generation
+
+Timed       == "time" \in Features     \* else none but the initial delay ever passes
+WithOffsets == "offsets" \in Features  \* are committed and fetched
+Fails       == "failing-appends" \in Features  \* one append after the other may
+Moves       == "failover" \in Features  \* the partition, and the coordinator is shut down
+Logged      == Moves \/ "crashes" \in Features  \* what will be loaded one day
+Transacted  == "transactions" \in Features    \* offsets are committed in transactions too
+Administered == "administration" \in Features  \* groups are listed and deleted, and offsets
+
+\* What differs between the versions.
+Old == Version \in {"0.10.0", "0.10.2"}
+GivesIdsFirst      == ~Old  \* MEMBER_ID_REQUIRED, pending members (KIP-394)
+InitialDelay       == ~Old  \* from Empty the join phase lasts a delay (KIP-134)
+NewMembersExpire   == ~Old  \* a parked JoinGroup is no life for ever (KAFKA-7610)
+RemovedAreAnswered == ~Old  \* who is removed with its JoinGroup parked is told (KAFKA-7610)
+ChecksEveryGroupId == ~Old  \* not only JoinGroup's
+ChecksFirstOffer   == ~Old  \* of who joins an Empty group (KAFKA-6005)
+SyncsByProtocol    == ~Old  \* SyncGroup says type and name (KIP-559)
+LeavesInBatches    == ~Old  \* (KIP-345)
+FetchesStable      == ~Old  \* (KIP-447)
+AliveInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10134)
+FiltersStates      == ~Old  \* ListGroups does (KIP-518)
+DeletesGroups      == ~Old  \* (KIP-229)
+DeletesOffsets     == ~Old  \* and knows what consumers subscribe to (KIP-496)
+DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
+CompletingFirst    == Old   \* a commit is refused before its member is looked at
+AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
+EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
+Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
+LoadedAreStatic    == Version = "2.7"  \* whoever is loaded from the log (until KAFKA-10497)
+ReplicasAreMapped  == Version # "0.10.0"  \* NOT_ENOUGH_REPLICAS of an append
+RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
+RefusedGeneration  == IF Old THEN 0 ELSE -1
+CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
+Newest == Version = "4.1"
+EveryDelayGrows    == Newest   \* by who joins, not only that of the first generation
+ExpiryEndsDelay    == Newest   \* if who expires is the last one waited for
+SyncsExpire        == Newest   \* the time to sync is limited (KAFKA-12890)
+SyncsAreAlive      == ~Newest  \* a SyncGroup in Stable starts the session anew
+AssignmentsStay    == Newest   \* and show in every state, until a generation fails
+LeavesTogether     == Newest   \* a batch leaves before the group is looked at
+AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
+SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
+HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
+HoldsAppends       == ~Newest
+
+\* Appends that are incomplete at a time.
+MaxHeld == IF HoldsAppends /\ "held-appends" \in Features THEN 1 ELSE 0
+
+=============================================================================

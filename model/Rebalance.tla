@@ -1,0 +1,198 @@
+------------------------------ MODULE Rebalance -------------------------------
+(* How a rebalance begins, ends, gains and loses members.                     *)
+EXTENDS Records
+
+SupportedByAll(members, name) ==  \* GM:446
+  \A n \in DOMAIN members : \E i \in DOMAIN members[n].protocols :
+    members[n].protocols[i].name = name
+
+MetadataOf(m, name) ==
+  LET i == CHOOSE i \in DOMAIN m.protocols :
+             /\ m.protocols[i].name = name
+             /\ \A j \in DOMAIN m.protocols : j < i => m.protocols[j].name # name
+  IN m.protocols[i].metadata
+
+\* The protocols with the most votes, each member for the first that all support. GM:420
+SelectProtocol(members) ==
+  LET supported(n) == {i \in DOMAIN members[n].protocols :
+                         SupportedByAll(members, members[n].protocols[i].name)}
+      vote(n) == LET first == CHOOSE i \in supported(n) : \A j \in supported(n) : i =< j
+                 IN members[n].protocols[first].name
+      votes(name) == Cardinality({n \in DOMAIN members : vote(n) = name})
+      voted == {vote(n) : n \in {m \in DOMAIN members : supported(m) # {}}}
+  IN {name \in voted : \A other \in voted : votes(other) =< votes(name)}
+
+\* In Stable not even a leader gets the list: it need not assign again. GC:327
+CurrentGeneration(to, g, n) ==
+  [JoinAnswer(to, "NONE", n) EXCEPT
+     !.generation = g.generation, !.leader = g.leader,
+     !.protocolType = g.protocolType, !.protocolName = g.protocolName,
+     !.members = IF n = g.leader /\ g.state = "CompletingRebalance"
+                 THEN [k \in DOMAIN g.members |-> MetadataOf(g.members[k], g.protocolName)]
+                 ELSE NoEntries]
+
+\* If the leader is among them any other may follow it. GM:259
+DropMembers(s, names) ==
+  LET left == Without(s.group.members, names)
+      statics == s.group.statics
+      g == [s.group EXCEPT
+              !.members = left,
+              !.statics = [i \in DOMAIN statics |->
+                IF statics[i] \in names THEN GoneId ELSE statics[i]]]
+      t == [s EXCEPT !.appends = [i \in DOMAIN @ |->
+              [s.appends[i] EXCEPT !.memberId = IF @ \in names THEN NoMember ELSE @]]]
+  IN IF s.group.leader \notin names THEN {[t EXCEPT !.group = g]}
+     ELSE IF DOMAIN left = {} THEN {[t EXCEPT !.group = [g EXCEPT !.leader = NoMember]]}
+     ELSE {[t EXCEPT !.group = [g EXCEPT !.leader = n]] : n \in DOMAIN left}
+
+\* GM:350
+ForgetInstance(s, instance) == [s EXCEPT !.group.statics = Without(@, {instance})]
+
+\* The session timers of members that are dropped run on. 0.10.2 GC:685
+KeepTimers(g, dropped) ==
+  LET left == {g.members[n].sessionLeft : n \in dropped} \ {Stopped}
+      count(k) == Cardinality({n \in dropped : g.members[n].sessionLeft = k})
+      before(k) == IF k \in DOMAIN g.ghosts THEN g.ghosts[k] ELSE 0
+  IN [k \in DOMAIN g.ghosts \cup left |-> before(k) + count(k)]
+
+DropNotRejoined(s, absent) ==
+  IF absent = {} THEN {s}
+  ELSE LET kept == [s EXCEPT !.group.ghosts =
+                      IF DroppedKeepTimers THEN KeepTimers(s.group, absent) ELSE @]
+       IN DropMembers(kept, absent)
+
+\* The member is answered, and its session starts anew.
+Admitted(m) ==
+  [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
+     !.isNew = FALSE, !.told = @ \/ m.awaitingJoin, !.unsynced = SyncsExpire]
+
+\* To what the members of a new generation have subscribed. GM:468
+Subscribed(g, name) ==
+  IF ~DeletesOffsets \/ g.protocolType # "consumer" THEN Topics
+  ELSE UNION {TopicsOf(MetadataOf(g.members[n], name)) : n \in DOMAIN g.members}
+
+BeginGeneration(s, name) ==
+  LET g == [s.group EXCEPT !.state = "CompletingRebalance", !.protocolName = name,
+                           !.subscribed = Subscribed(s.group, name)]
+  IN [s EXCEPT
+        !.answers = @ \cup
+          {CurrentGeneration(Parked("JoinGroup", n), g, n)
+            : n \in {k \in DOMAIN g.members : g.members[k].awaitingJoin}},
+        !.group = [g EXCEPT
+          !.syncLeft = IF SyncsExpire THEN RebalanceTimeout ELSE @,
+          !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
+
+\* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
+Buried(s) ==
+  [RemoveGroup(s) EXCEPT
+     !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
+                                !.unstable = s.group.unstable],
+     !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
+
+\* One leads that has joined. GM:276
+LedByOneWhoJoined(s) ==
+  LET g == s.group
+      joined == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
+  IN IF DOMAIN g.members = {} \/ g.leader \in joined THEN {s}
+     ELSE {[s EXCEPT !.group.leader = n] : n \in joined}
+
+\* The join phase ends with those who joined; static members may be absent. GC:1183
+CompleteJoin(s) ==
+  LET absent == {n \in DOMAIN s.group.members : /\ ~s.group.members[n].awaitingJoin
+                                                /\ s.group.members[n].instance = NoInstance
+                                                /\ ~s.group.members[n].spared}
+      \* Nobody has joined. GC:1199
+      again(t) == [t EXCEPT !.group.joinTimer = [NoTimer EXCEPT !.left = Max(RebalanceTimeout, 1)]]
+      raised(t) == [t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer]
+      ended(t) ==
+        LET members == t.group.members
+            names == SelectProtocol(members)
+        IN IF DOMAIN members = {}
+           THEN {RecordEmpty([t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
+                                       !.group.unwritten = FALSE,
+                                       !.group.subscribed = Subscribed(t.group, Null)])}
+           ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
+           \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
+           ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
+      led(t) == IF LedByOneWhoJoined(t) = {} THEN {again(t)}
+                ELSE UNION {ended(raised(u)) : u \in LedByOneWhoJoined(t)}
+  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE led(t)
+            : t \in DropNotRejoined(s, absent)}
+
+AllJoined(g) ==  \* Ids given out and not yet used are waited for. GC:1171
+  /\ g.joinTimer # NoTimer
+  /\ DOMAIN g.pending = {}
+  /\ \A n \in DOMAIN g.members : g.members[n].awaitingJoin
+
+\* Who joins or leaves never cuts the initial delay short.
+CheckJoinComplete(s) ==
+  IF AllJoined(s.group) /\ ~s.group.joinTimer.initial THEN CompleteJoin(s) ELSE {s}
+
+\* Who expires may. 4.1 GMM:6765,6786
+CheckWithout(s) ==
+  IF ExpiryEndsDelay /\ AllJoined(s.group) THEN CompleteJoin(s) ELSE CheckJoinComplete(s)
+
+\* GC:1123
+PrepareRebalance(s) ==
+  LET t == IF s.group.state = "CompletingRebalance"
+           THEN PropagateAssignment(s, "REBALANCE_IN_PROGRESS") ELSE s
+      g == t.group
+      timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTimeout
+      timer == IF g.state = "Empty" /\ InitialDelay
+               THEN [left |-> DelayTicks, initial |-> TRUE, round |-> DelayTicks,
+                     extension |-> Max(timeout - DelayTicks, 0)]
+               ELSE [NoTimer EXCEPT !.left = timeout]
+  IN CheckJoinComplete([t EXCEPT !.group =
+       [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer, !.syncLeft = Stopped,
+          !.members = [n \in DOMAIN g.members |->
+            [g.members[n] EXCEPT
+               !.assignment = IF AssignmentsStay /\ g.state # "CompletingRebalance" THEN @ ELSE "",
+               !.unsynced = FALSE]]]])
+
+MaybePrepareRebalance(s) ==  \* GC:1115
+  IF s.group.state = "PreparingRebalance" THEN {s} ELSE PrepareRebalance(s)
+
+\* GC:990
+AddMember(s, n, r) ==
+  LET g == s.group
+      m == [protocols |-> r.protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
+            sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
+            awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "",
+            instance |-> r.instance,
+            spared |-> FALSE,  \* counts as static nevertheless
+            unsynced |-> FALSE]  \* whether the generation waits for its SyncGroup
+      grows == IF EveryDelayGrows THEN g.joinTimer.initial
+               ELSE g.state = "PreparingRebalance" /\ g.generation = 0
+  IN MaybePrepareRebalance([s EXCEPT !.group =
+       [g EXCEPT
+          !.members = With(@, n, m), !.pending = Without(@, {n}),
+          !.protocolType = IF DOMAIN g.members = {} THEN r.protocolType ELSE @,
+          !.leader = IF @ = NoMember THEN n ELSE @,
+          !.statics = IF r.instance = NoInstance THEN @ ELSE With(@, r.instance, n),
+          !.newMemberAdded = @ \/ grows]])
+
+\* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
+ParkJoin(s, n, protocols) ==
+  [s EXCEPT !.group.members[n] =
+     [@ EXCEPT !.protocols = protocols, !.awaitingJoin = TRUE,
+               !.sessionLeft = IF s.group.members[n].isNew THEN @ ELSE Stopped]]
+
+\* A parked JoinGroup is told to start anew; a parked SyncGroup is never answered. GC:1147
+TakeOut(s, n) ==
+  LET t == IF s.group.members[n].awaitingJoin /\ RemovedAreAnswered
+           THEN Answer(s, JoinAnswer(Parked("JoinGroup", n), "UNKNOWN_MEMBER_ID", NoMember))
+           ELSE s
+  IN {ForgetInstance(u, s.group.members[n].instance) : u \in DropMembers(t, {n})}
+
+RemoveMember(s, n) ==
+  UNION {IF t.group.state = "PreparingRebalance" THEN CheckWithout(t) ELSE PrepareRebalance(t)
+         : t \in TakeOut(s, n)}
+
+TakeBack(s, n) == [s EXCEPT !.group.pending = Without(@, {n})]
+
+\* GC:1163
+RemovePending(s, n) ==
+  LET t == TakeBack(s, n)
+  IN IF t.group.state = "PreparingRebalance" THEN CheckWithout(t) ELSE {t}
+
+=============================================================================

@@ -1,0 +1,132 @@
+------------------------------- MODULE Requests -------------------------------
+(* What some requests do.                                                     *)
+EXTENDS StaticMembers, Transactions
+
+\* Not (Empty and something offered, or the same type and a protocol all support). GM:442
+Inconsistent(g, r) ==
+  IF ~ChecksFirstOffer /\ DOMAIN g.members = {} THEN FALSE
+  ELSE IF g.state = "Empty" THEN r.protocols = <<>>
+  ELSE \/ g.protocolType # r.protocolType
+       \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
+
+\* An unknown member id brings the group into being, even if it is then refused.
+Created(s) ==
+  LET g == IF s.group = NoGroup THEN NewGroup ELSE s.group
+      type == IF EmptyDies THEN "consumer" ELSE Null
+  IN IF Gone(s.group) THEN [s EXCEPT !.group = [g EXCEPT !.state = Begins, !.protocolType = type]]
+     ELSE s
+
+Inconsistency(s, memberId) ==
+  Answer(s, Refusal("INCONSISTENT_GROUP_PROTOCOL", memberId))
+
+GiveId(s, n) ==
+  Answer([s EXCEPT !.group.pending = With(@, n, SessionTicks)],
+         JoinAnswer(This, "MEMBER_ID_REQUIRED", n))
+
+Unchanged(g, r) == g.members[r.memberId].protocols = r.protocols
+
+Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
+
+Joined(steps) ==
+  UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s} : s \in steps}
+
+Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
+
+\* The generation waits for it no longer; once it waits for nobody, the time is off. 4.1 GMM:7586
+NoteSynced(s, n) ==
+  LET g == [s.group EXCEPT !.members[n].unsynced = FALSE]
+      waits == \E k \in DOMAIN g.members : g.members[k].unsynced
+  IN [s EXCEPT !.group = [g EXCEPT !.syncLeft = IF waits THEN @ ELSE Stopped]]
+
+ParkSync(s, n) ==  \* GC:408
+  [NoteSynced(s, n) EXCEPT
+     !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
+
+\* All have left, some of them or none: in 4.1 only now the group is looked at. 4.1 GMM:7976
+AfterBatch(s, errors) ==
+  IF ~LeavesTogether \/ s.group.state = "Empty" \/ \A i \in DOMAIN errors : errors[i] # "NONE"
+  THEN {s}
+  ELSE IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE PrepareRebalance(s)
+
+Synced(s, n) == IF SyncsAreAlive THEN Rearmed(s, n) ELSE NoteSynced(s, n)
+
+RECURSIVE LeaveFrom(_, _, _, _)
+LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
+  LET rest(t, error) == LeaveFrom(t, members, Append(errors, error), i + 1)
+      fails == {Answer(s, [to |-> This, error |-> "UNKNOWN_SERVER_ERROR", errors |-> <<>>])}
+      n == members[i].memberId
+      instance == members[i].instance
+      known == StandsFor(s.group, instance)
+      leaver == IF known = NoMember THEN n ELSE known
+      pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
+      left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
+      answer == [to |-> This, error |-> "NONE", errors |-> errors]
+  IN IF i > Len(members) THEN {Answer(t, answer) : t \in AfterBatch(s, errors)}
+     ELSE IF n # NoMember /\ known \notin {NoMember, n} THEN rest(s, "FENCED_INSTANCE_ID")
+     ELSE IF n \in DOMAIN s.group.pending
+     THEN IF instance # NoInstance THEN fails ELSE UNION {rest(t, "NONE") : t \in pending}
+     ELSE IF known = NoMember /\ n \notin DOMAIN s.group.members THEN rest(s, "UNKNOWN_MEMBER_ID")
+     ELSE IF known = GoneId THEN fails
+     ELSE UNION {rest(t, "NONE") : t \in left}
+
+LeaveAnswer(r, error, each) ==
+  [to |-> This, error |-> error,
+   errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.members |-> each]]
+
+\* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/in-transaction GM:692,
+\* fetch/committed GMM:514
+Fetched(s, r) ==
+  LET unstable == s.group # NoGroup /\ r.requireStable /\
+                  (s.group.unstable # 0 \/ s.group.transaction # NoTransaction)
+  IN Answer(s, [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
+                offset |-> IF s.group = NoGroup \/ unstable THEN NoOffset ELSE s.group.offset])
+
+NotDescribed(error) ==
+  [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",
+   metadata |-> NoEntries, assignments |-> NoEntries]
+
+\* describe/no-group GC:825, describe/stable GM:561, describe/unstable GM:568
+Described(s) ==
+  LET g == s.group
+      shown == [NotDescribed("NONE") EXCEPT !.state = "Dead"]
+      gone == Answer(s, [shown EXCEPT !.error = IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
+      there == Answer([s EXCEPT !.group.unwritten = FALSE],
+            [shown EXCEPT
+               !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
+               !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
+               !.protocolName = IF g.state = "Stable" THEN g.protocolName ELSE "",
+               !.metadata = [n \in DOMAIN g.members |->
+                 IF g.state = "Stable" THEN MetadataOf(g.members[n], g.protocolName) ELSE ""],
+               !.assignments = [n \in DOMAIN g.members |->
+                 IF g.state = "Stable" \/ AssignmentsStay THEN g.members[n].assignment ELSE ""]])
+  IN IF Gone(g) THEN {gone}
+     ELSE IF g.unwritten THEN {gone, there}  \* describe/unwritten 4.1 GMM:745
+     ELSE {there}
+
+\* A TxnOffsetCommit brings the group into being, even if it is then refused. GC:680
+Commenced(s) == IF s.group = NoGroup THEN [s EXCEPT !.group = NewGroup] ELSE s
+
+\* list/no-group GC:813, list/other-state GC:815, list/group GC:816
+Listed(s, r) ==
+  LET g == s.group
+      shown == [state |-> g.state,
+                protocolType |-> IF g.protocolType = Null THEN "" ELSE g.protocolType]
+  IN Answer(s, [to |-> This, error |-> "NONE",
+                groups |-> IF Gone(g) \/ r.filter \notin {Null, g.state} THEN {} ELSE {shown}])
+
+\* With the ids that were given out. group/deleted GMM:834
+Deleted(s) == [s EXCEPT !.group = NoGroup]
+
+\* An Empty group that has no offset left is gone with the last. GM:699
+OffsetDeleted(s, topic) ==
+  LET g == IF topic # "topic" THEN s.group
+           ELSE [s.group EXCEPT !.offset = NoOffset, !.unstable = 0,
+                                !.transaction = NoTransaction]
+      left == g.offset # NoOffset \/ g.unstable # 0 \/ g.awaited
+      dies == g.state = "Empty" /\ ~left
+      t == Removed(s, topic = "topic" /\ s.group.offset # NoOffset, dies)
+  IN IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g]
+
+DeleteAnswer(error, each) == [to |-> This, error |-> error, errors |-> each]
+
+=============================================================================

@@ -1,0 +1,26 @@
+------------------------------- MODULE Session --------------------------------
+(* A member's session timer, and parked SyncGroups.                           *)
+EXTENDS State
+
+\* A parked request counts as a heartbeat, but not that of a new member.
+RearmSession(m) ==
+  [m EXCEPT !.sessionLeft =
+     IF (m.awaitingJoin \/ m.awaitingSync) /\ ~m.isNew THEN Stopped ELSE SessionTicks]
+
+\* GC:935
+PropagateAssignment(s, error) ==
+  LET g == s.group
+      parked == {n \in DOMAIN g.members : g.members[n].awaitingSync}
+      answer(n) ==
+        IF error = "NONE"
+        THEN [SyncAnswer(Parked("SyncGroup", n), error) EXCEPT
+                !.protocolType = g.protocolType, !.protocolName = g.protocolName,
+                !.assignment = g.members[n].assignment]
+        ELSE SyncAnswer(Parked("SyncGroup", n), error)
+  IN [s EXCEPT
+        !.answers = @ \cup {answer(n) : n \in parked},
+        !.group.members = [n \in DOMAIN g.members |->
+          IF n \in parked THEN RearmSession([g.members[n] EXCEPT !.awaitingSync = FALSE])
+                          ELSE g.members[n]]]
+
+=============================================================================

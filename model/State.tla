@@ -1,0 +1,91 @@
+-------------------------------- MODULE State ---------------------------------
+(* What a group, a member and an append are, and the answers to requests.     *)
+EXTENDS Profile
+
+NoMember  == ""        \* of a request: no member id
+Instance  == "instance"     \* the group.instance.id of static members
+NoneHas   == "no-instance"  \* a group.instance.id that no member has
+NoInstance == ""       \* of a member or a request: no group.instance.id
+GoneId    == "gone"    \* an id that was a member's: no client here uses it again
+Nobody    == "nobody"  \* a member id that was never given out
+Null      == "null"    \* a field of a request that is not set
+GroupId   == "group"
+Stopped   == -1        \* of a timer: it does not run
+Forever   == 1000000   \* of a timer: longer than any test
+NoOffset  == -1
+NoTimer   == [left |-> Stopped, initial |-> FALSE, round |-> 0, extension |-> 0]
+NoGroup   == [state |-> "None"]
+NoEntries == [n \in {} |-> 0]
+Fine      == "NONE"    \* no error; of the next append: it will not fail
+NoRecord  == [kind |-> "none"]
+NoTransaction == [is |-> "none", newer |-> FALSE]
+NoLog     == [group |-> NoRecord, offset |-> NoOffset, transaction |-> NoTransaction]
+
+Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
+
+\* The protocol lists that members send, the first when new.
+OtherOffer == <<[name |-> "sticky", metadata |-> "one"]>> \o Range("one")
+Offers == IF "metadata" \in Features THEN <<Range("one"), Range("two")>>
+          ELSE IF Administered THEN <<Range("to other")>> ELSE <<Range("one")>>
+
+\* Of metadata: the topics that it subscribes to. What cannot be read may subscribe to any.
+Topics    == {"topic", "other"}
+TopicsOf(metadata) == IF metadata = "to other" THEN {"other"} ELSE Topics
+
+NewGroup ==
+  [state          |-> "Empty",
+   generation     |-> 0,
+   protocolType   |-> Null,
+   protocolName   |-> Null,
+   leader         |-> NoMember,
+   members        |-> NoEntries,  \* by name
+   pending        |-> NoEntries,  \* names given out with MEMBER_ID_REQUIRED: time left
+   joinTimer      |-> NoTimer,
+   newMemberAdded |-> FALSE,
+   offset         |-> NoOffset,   \* of the one partition there is
+   unstable       |-> 0,          \* the held append of its last commit, 0 if none
+   statics        |-> NoEntries,  \* by group.instance.id: the member it stands for
+   unwritten      |-> FALSE,      \* whether nothing was written of it, where that hides it
+   syncLeft       |-> Stopped,    \* of the time to sync, while somebody has not
+   transaction    |-> NoTransaction,  \* of the one producer: none, held or pending
+   awaited        |-> FALSE,      \* whether its marker is, even if its offsets were deleted
+   subscribed     |-> Topics,     \* to what members have subscribed; all if that is not known
+   ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
+
+NoEntry == [kind |-> "", generation |-> 0, offset |-> NoOffset, assignments |-> NoEntries,
+            told |-> NoMember, memberId |-> NoMember, leader |-> NoMember,
+            replaced |-> NoMember, wasTold |-> TRUE,  \* of the id to go back to, if it fails
+            error |-> Fine, outlived |-> FALSE]
+
+Gone(g) == g = NoGroup \/ g.state = "Dead"
+Max(a, b) == IF a > b THEN a ELSE b
+Min(a, b) == IF a < b THEN a ELSE b
+Without(f, names) == [n \in DOMAIN f \ names |-> f[n]]
+With(f, n, value) == [k \in DOMAIN f \cup {n} |-> IF k = n THEN value ELSE f[k]]
+StandsFor(g, instance) == IF instance \in DOMAIN g.statics THEN g.statics[instance] ELSE NoMember
+\* GM:399
+Fenced(g, r) == StandsFor(g, r.instance) \notin {NoMember, r.memberId}
+Members(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.members
+Pending(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.pending
+Told(g)    == {n \in Members(g) : g.members[n].told}
+Static(g)  == IF g = NoGroup THEN NoMember ELSE StandsFor(g, Instance)
+InLog(l)   == IF l.group = NoRecord THEN {} ELSE DOMAIN l.group.members
+Free(g, l) == Names \ (Members(g) \cup Pending(g) \cup InLog(l))
+Answer(s, answer) == [s EXCEPT !.answers = @ \cup {answer}]
+
+This      == <<"this", "">>
+Parked(api, n) == <<api, n>>
+
+JoinAnswer(to, error, memberId) ==
+  [to |-> to, error |-> error, memberId |-> memberId, generation |-> -1,
+   protocolType |-> Null, protocolName |-> Null, leader |-> NoMember, members |-> NoEntries]
+
+Refusal(error, memberId) ==
+  [JoinAnswer(This, error, memberId) EXCEPT !.generation = RefusedGeneration]
+
+SyncAnswer(to, error) ==
+  [to |-> to, error |-> error, protocolType |-> Null, protocolName |-> Null, assignment |-> ""]
+
+ErrorAnswer(to, error) == [to |-> to, error |-> error]
+
+=============================================================================

@@ -1,0 +1,77 @@
+---------------------------- MODULE StaticMembers -----------------------------
+(* Who comes back under its group.instance.id, or finds the group full.       *)
+EXTENDS Log
+
+\* Who waits already is counted, so that the last to join again are the ones too many. GC:131
+IsFull(g, r) ==
+  LET waits == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
+  IN CASE g.state = "PreparingRebalance" ->
+            r.memberId \notin waits /\ Cardinality(waits) >= MaxSize
+       [] g.state \in {"CompletingRebalance", "Stable"} ->
+            r.memberId \notin DOMAIN g.members /\ Cardinality(DOMAIN g.members) >= MaxSize
+       [] OTHER -> FALSE
+
+\* The member id is forgotten, and the instance id, each by itself.
+TurnAway(s, r) ==
+  {Answer(ForgetInstance(t, r.instance), Refusal("GROUP_MAX_SIZE_REACHED", NoMember))
+    : t \in IF r.memberId \in DOMAIN s.group.members THEN DropMembers(s, {r.memberId}) ELSE {s}}
+
+\* Names that the one who takes a member's place may be given.
+FreeBut(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
+
+\* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. GM:305
+TakePlace(s, r, n) ==
+  LET g == s.group
+      old == StandsFor(g, r.instance)
+      m == g.members[old]
+      renewed == RearmSession([m EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE,
+                                        !.told = FALSE, !.protocols = r.protocols])
+      parked == [renewed EXCEPT !.awaitingJoin = TRUE,
+                                !.sessionLeft = IF m.isNew THEN @ ELSE Stopped]
+  IN [s EXCEPT
+        !.answers = @ \cup
+          (IF m.awaitingJoin
+           THEN {JoinAnswer(Parked("JoinGroup", old), "FENCED_INSTANCE_ID", old)} ELSE {}) \cup
+          (IF m.awaitingSync
+           THEN {SyncAnswer(Parked("SyncGroup", old), "FENCED_INSTANCE_ID")} ELSE {}),
+        !.group.members = With(Without(@, {old}), n, parked),
+        !.group.leader = IF @ = old THEN n ELSE @,
+        !.group.statics = With(@, r.instance, n),
+        !.appends = [i \in DOMAIN @ |-> [s.appends[i] EXCEPT
+          !.memberId = IF @ = old THEN n ELSE @,
+          !.told = IF @ = old THEN GoneId ELSE @,
+          !.leader = IF @ = old THEN GoneId ELSE @,
+          !.assignments = Without(@, {old})]]]
+
+\* In Stable: whether the vote may go to the same protocol as before, and to another.
+VotedBy(g, r) ==
+  SelectProtocol([g.members EXCEPT ![StandsFor(g, r.instance)].protocols = r.protocols])
+
+\* The new id is stored; the answer names who led before, so that nobody assigns again. GC:1053
+StoreNewId(s, r, n) ==
+  LET led == s.group.leader
+      old == StandsFor(s.group, r.instance)
+      t == [TakePlace(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
+  IN AppendToLog(t, [NoEntry EXCEPT
+       !.kind = "static", !.told = n, !.memberId = n,
+       !.replaced = IF s.failing = Fine THEN @ ELSE old,
+       !.wasTold = s.failing = Fine \/ s.group.members[old].told,
+       !.leader = IF s.holding /\ led = old THEN GoneId ELSE led])
+
+ComeBack(s, r) ==
+  LET g == s.group
+      free == FreeBut(g, StandsFor(g, r.instance))
+      taken == {TakePlace(s, r, n) : n \in free \ InLog(s.log)}
+  IN IF StandsFor(g, r.instance) = GoneId                       \* join/static-gone GM:312
+     THEN {Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
+     ELSE CASE g.state = "Stable" ->
+                 \* join/static-unchanged GC:1053, join/static-changed GC:1090
+                 (IF g.protocolName \in VotedBy(g, r)
+                  THEN UNION {StoreNewId(s, r, n) : n \in free} ELSE {})
+                 \cup (IF VotedBy(g, r) \ {g.protocolName} # {}
+                       THEN UNION {PrepareRebalance(t) : t \in taken} ELSE {})
+            [] g.state = "CompletingRebalance" ->               \* join/static-completing GC:1098
+                 UNION {PrepareRebalance(t) : t \in taken}
+            [] OTHER -> taken                                   \* join/static-preparing GC:1102
+
+=============================================================================

@@ -1,0 +1,78 @@
+-------------------------------- MODULE Timers --------------------------------
+(* What every timer has left grows less; with nothing left it fires.          *)
+EXTENDS Rebalance
+
+Elapse(s, ticks) ==
+  IF s.group = NoGroup \/ ticks = 0 THEN s
+  ELSE LET g == s.group
+           less(left) == IF left = Stopped THEN Stopped ELSE left - ticks
+       IN [s EXCEPT !.group =
+             [g EXCEPT
+                !.members = [n \in DOMAIN g.members |->
+                  [g.members[n] EXCEPT !.sessionLeft = less(@)]],
+                !.pending = [n \in DOMAIN g.pending |-> less(g.pending[n])],
+                !.ghosts = [k \in {left - ticks : left \in DOMAIN g.ghosts} |->
+                  g.ghosts[k + ticks]],
+                !.syncLeft = less(@),
+                !.joinTimer.left = less(@)]]
+
+Timers(g) ==
+  IF g = NoGroup THEN {}
+  ELSE {[kind |-> "session", of |-> n, left |-> g.members[n].sessionLeft] : n \in DOMAIN g.members}
+       \cup {[kind |-> "pending", of |-> n, left |-> g.pending[n]] : n \in DOMAIN g.pending}
+       \cup {[kind |-> "ghost", of |-> "", left |-> k] : k \in DOMAIN g.ghosts}
+       \cup {[kind |-> "join", of |-> "", left |-> g.joinTimer.left]}
+       \cup {[kind |-> "syncs", of |-> "", left |-> g.syncLeft]}
+
+DueNext(g, ticks) ==
+  LET due == {t \in Timers(g) : t.left # Stopped /\ t.left =< ticks}
+  IN {t \in due : \A other \in due : t.left =< other.left}
+
+\* The end of the rebalance timeout, or of one round of initial delay. DelayedJoin.scala:44,69
+EndJoinPhase(s) ==
+  LET g == s.group
+      timer == g.joinTimer
+      round == Min(DelayTicks, timer.extension)
+  IN IF timer.initial /\ g.newMemberAdded /\ timer.extension > 0
+     THEN {[s EXCEPT
+              !.group.newMemberAdded = FALSE,
+              !.group.joinTimer = [left |-> round, initial |-> TRUE, round |-> round,
+                                   extension |-> Max(timer.extension - timer.round, 0)]]}
+     ELSE CompleteJoin(s)
+
+\* 0.10.2 GC:739
+EndGhost(s, left) ==
+  LET ghosts == s.group.ghosts
+      fewer == IF ghosts[left] = 1 THEN Without(ghosts, {left})
+               ELSE With(ghosts, left, ghosts[left] - 1)
+      t == [s EXCEPT !.group.ghosts = fewer]
+  IN IF s.group.state \in {"CompletingRebalance", "Stable"} THEN PrepareRebalance(t) ELSE {t}
+
+\* That of a static member which came back and waits for the log ends without effect.
+EndSession(s, n) ==
+  LET m == s.group.members[n]
+  IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
+     ELSE RemoveMember(s, n)
+\* It runs while somebody has not synced. 4.1 GMM:7117
+EndSyncs(s) ==
+  LET unsynced == {n \in DOMAIN s.group.members : s.group.members[n].unsynced}
+  IN UNION {PrepareRebalance(t) : t \in DropMembers(s, unsynced)}
+
+\* With nothing left.
+Fire(s, timer) ==
+  CASE timer.kind = "session" -> EndSession(s, timer.of)     \* GC:1278
+    [] timer.kind = "pending" -> RemovePending(s, timer.of)  \* GC:1282
+    [] timer.kind = "ghost"   -> EndGhost(s, 0)
+    [] timer.kind = "join"    -> EndJoinPhase(s)
+    [] timer.kind = "syncs"   -> EndSyncs(s)
+
+RECURSIVE PassTime(_, _)
+PassTime(s, ticks) ==
+  LET due == IF s.active THEN DueNext(s.group, ticks) ELSE {}
+      first == (CHOOSE t \in due : TRUE).left
+  IN IF ~s.active THEN {s}
+     ELSE IF due = {} THEN {Elapse(s, ticks)}
+     ELSE UNION {UNION {PassTime(t, ticks - first) : t \in Fire(Elapse(s, first), timer)}
+                 : timer \in due}
+
+=============================================================================
