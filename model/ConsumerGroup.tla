@@ -14,7 +14,8 @@
 (* Comments name the rules and cite Kafka's source, at tag 2.7.2 where they    *)
 (* say no other: GC is GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
 (* GroupMetadataManager.scala. At branch 4.1 GMM is GroupMetadataManager.java, *)
-(* CG ClassicGroup.java, OMM OffsetMetadataManager.java.                       *)
+(* CG ClassicGroup.java, OMM OffsetMetadataManager.java, CR                    *)
+(* CoordinatorRuntime.java, GCS GroupCoordinatorService.java.                  *)
 EXTENDS Requests, Failover, Canonical, Clients
 
 (*--algorithm ConsumerGroup
@@ -33,7 +34,8 @@ define
   \* What is told apart by the instances that do not look at the answers.
   State == <<group, holding, appends, serving, active, failing, log>>
   Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
-            active |-> active, failing |-> failing, log |-> log, answers |-> {}]
+            active |-> active, failing |-> failing, log |-> log, answers |-> {},
+            found |-> group # NoGroup]  \* whether there was a group before the step
 
   \* The gate before each API: what it refuses with, "" if it is open. GC:856
   Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"  \* not-active GC:859
@@ -41,6 +43,8 @@ define
                 ELSE IF serving # "served" THEN "NOT_COORDINATOR"  \* not-coordinator GC:863
                 ELSE ""
   Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
+  RefusedSync == IF LoadsUnsynced THEN Gate("REBALANCE_IN_PROGRESS") ELSE Refused
+  NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
 end define
 
 \* The step ends in one of the ways it may.
@@ -65,15 +69,17 @@ process JoinGroup = "JoinGroup"
 begin join_group:  \* GC:156
   while TRUE do
     with r \in JoinGroupRequests(group, log), g = Created(Begin).group, s = Created(Begin) do
-      if Old /\ ~active then                                    \* before the id: 0.10.2 GC:101
+      if ActiveFirst /\ ~active then          \* before the id: 0.10.2 GC:101, 4.1 GCS:851
         Reply(Refusal(Refused, r.memberId));
       elsif r.groupId = "" then                                 \* join/invalid-group-id GC:857
         Reply(Refusal("INVALID_GROUP_ID", r.memberId));
-      elsif Refused # "" then                                   \* gate GC:859
+      elsif Refused # "" /\ ~RuntimeIsElsewhere then            \* gate GC:859
         Reply(Refusal(Refused, r.memberId));
       elsif r.sessionTicks = 0 then
         \* join/session-timeout-out-of-range GC:172
         Reply(Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
+      elsif Refused # "" then                                   \* gate 4.1 CR:2207,2209
+        Reply(Refusal(Refused, NoMember));
       elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
         Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
       elsif IsFull(g, r) then                                   \* join/group-full GC:184
@@ -128,10 +134,10 @@ begin sync_group:  \* GC:347
       if SyncsByProtocol /\ r.protocolType = Null then
         \* sync/protocol-missing KafkaApis.scala:1585
         Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif ChecksEveryGroupId /\ r.groupId = "" then           \* sync/invalid-group-id GC:857
+      elsif NoId(r) then                                        \* sync/invalid-group-id GC:857
         Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif Gate("REBALANCE_IN_PROGRESS") # "" then             \* gate GC:357
-        Reply(SyncAnswer(This, Gate("REBALANCE_IN_PROGRESS")));
+      elsif RefusedSync # "" then                               \* gate GC:357
+        Reply(SyncAnswer(This, RefusedSync));
       elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(group, r) then                               \* sync/fenced GC:389
@@ -170,7 +176,7 @@ process Heartbeat = "Heartbeat"
 begin heartbeat:  \* GC:607
   while TRUE do
     with r \in HeartbeatRequests(group) do
-      if ChecksEveryGroupId /\ r.groupId = "" then
+      if NoId(r) then
         \* heartbeat/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
       elsif Gate("NONE") # "" then                              \* gate GC:615
@@ -202,7 +208,7 @@ process LeaveGroup = "LeaveGroup"
 begin leave_group:  \* GC:454
   while TRUE do
     with r \in LeaveGroupRequests(group) do
-      if ChecksEveryGroupId /\ r.groupId = "" then              \* leave/invalid-group-id GC:857
+      if NoId(r) then                                           \* leave/invalid-group-id GC:857
         Reply(LeaveAnswer(r, "INVALID_GROUP_ID", ""));
       elsif Refused # "" then                                   \* gate GC:859
         Reply(LeaveAnswer(r, Refused, ""));
@@ -452,18 +458,19 @@ process Shutdown = "Shutdown"
 begin shutdown:  \* GC:118
   while TRUE do
     await Moves /\ active;
-    Finish({[Begin EXCEPT !.active = FALSE]}, 0);
+    Finish({ShutDown(Begin)}, 0);
   end while;
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d6753d3e137f402274f944de29928e6e
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-b5e1fbe214d8fb42d34f23c60470f11a
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
 State == <<group, holding, appends, serving, active, failing, log>>
 Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
-          active |-> active, failing |-> failing, log |-> log, answers |-> {}]
+          active |-> active, failing |-> failing, log |-> log, answers |-> {},
+          found |-> group # NoGroup]
 
 
 Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"
@@ -471,6 +478,8 @@ Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"
               ELSE IF serving # "served" THEN "NOT_COORDINATOR"
               ELSE ""
 Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
+RefusedSync == IF LoadsUnsynced THEN Gate("REBALANCE_IN_PROGRESS") ELSE Refused
+NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
 
 
 vars == << group, holding, appends, serving, active, failing, log, answers >>
@@ -490,7 +499,7 @@ Init == (* Global variables *)
 JoinGroup == \E r \in JoinGroupRequests(group, log):
                LET g == Created(Begin).group IN
                  LET s == Created(Begin) IN
-                   IF Old /\ ~active
+                   IF ActiveFirst /\ ~active
                       THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
@@ -510,7 +519,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                            /\ failing' = t.failing
                                            /\ log' = t.log
                                            /\ answers' = t.answers
-                                 ELSE /\ IF Refused # ""
+                                 ELSE /\ IF Refused # "" /\ ~RuntimeIsElsewhere
                                             THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
@@ -530,8 +539,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                  /\ failing' = t.failing
                                                                  /\ log' = t.log
                                                                  /\ answers' = t.answers
-                                                       ELSE /\ IF Gone(group) /\ r.memberId # NoMember
-                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
+                                                       ELSE /\ IF Refused # ""
+                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, NoMember)))}), 0):
                                                                             /\ group' = t.group
                                                                             /\ holding' = t.holding
                                                                             /\ appends' = t.appends
@@ -540,8 +549,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ failing' = t.failing
                                                                             /\ log' = t.log
                                                                             /\ answers' = t.answers
-                                                                  ELSE /\ IF IsFull(g, r)
-                                                                             THEN /\ \E t \in Ends((Joined(TurnAway(s, r))), 0):
+                                                                  ELSE /\ IF Gone(group) /\ r.memberId # NoMember
+                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
                                                                                        /\ group' = t.group
                                                                                        /\ holding' = t.holding
                                                                                        /\ appends' = t.appends
@@ -550,19 +559,19 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ failing' = t.failing
                                                                                        /\ log' = t.log
                                                                                        /\ answers' = t.answers
-                                                                             ELSE /\ IF r.memberId = NoMember
-                                                                                        THEN /\ IF Inconsistent(g, r)
-                                                                                                   THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
-                                                                                                             /\ group' = t.group
-                                                                                                             /\ holding' = t.holding
-                                                                                                             /\ appends' = t.appends
-                                                                                                             /\ serving' = t.serving
-                                                                                                             /\ active' = t.active
-                                                                                                             /\ failing' = t.failing
-                                                                                                             /\ log' = t.log
-                                                                                                             /\ answers' = t.answers
-                                                                                                   ELSE /\ IF StandsFor(g, r.instance) # NoMember
-                                                                                                              THEN /\ \E t \in Ends((Joined(ComeBack(s, r))), 0):
+                                                                             ELSE /\ IF IsFull(g, r)
+                                                                                        THEN /\ \E t \in Ends((Joined(TurnAway(s, r))), 0):
+                                                                                                  /\ group' = t.group
+                                                                                                  /\ holding' = t.holding
+                                                                                                  /\ appends' = t.appends
+                                                                                                  /\ serving' = t.serving
+                                                                                                  /\ active' = t.active
+                                                                                                  /\ failing' = t.failing
+                                                                                                  /\ log' = t.log
+                                                                                                  /\ answers' = t.answers
+                                                                                        ELSE /\ IF r.memberId = NoMember
+                                                                                                   THEN /\ IF Inconsistent(g, r)
+                                                                                                              THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -571,8 +580,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ failing' = t.failing
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ answers' = t.answers
-                                                                                                              ELSE /\ IF r.givesId /\ r.instance = NoInstance
-                                                                                                                         THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g, log)})), 0):
+                                                                                                              ELSE /\ IF StandsFor(g, r.instance) # NoMember
+                                                                                                                         THEN /\ \E t \in Ends((Joined(ComeBack(s, r))), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
@@ -581,47 +590,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ failing' = t.failing
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ answers' = t.answers
-                                                                                                                         ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)})), 0):
-                                                                                                                                   /\ group' = t.group
-                                                                                                                                   /\ holding' = t.holding
-                                                                                                                                   /\ appends' = t.appends
-                                                                                                                                   /\ serving' = t.serving
-                                                                                                                                   /\ active' = t.active
-                                                                                                                                   /\ failing' = t.failing
-                                                                                                                                   /\ log' = t.log
-                                                                                                                                   /\ answers' = t.answers
-                                                                                        ELSE /\ IF Inconsistent(g, r)
-                                                                                                   THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
-                                                                                                             /\ group' = t.group
-                                                                                                             /\ holding' = t.holding
-                                                                                                             /\ appends' = t.appends
-                                                                                                             /\ serving' = t.serving
-                                                                                                             /\ active' = t.active
-                                                                                                             /\ failing' = t.failing
-                                                                                                             /\ log' = t.log
-                                                                                                             /\ answers' = t.answers
-                                                                                                   ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
-                                                                                                              THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))})), 0):
-                                                                                                                        /\ group' = t.group
-                                                                                                                        /\ holding' = t.holding
-                                                                                                                        /\ appends' = t.appends
-                                                                                                                        /\ serving' = t.serving
-                                                                                                                        /\ active' = t.active
-                                                                                                                        /\ failing' = t.failing
-                                                                                                                        /\ log' = t.log
-                                                                                                                        /\ answers' = t.answers
-                                                                                                              ELSE /\ IF r.memberId \in DOMAIN g.pending
-                                                                                                                         THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r))), 0):
-                                                                                                                                   /\ group' = t.group
-                                                                                                                                   /\ holding' = t.holding
-                                                                                                                                   /\ appends' = t.appends
-                                                                                                                                   /\ serving' = t.serving
-                                                                                                                                   /\ active' = t.active
-                                                                                                                                   /\ failing' = t.failing
-                                                                                                                                   /\ log' = t.log
-                                                                                                                                   /\ answers' = t.answers
-                                                                                                                         ELSE /\ IF Fenced(g, r)
-                                                                                                                                    THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))})), 0):
+                                                                                                                         ELSE /\ IF r.givesId /\ r.instance = NoInstance
+                                                                                                                                    THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -630,8 +600,47 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ answers' = t.answers
-                                                                                                                                    ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
-                                                                                                                                               THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                                                                    ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)})), 0):
+                                                                                                                                              /\ group' = t.group
+                                                                                                                                              /\ holding' = t.holding
+                                                                                                                                              /\ appends' = t.appends
+                                                                                                                                              /\ serving' = t.serving
+                                                                                                                                              /\ active' = t.active
+                                                                                                                                              /\ failing' = t.failing
+                                                                                                                                              /\ log' = t.log
+                                                                                                                                              /\ answers' = t.answers
+                                                                                                   ELSE /\ IF Inconsistent(g, r)
+                                                                                                              THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
+                                                                                                                        /\ group' = t.group
+                                                                                                                        /\ holding' = t.holding
+                                                                                                                        /\ appends' = t.appends
+                                                                                                                        /\ serving' = t.serving
+                                                                                                                        /\ active' = t.active
+                                                                                                                        /\ failing' = t.failing
+                                                                                                                        /\ log' = t.log
+                                                                                                                        /\ answers' = t.answers
+                                                                                                              ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
+                                                                                                                         THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))})), 0):
+                                                                                                                                   /\ group' = t.group
+                                                                                                                                   /\ holding' = t.holding
+                                                                                                                                   /\ appends' = t.appends
+                                                                                                                                   /\ serving' = t.serving
+                                                                                                                                   /\ active' = t.active
+                                                                                                                                   /\ failing' = t.failing
+                                                                                                                                   /\ log' = t.log
+                                                                                                                                   /\ answers' = t.answers
+                                                                                                                         ELSE /\ IF r.memberId \in DOMAIN g.pending
+                                                                                                                                    THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r))), 0):
+                                                                                                                                              /\ group' = t.group
+                                                                                                                                              /\ holding' = t.holding
+                                                                                                                                              /\ appends' = t.appends
+                                                                                                                                              /\ serving' = t.serving
+                                                                                                                                              /\ active' = t.active
+                                                                                                                                              /\ failing' = t.failing
+                                                                                                                                              /\ log' = t.log
+                                                                                                                                              /\ answers' = t.answers
+                                                                                                                                    ELSE /\ IF Fenced(g, r)
+                                                                                                                                               THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))})), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
@@ -640,7 +649,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ failing' = t.failing
                                                                                                                                                          /\ log' = t.log
                                                                                                                                                          /\ answers' = t.answers
-                                                                                                                                               ELSE /\ IF r.memberId \notin DOMAIN g.members
+                                                                                                                                               ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
                                                                                                                                                           THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
                                                                                                                                                                     /\ group' = t.group
                                                                                                                                                                     /\ holding' = t.holding
@@ -650,8 +659,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ failing' = t.failing
                                                                                                                                                                     /\ log' = t.log
                                                                                                                                                                     /\ answers' = t.answers
-                                                                                                                                                          ELSE /\ IF g.state = "PreparingRebalance"
-                                                                                                                                                                     THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                          ELSE /\ IF r.memberId \notin DOMAIN g.members
+                                                                                                                                                                     THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
                                                                                                                                                                                /\ group' = t.group
                                                                                                                                                                                /\ holding' = t.holding
                                                                                                                                                                                /\ appends' = t.appends
@@ -660,8 +669,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                /\ failing' = t.failing
                                                                                                                                                                                /\ log' = t.log
                                                                                                                                                                                /\ answers' = t.answers
-                                                                                                                                                                     ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
-                                                                                                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                     ELSE /\ IF g.state = "PreparingRebalance"
+                                                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
                                                                                                                                                                                           /\ group' = t.group
                                                                                                                                                                                           /\ holding' = t.holding
                                                                                                                                                                                           /\ appends' = t.appends
@@ -670,8 +679,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                           /\ failing' = t.failing
                                                                                                                                                                                           /\ log' = t.log
                                                                                                                                                                                           /\ answers' = t.answers
-                                                                                                                                                                                ELSE /\ IF g.state = "CompletingRebalance"
-                                                                                                                                                                                           THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
+                                                                                                                                                                                           THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                                                                                      /\ group' = t.group
                                                                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                                                                      /\ appends' = t.appends
@@ -680,7 +689,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                                                                      /\ log' = t.log
                                                                                                                                                                                                      /\ answers' = t.answers
-                                                                                                                                                                                           ELSE /\ IF g.leader = r.memberId
+                                                                                                                                                                                           ELSE /\ IF g.state = "CompletingRebalance"
                                                                                                                                                                                                       THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
                                                                                                                                                                                                                 /\ group' = t.group
                                                                                                                                                                                                                 /\ holding' = t.holding
@@ -690,7 +699,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                 /\ failing' = t.failing
                                                                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                                                                 /\ answers' = t.answers
-                                                                                                                                                                                                      ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                                                                                      ELSE /\ IF g.leader = r.memberId
                                                                                                                                                                                                                  THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
                                                                                                                                                                                                                            /\ group' = t.group
                                                                                                                                                                                                                            /\ holding' = t.holding
@@ -700,15 +709,25 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                            /\ failing' = t.failing
                                                                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                                                                            /\ answers' = t.answers
-                                                                                                                                                                                                                 ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
-                                                                                                                                                                                                                           /\ group' = t.group
-                                                                                                                                                                                                                           /\ holding' = t.holding
-                                                                                                                                                                                                                           /\ appends' = t.appends
-                                                                                                                                                                                                                           /\ serving' = t.serving
-                                                                                                                                                                                                                           /\ active' = t.active
-                                                                                                                                                                                                                           /\ failing' = t.failing
-                                                                                                                                                                                                                           /\ log' = t.log
-                                                                                                                                                                                                                           /\ answers' = t.answers
+                                                                                                                                                                                                                 ELSE /\ IF ~Unchanged(g, r)
+                                                                                                                                                                                                                            THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                                                                      /\ group' = t.group
+                                                                                                                                                                                                                                      /\ holding' = t.holding
+                                                                                                                                                                                                                                      /\ appends' = t.appends
+                                                                                                                                                                                                                                      /\ serving' = t.serving
+                                                                                                                                                                                                                                      /\ active' = t.active
+                                                                                                                                                                                                                                      /\ failing' = t.failing
+                                                                                                                                                                                                                                      /\ log' = t.log
+                                                                                                                                                                                                                                      /\ answers' = t.answers
+                                                                                                                                                                                                                            ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                                                                                      /\ group' = t.group
+                                                                                                                                                                                                                                      /\ holding' = t.holding
+                                                                                                                                                                                                                                      /\ appends' = t.appends
+                                                                                                                                                                                                                                      /\ serving' = t.serving
+                                                                                                                                                                                                                                      /\ active' = t.active
+                                                                                                                                                                                                                                      /\ failing' = t.failing
+                                                                                                                                                                                                                                      /\ log' = t.log
+                                                                                                                                                                                                                                      /\ answers' = t.answers
 
 SyncGroup == \E r \in SyncGroupRequests(group):
                IF SyncsByProtocol /\ r.protocolType = Null
@@ -721,7 +740,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ failing' = t.failing
                             /\ log' = t.log
                             /\ answers' = t.answers
-                  ELSE /\ IF ChecksEveryGroupId /\ r.groupId = ""
+                  ELSE /\ IF NoId(r)
                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
@@ -731,8 +750,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ failing' = t.failing
                                        /\ log' = t.log
                                        /\ answers' = t.answers
-                             ELSE /\ IF Gate("REBALANCE_IN_PROGRESS") # ""
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, Gate("REBALANCE_IN_PROGRESS"))))}), 0):
+                             ELSE /\ IF RefusedSync # ""
+                                        THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, RefusedSync)))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
@@ -846,7 +865,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
-               IF ChecksEveryGroupId /\ r.groupId = ""
+               IF NoId(r)
                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
@@ -947,7 +966,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
-                IF ChecksEveryGroupId /\ r.groupId = ""
+                IF NoId(r)
                    THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
                              /\ group' = t.group
                              /\ holding' = t.holding
@@ -1499,7 +1518,7 @@ Load == /\ Moves /\ active /\ serving # "served"
              /\ answers' = t.answers
 
 Shutdown == /\ Moves /\ active
-            /\ \E t \in Ends(({[Begin EXCEPT !.active = FALSE]}), 0):
+            /\ \E t \in Ends(({ShutDown(Begin)}), 0):
                  /\ group' = t.group
                  /\ holding' = t.holding
                  /\ appends' = t.appends
@@ -1517,6 +1536,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-74176343e52c36ed43bbc336821e9ee9
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-931af2e3db9a6d6641c4ad03c11e55ae
 
 =============================================================================

@@ -34,7 +34,7 @@ Loaded(s) ==
       restored ==
         [alone EXCEPT
            !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
-           !.generation = 1, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
+           !.generation = r.generation, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
            !.leader = r.leader,
            !.statics = [i \in instances |->
              CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],
@@ -49,5 +49,10 @@ Loaded(s) ==
 Crashed(s) ==
   LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.active = TRUE]
   IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
+
+\* What is served will be loaded when it comes back, even if it is unloaded now. GC:118, 4.1 GCS:2262
+ShutDown(s) ==
+  [(IF ShutdownUnloads THEN [Unloaded(s) EXCEPT !.serving = s.serving] ELSE s)
+   EXCEPT !.active = FALSE]
 
 =============================================================================

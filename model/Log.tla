@@ -3,12 +3,15 @@
 (* released, or fails.                                                        *)
 EXTENDS Rebalance
 
-\* What the error of an append is to SyncGroup, and to OffsetCommit. GMM:283,430
+\* What the error of an append is to SyncGroup, and to OffsetCommit. GMM:283,430, 4.1 GMM:7533
 CommitError(error) ==
-  IF error = "NOT_ENOUGH_REPLICAS" /\ ReplicasAreMapped THEN "COORDINATOR_NOT_AVAILABLE"
+  IF \/ error = "NOT_ENOUGH_REPLICAS" /\ ReplicasAreMapped
+     \/ error = "REQUEST_TIMED_OUT" /\ TimeoutIsUnavailable
+  THEN "COORDINATOR_NOT_AVAILABLE"
   ELSE error
 GroupError(error) ==
-  IF error = "REQUEST_TIMED_OUT" THEN "REBALANCE_IN_PROGRESS" ELSE CommitError(error)
+  IF error = "REQUEST_TIMED_OUT" /\ ~TimeoutIsUnavailable THEN "REBALANCE_IN_PROGRESS"
+  ELSE CommitError(error)
 
 \* The assignments reach the members, if the group still waits for them. GC:427
 CompleteGroupAppend(s, entry) ==
@@ -83,9 +86,20 @@ AppendToLog(s, entry) ==
         ELSE IF entry.kind = "offsets"
         THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE]
         ELSE [s EXCEPT !.log.transaction = [is |-> "pending", newer |-> TRUE]]
-      t == [recorded EXCEPT !.failing = Fine, !.group.unwritten = FALSE]
+      t == [recorded EXCEPT !.failing = Fine]
       ends == [entry EXCEPT !.error = s.failing]
-  IN IF s.holding THEN {[t EXCEPT !.appends = Append(@, ends)]} ELSE CompleteAppend(t, ends, 0)
+      appended == IF s.holding THEN {[t EXCEPT !.appends = Append(@, ends)]}
+                  ELSE CompleteAppend(t, ends, 0)
+  IN UNION {Settle(u, s.failing) : u \in appended}
+
+\* Who made the group is told if it cannot be recorded, unless it was answered; the id that it was
+\* given then is nobody's. 4.1 GMM:6194
+StoreNewGroup(s) ==
+  LET forgotten == [s EXCEPT !.failing = Fine, !.group = NoGroup,
+                             !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
+  IN IF s.failing = Fine THEN [s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @]
+     ELSE IF DOMAIN s.group.members = {} THEN forgotten
+     ELSE Answer(forgotten, JoinAnswer(This, GroupError(s.failing), NoMember))
 
 RECURSIVE CompleteFrom(_, _, _)
 CompleteFrom(s, entries, place) ==
@@ -110,7 +124,7 @@ OffsetsOnly(s) ==
 \* GMM:340
 StoreOffsets(s, r) ==
   IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
-  ELSE {[t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
+  ELSE {IF s.holding THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
         : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets", !.offset = 5])}
 
 =============================================================================

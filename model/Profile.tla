@@ -56,6 +56,12 @@ AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is ch
 SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
 HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
 HoldsAppends       == ~Newest
+ActiveFirst        == Version # "2.7"  \* a shutdown is told before an empty group id
+RuntimeIsElsewhere == Newest   \* if it is not the group's: told last, and without the member's id
+LoadsUnsynced      == ~Newest  \* a SyncGroup while loading is told to join again
+RecordsNewGroups   == Newest   \* as soon as a JoinGroup brings them into being
+ShutdownUnloads    == Newest   \* and tells who waits
+TimeoutIsUnavailable == Newest \* REQUEST_TIMED_OUT of an append
 
 \* Appends that are incomplete at a time.
 MaxHeld == IF HoldsAppends /\ "held-appends" \in Features THEN 1 ELSE 0

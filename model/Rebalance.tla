@@ -108,9 +108,8 @@ CompleteJoin(s) ==
         LET members == t.group.members
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
-           THEN {RecordEmpty([t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
-                                       !.group.unwritten = FALSE,
-                                       !.group.subscribed = Subscribed(t.group, Null)])}
+           THEN RecordEmpty([t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
+                                      !.group.subscribed = Subscribed(t.group, Null)])
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
            ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}

@@ -9,15 +9,26 @@ RecordGroup(s, given) ==
       named(p) == p.name = g.protocolName
   IN IF ~Logged THEN s
      ELSE [s EXCEPT !.log.group =
-             [protocolType |-> g.protocolType, protocolName |-> g.protocolName,
+             [generation |-> 1,
+              protocolType |-> g.protocolType, protocolName |-> g.protocolName,
               leader |-> g.leader,
               members |-> [n \in DOMAIN g.members |->
                 [protocols |-> SelectSeq(g.members[n].protocols, named),
                  instance |-> g.members[n].instance, assignment |-> given[n]]]]]
 
-\* For these two nobody waits, and nobody is told if they fail. GC:1213, 0.10.0 GMM:136
+\* A group of which nothing was written is written now, or forgotten if the append fails: surely if
+\* it is of this very step, else it may have been written with another one. 4.1 CR:873
+Settle(s, error) ==
+  LET written == [s EXCEPT !.group.unwritten = FALSE]
+      forgotten == [s EXCEPT !.group = NoGroup]
+  IN IF ~s.group.unwritten THEN {s}
+     ELSE IF error = Fine THEN {written}
+     ELSE IF s.found THEN {written, forgotten} ELSE {forgotten}
+
+\* For these two nobody waits, nor is told if they fail, but who leaves. GC:1213, 0.10.0 GMM:136
 RecordEmpty(s) ==
-  IF s.failing = Fine THEN RecordGroup(s, NoEntries) ELSE [s EXCEPT !.failing = Fine]
+  Settle(IF s.failing = Fine THEN RecordGroup(s, NoEntries) ELSE [s EXCEPT !.failing = Fine],
+         s.failing)
 RemoveGroup(s) ==
   IF s.failing = Fine THEN [s EXCEPT !.log.group = NoRecord] ELSE [s EXCEPT !.failing = Fine]
 

@@ -28,7 +28,9 @@ Unchanged(g, r) == g.members[r.memberId].protocols = r.protocols
 Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
 
 Joined(steps) ==
-  UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s} : s \in steps}
+  LET joined == UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
+                       : s \in steps}
+  IN {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in joined}
 
 Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
 
@@ -60,8 +62,12 @@ LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at
       leaver == IF known = NoMember THEN n ELSE known
       pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
       left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
-      answer == [to |-> This, error |-> "NONE", errors |-> errors]
-  IN IF i > Len(members) THEN {Answer(t, answer) : t \in AfterBatch(s, errors)}
+      fine == [to |-> This, error |-> "NONE", errors |-> errors]
+      \* That the group is empty is not stored. leave/empty-not-stored 4.1 GMM:7993
+      failed(t) == LeavesTogether /\ s.failing # t.failing
+      answer(t) == IF failed(t) THEN [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
+                   ELSE fine
+  IN IF i > Len(members) THEN {Answer(t, answer(t)) : t \in AfterBatch(s, errors)}
      ELSE IF n # NoMember /\ known \notin {NoMember, n} THEN rest(s, "FENCED_INSTANCE_ID")
      ELSE IF n \in DOMAIN s.group.pending
      THEN IF instance # NoInstance THEN fails ELSE UNION {rest(t, "NONE") : t \in pending}

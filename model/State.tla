@@ -18,6 +18,8 @@ NoGroup   == [state |-> "None"]
 NoEntries == [n \in {} |-> 0]
 Fine      == "NONE"    \* no error; of the next append: it will not fail
 NoRecord  == [kind |-> "none"]
+NewRecord == [generation |-> 0, protocolType |-> Null, protocolName |-> Null,
+              leader |-> NoMember, members |-> [n \in {} |-> 0]]
 NoTransaction == [is |-> "none", newer |-> FALSE]
 NoLog     == [group |-> NoRecord, offset |-> NoOffset, transaction |-> NoTransaction]
 

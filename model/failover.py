@@ -72,9 +72,17 @@ def load(step: Step) -> None:
 
 
 def shutdown(step: Step) -> None:
-    """The coordinator is shut down: no timer of it fires any more."""
+    """The coordinator is shut down: no timer of it fires any more.
+
+    What it served will be loaded when it comes back, even if it is unloaded now.
+    """
     step.fire(SHUTDOWN)
     step.active = False
+    if step.profile.traits.shutdown_unloads and step.group is not None:
+        serving = step.serving
+        step.fire(UNLOAD)
+        _unload(step)
+        step.serving = serving
 
 
 def _may(step: Step) -> bool:

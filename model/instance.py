@@ -189,22 +189,24 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     What becomes of transactions hardly depends on members: one fewer is enough.
     """
     crashes = (Feature.FAILING_APPENDS, Feature.CRASHES)
-    moves = (Feature.HELD_APPENDS, Feature.FAILOVER)
+    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
+    moves = (*held, Feature.FAILOVER)
     found = {
         "failing": _untimed(profile, members, Feature.OFFSETS, *crashes),
         "failover": _untimed(profile, members, Feature.OFFSETS, *moves),
-        "failover-administration": _untimed(
-            profile, members, Feature.ADMINISTRATION, Feature.FAILOVER
-        ),
     }
+    if "ListGroups" in profile.max_versions:
+        found["failover-administration"] = _untimed(
+            profile, members, Feature.ADMINISTRATION, Feature.FAILOVER
+        )
     if static_members.RULES[-1].name in profile.rules:
         found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
     if "TxnOffsetCommit" in profile.max_versions:
         few = max(members - 1, 1)
         found["failing-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *crashes)
         found["failover-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *moves)
-    if profile.traits.loaded_count_as_static:
-        # Only time shows who is spared by the rebalance timeout.
+    if profile.traits.loaded_count_as_static or profile.traits.syncs_expire:
+        # Only time shows who is spared by the rebalance timeout, and who may not have synced.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
     return found
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from groupcheck.model import static_members
 from groupcheck.model.gate import gate
+from groupcheck.model.log import store_new_group
 from groupcheck.model.rebalance import (
     COMPLETING,
     EMPTY,
@@ -45,6 +46,8 @@ def join_group(step: Step, request: Request) -> None:
         decide(step, request, step.profile.join_known)
     if step.existing.state is PREPARING:
         check_join_complete(step)
+    if step.begets and step.profile.traits.new_groups_are_recorded:
+        store_new_group(step, request.request_id)
 
 
 def _create(step: Step, request: Request) -> None:
@@ -60,7 +63,7 @@ def _body(request: Request) -> JoinGroupRequest:
     return cast("JoinGroupRequest", request.body)
 
 
-def _refuse(error: ErrorCode, *, keep_id: bool = True) -> Callable[[Step, Request], None]:
+def refuse(error: ErrorCode, *, keep_id: bool = True) -> Callable[[Step, Request], None]:
     """Answer with an error; `keep_id` says whether the request's member id comes back with it."""
 
     def then(step: Step, request: Request) -> None:
@@ -162,7 +165,7 @@ def _turn_away(step: Step, request: Request) -> None:
     if step.existing.member(body.member_id) is not None:
         drop_members(step, [body.member_id])
     forget_instance(step, body.group_instance_id)
-    _refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
+    refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
 
 
 def _is_pending_static(step: Step, request: Request) -> bool:
@@ -187,22 +190,22 @@ GATE = (
         "the group id is empty",
         gc(857),
         when=lambda _step, request: not _body(request).group_id,
-        then=_refuse(ErrorCode.INVALID_GROUP_ID),
+        then=refuse(ErrorCode.INVALID_GROUP_ID),
     ),
-    *gate("join", _refuse),
+    *gate("join", refuse),
     Rule(
         "join/session-timeout-out-of-range",
         "the session timeout is outside group.min/max.session.timeout.ms",
         gc(172),
         when=_session_timeout_refused,
-        then=_refuse(ErrorCode.INVALID_SESSION_TIMEOUT),
+        then=refuse(ErrorCode.INVALID_SESSION_TIMEOUT),
     ),
     Rule(
         "join/no-group",
         "the group does not exist, and only a member without an id brings it into being",
         gc(180),
         when=lambda step, request: no_group(step, request) and bool(_body(request).member_id),
-        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
 )
 
@@ -213,7 +216,7 @@ UNKNOWN = (
         "it offers no protocol that every member supports",
         gc(220),
         when=_inconsistent,
-        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, keep_id=False),
+        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, keep_id=False),
     ),
     *static_members.RULES,
     Rule(
@@ -233,14 +236,14 @@ KNOWN = (
         "it offers no protocol that every member supports",
         gc(262),
         when=_inconsistent,
-        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Rule(
         "join/pending-static",
         "an id given out to a dynamic member comes with a group.instance.id, and Kafka fails",
         gc(267),
         when=_is_pending_static,
-        then=_refuse(ErrorCode.UNKNOWN_SERVER_ERROR, keep_id=False),
+        then=refuse(ErrorCode.UNKNOWN_SERVER_ERROR, keep_id=False),
     ),
     Rule(
         "join/pending-member",
@@ -254,21 +257,21 @@ KNOWN = (
         "another member has come back under the same group.instance.id",
         gc(277),
         when=fenced,
-        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
+        then=refuse(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "join/unknown-instance",
         "the group.instance.id stands for no member",
         gc(280),
         when=_is_unknown_instance,
-        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     Rule(
         "join/unknown-member",
         "the member id is not in the group",
         gc(280),
         when=_is_no_member,
-        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     Rule(
         "join/rejoin-preparing",

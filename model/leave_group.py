@@ -118,16 +118,30 @@ def _leave_together(step: Step, request: Request) -> None:
     """All are taken out before the group is looked at again; a pending id counts as a member."""
     identities = _body(request).members
     rules = [_leave_one(step, identity, take_back, take_out) for identity in identities]
-    _answer_each(step, request, rules)
+    if not all(rule is UNKNOWN for rule in rules):
+        _look_again(step)
+    if step.failed is ErrorCode.NONE:
+        _answer_each(step, request, rules)
+    else:
+        step.fire(EMPTY_NOT_STORED)
+        error = step.profile.commit_errors.get(step.failed, step.failed)
+        step.answer(request.request_id, LeaveGroupResponse(error))
+
+
+def _look_again(step: Step) -> None:
+    """Begin a rebalance, or end its join phase, without those who left."""
     state = step.existing.state
-    if all(rule is UNKNOWN for rule in rules) or state is EMPTY:
-        return
     if state is PREPARING:
         check_join_complete(step)
-    else:
+    elif state is not EMPTY:
         maybe_prepare_rebalance(step)
 
 
+EMPTY_NOT_STORED = Rule(
+    "leave/empty-not-stored",
+    "all have left, and that the group is empty cannot be stored",
+    source("GroupMetadataManager.java")(7993),
+)
 TOGETHER = Rule(
     "leave/together",
     "the members named leave, and only then is the group looked at again",

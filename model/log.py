@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from groupcheck.model.rebalance import maybe_prepare_rebalance
-from groupcheck.model.records import next_error, record_group, record_offsets
+from groupcheck.model.records import next_error, record_group, record_new, record_offsets
 from groupcheck.model.replacement import replace
+from groupcheck.model.revert import forget, settle
 from groupcheck.model.session import propagate_assignment, rearm_session
 from groupcheck.model.state import (
     Append,
@@ -161,14 +162,29 @@ def store_new_id(step: Step, entry: StaticAppend, old: Member) -> None:
     append(step, entry)
 
 
+def store_new_group(step: Step, request_id: int) -> None:
+    """A group that a JoinGroup has brought into being goes to the log.
+
+    If that fails, who made it is told, unless it has been answered already.
+    Source: 4.1 GroupMetadataManager.java:6194.
+    """
+    error = next_error(step)
+    if error is ErrorCode.NONE:
+        record_new(step)
+        return
+    waits = any(member.awaiting_join == request_id for member in step.existing.members)
+    forget(step)
+    if waits:
+        step.answer(request_id, JoinGroupResponse(step.profile.group_errors.get(error, error)))
+
+
 def append(step: Step, entry: Append) -> None:
     """Append to the log; the completion comes now, or with the release."""
-    if step.existing.unwritten:
-        step.group = step.existing._replace(unwritten=False)
     if step.holding:
         step.appends = (*step.appends, entry)
     else:
         complete_append(step, entry)
+    settle(step, entry.error)
 
 
 def hold_appends(step: Step) -> None:
@@ -306,7 +322,9 @@ def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
             step.group = drop_failed(group, entry)
     error = step.profile.commit_errors.get(entry.error, entry.error)
     errors = [(partition, error) for partition, _ in entry.offsets]
-    errors += [(partition, ErrorCode.OFFSET_METADATA_TOO_LARGE) for partition in entry.refused]
+    whole = entry.error is not ErrorCode.NONE and step.profile.traits.commits_fail_whole
+    refusal = error if whole else ErrorCode.OFFSET_METADATA_TOO_LARGE
+    errors += [(partition, refusal) for partition in entry.refused]
     answer = commit_response(errors)
     transactional = entry.producer_id is not None
     body = TxnOffsetCommitResponse(answer.topics) if transactional else answer

@@ -2,41 +2,72 @@
 
 Time to sync is limited, a batch leaves as one, and what a member was assigned shows in every state.
 
-Appends complete at once: this profile has no held appends. In 4.1 an answer without records waits
-for earlier writes of its partition, errors and the answers of JoinGroup and SyncGroup do not, and
-what is read is what is committed, so that to hold appends is another matter there than in 2.7.
-Nor does an append fail, or the coordinator: its APIs have no gate, and nothing is ever loaded.
+Appends complete, or fail, at once: this profile has no held appends. In 4.1 an answer without
+records waits for earlier writes of its partition, errors and the answers of JoinGroup and SyncGroup
+do not, and what is read is what is committed, so that to hold appends is another matter there than
+in 2.7.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from groupcheck.model import (
     describe_groups,
+    join_group,
     leave_group,
+    log,
     offset_commit,
+    revert,
     sync_group,
     timers,
 )
+from groupcheck.model.gate import gate
 from groupcheck.model.profile_2_7 import PROFILE_2_7
 from groupcheck.model.step import by_name, cited, source
+from groupcheck.model.vocabulary import ErrorCode
 
 apis = source("KafkaApis.scala")
 cg = source("ClassicGroup.java")
+cr = source("CoordinatorRuntime.java")
 gcs = source("GroupCoordinatorService.java")
 gmm = source("GroupMetadataManager.java")
 omm = source("OffsetMetadataManager.java")
 
 RULES = by_name(tuple(PROFILE_2_7.rules.values()))
+LOADING, ELSEWHERE = cr(2207), cr(2209)  # whoever gets to the runtime before the partition has
 
-JOIN_GATE: Final = cited(
-    RULES,
-    {
-        "join/invalid-group-id": gcs(858),
-        "join/session-timeout-out-of-range": gcs(865),
-        "join/no-group": gmm(6161),
-    },
+# What the error of an append is to SyncGroup, to the JoinGroup that makes a group, and to the
+# LeaveGroup that empties one (GroupMetadataManager.java:7533, CoordinatorOperationException\
+# Helper.java:43).
+APPEND_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    **dict.fromkeys(
+        (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            ErrorCode.REQUEST_TIMED_OUT,
+        ),
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ),
+    **log.ELSEWHERE,
+    **dict.fromkeys(log.TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+}
+
+# The runtime does not know the member's id.
+OF_RUNTIME = by_name(gate("join", partial(join_group.refuse, keep_id=False)))
+JOIN_GATE: Final = (
+    *cited(
+        RULES,
+        {
+            "join/not-active": gcs(851),
+            "join/invalid-group-id": gcs(858),
+            "join/session-timeout-out-of-range": gcs(865),
+        },
+    ),
+    *cited(OF_RUNTIME, {"join/loading": LOADING, "join/not-coordinator": ELSEWHERE}),
+    RULES["join/no-group"].at(gmm(6161)),
 )
 JOIN_UNKNOWN: Final = cited(
     RULES,
@@ -65,10 +96,15 @@ SYNC_GROUP: Final = (
         RULES,
         {
             "sync/protocol-missing": apis(1398),
+            "sync/not-active": gcs(905),
             "sync/invalid-group-id": gcs(911),
-            "sync/no-group": gmm(7346),
         },
     ),
+    *cited(
+        by_name(gate("sync", sync_group.refuse)),
+        {"sync/loading": LOADING, "sync/not-coordinator": ELSEWHERE},
+    ),
+    RULES["sync/no-group"].at(gmm(7346)),
     sync_group.EMPTY_GROUP,
     *cited(
         RULES,
@@ -92,7 +128,10 @@ SYNC_GROUP: Final = (
 HEARTBEAT: Final = cited(
     RULES,
     {
+        "heartbeat/not-active": gcs(948),
         "heartbeat/invalid-group-id": gcs(954),
+        "heartbeat/loading": gcs(970),
+        "heartbeat/not-coordinator": ELSEWHERE,
         "heartbeat/no-group": gmm(7624),
         "heartbeat/unknown-member": gmm(7709),
         "heartbeat/other-generation": gmm(7715),
@@ -101,11 +140,29 @@ HEARTBEAT: Final = cited(
     },
 )
 LEAVE_GROUP: Final = (
-    *cited(RULES, {"leave/invalid-group-id": gcs(997), "leave/no-group": gmm(7811)}),
+    *cited(
+        RULES,
+        {
+            "leave/not-active": gcs(991),
+            "leave/invalid-group-id": gcs(997),
+            "leave/loading": LOADING,
+            "leave/not-coordinator": ELSEWHERE,
+            "leave/no-group": gmm(7811),
+        },
+    ),
     leave_group.TOGETHER,
 )
 OFFSET_COMMIT: Final = (
-    *cited(RULES, {"commit/nothing": apis(343), "commit/simple-no-group": omm(460)}),
+    *cited(
+        RULES,
+        {
+            "commit/nothing": apis(343),
+            "commit/not-active": gcs(1976),
+            "commit/loading": LOADING,
+            "commit/not-coordinator": ELSEWHERE,
+            "commit/simple-no-group": omm(460),
+        },
+    ),
     offset_commit.NOT_FOUND,
     RULES["commit/simple-empty"].at(cg(840)),
     offset_commit.SIMPLE_IN_USE,
@@ -121,8 +178,25 @@ OFFSET_COMMIT: Final = (
 )
 # A stable offset is asked for only against open transactions: one that waits for an earlier commit
 # is answered after it.
-OFFSET_FETCH: Final = cited(RULES, {"fetch/no-group": omm(871), "fetch/committed": omm(915)})
+OFFSET_FETCH: Final = cited(
+    RULES,
+    {
+        "fetch/not-active": gcs(1555),
+        "fetch/loading": LOADING,
+        "fetch/not-coordinator": ELSEWHERE,
+        "fetch/no-group": omm(871),
+        "fetch/committed": omm(915),
+    },
+)
 DESCRIBE_GROUPS: Final = (
+    *cited(
+        RULES,
+        {
+            "describe/not-active": gcs(1274),
+            "describe/loading": LOADING,
+            "describe/not-coordinator": ELSEWHERE,
+        },
+    ),
     describe_groups.NOT_FOUND,
     describe_groups.UNWRITTEN,
     RULES["describe/stable"].at(gmm(747)),
@@ -148,6 +222,16 @@ SHARED: Final = (
             "rebalance/elect-leader": cg(488),
             "log/assignments-stored": gmm(7438),
             "log/offsets-stored": omm(660),
+            "log/fail": cr(802),
+            "log/assignments-failed": gmm(7431),
+            "log/offsets-failed": gcs(1996),
+            "failover/crash": cr(2455),
+            "failover/unload": gmm(5971),
+            "failover/loading": cr(652),
+            "failover/load": cr(673),
+            "failover/shutdown": gcs(2262),
+            "failover/restored": gmm(6078),
+            "failover/restored-empty": omm(1148),
             "time/pass": source("CoordinatorTimer.java")(60),
             "time/session-expired": gmm(6726),
             "time/new-member-expired": gmm(6726),
@@ -158,6 +242,8 @@ SHARED: Final = (
         },
     ),
     timers.SYNCS_EXPIRED,
+    leave_group.EMPTY_NOT_STORED,
+    revert.FORGOTTEN,
 )
 
 PROFILE_4_1: Final = PROFILE_2_7._replace(
@@ -188,8 +274,8 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
     list_groups=(),
     delete_groups=(),
     offset_delete=(),
-    group_errors={},
-    commit_errors={},
+    group_errors=APPEND_ERRORS,
+    commit_errors=APPEND_ERRORS,
     traits=PROFILE_2_7.traits._replace(
         loaded_count_as_static=False,
         every_delay_grows=True,
@@ -200,5 +286,8 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         commits_are_unstable=False,
         answers_as_asked=True,
         hides_unwritten=True,
+        new_groups_are_recorded=True,
+        commits_fail_whole=True,
+        shutdown_unloads=True,
     ),
 ).with_rules(*SHARED)

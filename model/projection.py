@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from groupcheck.model import delete_groups, failover, log, rebalance
+from groupcheck.model import delete_groups, failover, log, rebalance, revert
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
 from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
@@ -58,7 +58,9 @@ LOADED: Final = {
     failover.RESTORED_EMPTY.name: Arrow(ABSENT, EMPTY),
 }
 # What ends a group wherever it is.
-_ENDS: Final = frozenset({failover.CRASH.name, failover.UNLOAD.name, failover.LOADING.name})
+_ENDS: Final = frozenset(
+    {failover.CRASH.name, failover.UNLOAD.name, failover.LOADING.name, revert.FORGOTTEN.name}
+)
 
 # The rules that change the group's state; none but these, a load and an end do.
 MAKES: Final = {
@@ -144,17 +146,19 @@ def passed(
     profile: Profile, before: str, after: str, fired: tuple[str, ...]
 ) -> Iterator[tuple[Arrow, str]]:
     """The arrows that an edge passes, in order, each with the rule that is the reason."""
-    reason = fired[0]
+    reason, at = fired[0], before
     named = before == ABSENT and LOADED.keys().isdisjoint(fired)
     if named and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
-        yield Arrow(ABSENT, profile.traits.begins), reason
+        at = profile.traits.begins
+        yield Arrow(ABSENT, at), reason
     for rule in fired:
         if rule in _ENDS:
-            if before != ABSENT:
-                yield Arrow(before, DEAD), rule
+            if at != ABSENT:
+                yield Arrow(at, DEAD), rule
         elif rule in LOADED:
             yield LOADED[rule], reason
         elif rule in MAKES:
+            at = MAKES[rule].target
             yield MAKES[rule], reason
         elif rule not in _CONSEQUENCES:
             reason = rule

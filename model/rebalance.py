@@ -223,9 +223,7 @@ def complete_join(step: Step) -> None:
     if not group.members:
         step.fire(COMPLETE_EMPTY)
         subscribed = subscription(step, group, None)
-        step.group = group._replace(
-            state=EMPTY, protocol_name=None, unwritten=False, subscribed=subscribed
-        )
+        step.group = group._replace(state=EMPTY, protocol_name=None, subscribed=subscribed)
         record_empty(step)
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)

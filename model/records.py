@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 
+from groupcheck.model.revert import settle
 from groupcheck.model.state import (
     Group,
     GroupRecord,
@@ -27,6 +28,7 @@ def next_error(step: Step) -> ErrorCode:
     failing = step.failing
     if failing is None:
         return ErrorCode.NONE
+    step.failed = failing.error
     left = failing.number - 1
     step.failing = failing._replace(number=left) if left else None
     return failing.error
@@ -57,14 +59,23 @@ def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member
         awaiting_join=None,
         awaiting_sync=None,
         assignment=assignments[member.member_id],
+        unsynced=False,
         null_instance=step.profile.traits.loaded_count_as_static,
     )
 
 
 def record_empty(step: Step) -> None:
-    """A group without members; nobody waits for it, nor is told if it fails."""
-    if next_error(step) is ErrorCode.NONE:
+    """A group without members; nobody waits for it (but see `leave_group`)."""
+    error = next_error(step)
+    if error is ErrorCode.NONE:
         record_group(step, {})
+    settle(step, error)
+
+
+def record_new(step: Step) -> None:
+    """A group that has just come into being: nothing but its name."""
+    if step.log is not None:
+        step.log = step.log._replace(group=GroupRecord(0, None, None, None, ()))
 
 
 def remove_group(step: Step) -> None:

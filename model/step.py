@@ -99,6 +99,11 @@ class Traits(NamedTuple):
             written to its partition of the log, of whichever group.
         subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
             2.4).
+        new_groups_are_recorded: a group that JoinGroup brings into being is in the log at once,
+            without members, whatever JoinGroup is answered.
+        commits_fail_whole: a commit that cannot be stored fails for all its partitions, and not
+            only for those that were to be stored.
+        shutdown_unloads: a coordinator that is shut down loses its partitions, and tells who waits.
     """
 
     initial_delay: bool = True
@@ -120,6 +125,9 @@ class Traits(NamedTuple):
     answers_as_asked: bool = False
     hides_unwritten: bool = False
     subscriptions: bool = True
+    new_groups_are_recorded: bool = False
+    commits_fail_whole: bool = False
+    shutdown_unloads: bool = False
 
 
 # Version 0 of these two is ZooKeeper's.
@@ -211,11 +219,13 @@ class Step:
     """One step in the making; actions read and change it."""
 
     __slots__ = (
+        "_found",
         "_script",
         "_taken",
         "active",
         "appends",
         "config",
+        "failed",
         "failing",
         "fired",
         "group",
@@ -234,6 +244,8 @@ class Step:
         self.serving, self.active, self.failing, self.log = before[3:]
         self.profile = profile
         self.config = config
+        self.failed = ErrorCode.NONE  # with what an append of this step failed
+        self._found = before.group is not None
         self.responses: list[Response] = []
         self.fired: list[str] = []
         self.reasons: list[str] = []
@@ -247,6 +259,11 @@ class Step:
             msg = "a rule asked for the group before making sure that it exists"
             raise LookupError(msg)
         return self.group
+
+    @property
+    def begets(self) -> bool:
+        """Whether the group has come into being in this step."""
+        return self.group is not None and not self._found
 
     def answer(self, request_id: int, body: ResponseBody, reason: str | None = None) -> None:
         """Release the answer to a request; the reason is the rule applied last, or another one."""

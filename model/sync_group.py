@@ -23,7 +23,8 @@ def _body(request: Request) -> SyncGroupRequest:
     return cast("SyncGroupRequest", request.body)
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+def refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    """Answer with an error."""
     return lambda step, request: step.answer(request.request_id, SyncGroupResponse(error))
 
 
@@ -103,7 +104,7 @@ EMPTY_GROUP = Rule(
     "nobody is in the group",
     source("GroupMetadataManager.java")(7352),
     when=lambda step, _request: step.existing.state is EMPTY,
-    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+    then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
 )
 RULES = (
     Rule(
@@ -111,65 +112,65 @@ RULES = (
         "from version 5 on a SyncGroup must say the protocol type and name",
         apis(1585),
         when=_protocol_missing,
-        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Rule(
         "sync/invalid-group-id",
         "the group id is empty",
         gc(857),
         when=lambda _step, request: not _body(request).group_id,
-        then=_refuse(ErrorCode.INVALID_GROUP_ID),
+        then=refuse(ErrorCode.INVALID_GROUP_ID),
     ),
     # A member is to join again, as the rebalance that it was in is lost.
-    *gate("sync", _refuse, ErrorCode.REBALANCE_IN_PROGRESS, gc(357)),
+    *gate("sync", refuse, ErrorCode.REBALANCE_IN_PROGRESS, gc(357)),
     Rule(
         "sync/no-group",
         "the group does not exist",
         gc(367),
         when=no_group,
-        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     Rule(
         "sync/fenced",
         "another member has come back under the same group.instance.id",
         gc(389),
         when=fenced,
-        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
+        then=refuse(ErrorCode.FENCED_INSTANCE_ID),
     ),
     Rule(
         "sync/unknown-member",
         "the member id is not in the group",
         gc(391),
         when=lambda step, request: step.existing.member(_body(request).member_id) is None,
-        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     Rule(
         "sync/other-generation",
         "the generation is not the group's",
         gc(393),
         when=lambda step, request: _body(request).generation_id != step.existing.generation_id,
-        then=_refuse(ErrorCode.ILLEGAL_GENERATION),
+        then=refuse(ErrorCode.ILLEGAL_GENERATION),
     ),
     Rule(
         "sync/other-protocol-type",
         "the protocol type is not the group's",
         gc(395),
         when=_other_protocol_type,
-        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Rule(
         "sync/other-protocol-name",
         "the protocol name is not the one the group has chosen",
         gc(397),
         when=_other_protocol_name,
-        then=_refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ),
     Rule(
         "sync/preparing",
         "a rebalance is being prepared, and the member has to join it",
         gc(404),
         when=lambda step, _request: step.existing.state is PREPARING,
-        then=_refuse(ErrorCode.REBALANCE_IN_PROGRESS),
+        then=refuse(ErrorCode.REBALANCE_IN_PROGRESS),
     ),
     Rule(
         "sync/leader-completing",

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
+from groupcheck.model.revert import FORGOTTEN
 from groupcheck.model.state import Coordinator, Group, Member, OffsetsAppend
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
@@ -167,6 +168,11 @@ def _assignments_stay(step: Taken) -> bool:
     return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
 
 
+def _is_forgotten(step: Taken) -> bool:
+    """The group of which nothing is written is forgotten in this step."""
+    return step.old.unwritten and FORGOTTEN.name in step.fired
+
+
 def _spared_and_alive(step: Taken) -> bool:
     """A member that counts as static and does not join again says that it is alive."""
     body = step.given.body if isinstance(step.given, Request) else None
@@ -223,5 +229,14 @@ KNOWN: Final = (
         "assigned anew or the next generation fails",
         "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1",
         _assignments_stay,
+    ),
+    Known(
+        "4.1",
+        ("only-empty-groups-go", "removed-in-time", "unanswered"),
+        "an append that fails takes back what was changed since the last one: a group that came "
+        "with a refused commit, and is not written, is forgotten with its members, and who waits "
+        "in it is never answered",
+        "CoordinatorRuntime.java:873 at 4.1",
+        _is_forgotten,
     ),
 )

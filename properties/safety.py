@@ -14,6 +14,7 @@ from typing import Final
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.projection import MAKES
+from groupcheck.model.revert import FORGOTTEN
 from groupcheck.model.state import (
     GONE,
     Advance,
@@ -100,8 +101,8 @@ def _goes_along_arrows(step: Taken) -> bool:
         if state != arrow.source:
             return False
         state = arrow.target
-    gone = state == GroupState.DEAD and step.after.group is None
-    return gone or state == step.new.state
+    ended = state == GroupState.DEAD or FORGOTTEN.name in step.fired  # from wherever it is
+    return (ended and step.after.group is None) or state == step.new.state
 
 
 def _generation_counts_join_phases(step: Taken) -> bool:

@@ -112,7 +112,7 @@ def _lost_are_told(step: Taken) -> bool:
     before = waiting(step.before)
     commits = {e.request_id for e in step.before.appends if isinstance(e, OffsetsAppend)}
     stuck = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
-    unloaded = isinstance(step.given, (Unload, Loading))
+    unloaded = not isinstance(step.given, Crash) and step.after.group is None
     lost = before if isinstance(step.given, Crash) else before - commits if unloaded else set()
     told = lost if unloaded and not stuck else set()
     errors = {getattr(response.body, "error_code", None) for response in step.responses}

@@ -114,7 +114,8 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
         for name, member in record["members"]
     )
     kind, name = _nullable(record["protocolType"]), _nullable(record["protocolName"])
-    group = GroupRecord(1, kind, name, record["leader"] or None, members)
+    leader = record["leader"] or None
+    group = GroupRecord(record["generation"], kind, name, leader, members)
     return log_of(group)
 
 
