@@ -163,7 +163,9 @@ def explore(options: argparse.Namespace) -> int:
         if settings.symmetry:
             bars(f"laws, {name}", None)
             for each in counterexamples(name, space):
-                broken.setdefault(each.law.name, each)
+                held = broken.setdefault(each.law.name, each)
+                if held.known is not None and each.known is None:
+                    broken[each.law.name] = each
         if options.out:
             bars(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))

@@ -123,13 +123,13 @@ def _figures(exploration: Exploration) -> list[list[str]]:
     }
     if exploration.settings.symmetry:
         columns |= {
-            "strong components": lambda space: _sizes(space.components),
+            "components": lambda space: _sizes(space.components),
             "terminal": lambda space: _sizes([c for c in space.components if c.terminal]),
         }
     else:
         columns |= {
             "generated": lambda space: f"{space.figures.generated:,}",
-            "new states of a state": lambda space: _degrees(space.figures.discovered),
+            "new of a state": lambda space: _degrees(space.figures.discovered),
         }
     columns["time"] = lambda space: f"{space.seconds:.1f} s"
     rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
@@ -137,18 +137,18 @@ def _figures(exploration: Exploration) -> list[list[str]]:
 
 
 def _degrees(degrees: Degrees) -> str:
-    return f"{degrees.least}-{degrees.most}, mean {degrees.mean:.1f}, 95 % {degrees.percentile_95}"
+    return f"{degrees.least}-{degrees.most}, avg {degrees.mean:.1f}, 95% {degrees.percentile_95}"
 
 
 def _sizes(components: list[Component]) -> str:
-    """How many there are, and of how many states."""
+    """How many there are, and of how many states each."""
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
-    return f"{len(sizes)}, of {span} state{'' if span == '1' else 's'}"
+    return f"{len(sizes)} of {span}"
 
 
 # So many spaces are side by side in a table, so that it is no wider than a screen.
-MOST_COLUMNS: Final = 5
+MOST_COLUMNS: Final = 4
 
 
 def _actions(spaces: list[Explored]) -> list[list[str]]:
@@ -223,7 +223,7 @@ def _compared(exploration: Exploration) -> list[str]:
     return [
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
-        f"{'':11}so is one more, and its out-degree what is here called new states",
+        f"{'':11}so is one more, and its out-degree is that of the new ones alone",
         f"{'':11}(with {settings} in the .cfg, both in",
         f"{'':11}{MODEL})",
     ]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model import profiles
+from groupcheck.model import exploration, profiles
+from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.step import Rule
 
 QUICK = ["--members", "1", "--space", "metadata"]
@@ -63,6 +64,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     whole = profiles.PROFILES["2.7"]
     part = whole._replace(rules={**whole.rules, rule.name: rule})
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
+    monkeypatch.setattr(exploration, "spaces", virtual_spaces)
     assert main(["explore"]) == 1
     assert "ERROR      no labelled edge applies the rule heartbeat/on-a-sunday" in (
         capsys.readouterr().out
