@@ -9,7 +9,7 @@ RecordGroup(s, given) ==
       named(p) == p.name = g.protocolName
   IN IF ~Logged THEN s
      ELSE [s EXCEPT !.log.group =
-             [generation |-> 1,
+             [generation |-> g.generation,
               protocolType |-> g.protocolType, protocolName |-> g.protocolName,
               leader |-> g.leader,
               members |-> [n \in DOMAIN g.members |->

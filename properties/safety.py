@@ -60,9 +60,8 @@ def broken(space: Space) -> list[Broken]:
     excused: dict[Law, Broken] = {}
     graph: StateGraph | None = None
     for step, law in _breaches(space):
-        excuse = known(space.instance.profile, law)
-        if excuse is not None and not excuse.covers(step):
-            excuse = None
+        excuses = known(space.instance.profile, law)
+        excuse = next((excuse for excuse in excuses if excuse.covers(step)), None)
         reports = found if excuse is None else excused
         if law not in reports:
             graph = graph or StateGraph(space)

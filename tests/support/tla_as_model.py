@@ -114,8 +114,7 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
         for name, member in record["members"]
     )
     kind, name = _nullable(record["protocolType"]), _nullable(record["protocolName"])
-    leader = record["leader"] or None
-    group = GroupRecord(record["generation"], kind, name, leader, members)
+    group = GroupRecord(record["generation"], kind, name, record["leader"] or None, members)
     return log_of(group)
 
 
