@@ -24,8 +24,8 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
 )
 
-OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
-EVERY = pytest.mark.parametrize("profile", [OLDEST, OLD, NEW], ids=lambda profile: profile.name)
+OLDEST, OLD, NEW, NEWEST = (PROFILES[name] for name in ("0.10.0", "0.10.2", "2.7", "4.1"))
+EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 SHUT_DOWN = Coordinator(active=False, log=Log())
 LOADING = Coordinator(serving=Serving.LOADING, log=Log())
 ELSEWHERE = Coordinator(serving=Serving.UNLOADED, log=Log())
@@ -69,10 +69,20 @@ def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_grou
     assert _error(profile, both, body) is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_while_loading_2_7_says_so_but_for_heartbeats_and_syncs() -> None:
-    assert {type(body).__name__: _error(NEW, LOADING, body) for body in REQUESTS} == {
+@pytest.mark.parametrize(
+    ("profile", "of_sync"),
+    [
+        (NEW, ErrorCode.REBALANCE_IN_PROGRESS),
+        (NEWEST, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+    ids=lambda each: each.name,
+)
+def test_while_loading_the_newer_say_so_but_for_heartbeats_and_in_2_7_syncs(
+    profile: Profile, of_sync: ErrorCode
+) -> None:
+    assert {type(body).__name__: _error(profile, LOADING, body) for body in REQUESTS} == {
         "JoinGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "SyncGroupRequest": ErrorCode.REBALANCE_IN_PROGRESS,
+        "SyncGroupRequest": of_sync,
         "HeartbeatRequest": ErrorCode.NONE,
         "LeaveGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         "OffsetCommitRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -87,20 +97,54 @@ def test_the_older_do_not_own_what_they_are_loading(profile: Profile) -> None:
     assert errors == {ErrorCode.NOT_COORDINATOR}
 
 
-def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_older() -> None:
+def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_others() -> None:
     nameless = JOIN._replace(group_id="")
     assert _error(NEW, SHUT_DOWN, nameless) is ErrorCode.INVALID_GROUP_ID
-    for profile in (OLDEST, OLD):
+    for profile in (OLDEST, OLD, NEWEST):
         assert _error(profile, SHUT_DOWN, nameless) is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert _error(profile, ELSEWHERE, nameless) is ErrorCode.INVALID_GROUP_ID
 
 
 @EVERY
-def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range(
+def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range_but_in_4_1(
     profile: Profile,
 ) -> None:
     short = JOIN._replace(session_timeout_ms=1)
-    assert _error(profile, ELSEWHERE, short) is ErrorCode.NOT_COORDINATOR
+    last = {"4.1": ErrorCode.INVALID_SESSION_TIMEOUT}
+    assert _error(profile, ELSEWHERE, short) is last.get(profile.name, ErrorCode.NOT_COORDINATOR)
+
+
+@pytest.mark.parametrize(
+    ("where", "told"), [(SHUT_DOWN, True), (LOADING, False), (ELSEWHERE, False)]
+)
+def test_in_4_1_a_join_that_is_refused_by_the_runtime_is_not_told_its_member_id(
+    where: Coordinator, *, told: bool
+) -> None:
+    for profile, keeps in ((NEW, True), (NEWEST, told)):
+        given = Request(1, 7, JOIN._replace(member_id="mine"))
+        (outcome,) = successors(where, given, profile, profile.config)
+        body: Any = outcome.responses[0].body
+        assert body.member_id == ("mine" if keeps else "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        SyncGroupRequest("", 1, "nobody", None, "consumer", "range"),
+        HeartbeatRequest("", 1, "nobody"),
+        LeaveGroupRequest("", (MemberIdentity("nobody"),)),
+    ],
+    ids=lambda body: type(body).__name__,
+)
+def test_every_api_that_asks_for_a_group_id_does_so_before_a_shutdown_in_2_7_and_after_it_in_4_1(
+    body: RequestBody,
+) -> None:
+    for profile, told in (
+        (NEW, ErrorCode.INVALID_GROUP_ID),
+        (NEWEST, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ):
+        assert _error(profile, SHUT_DOWN, body) is told
+        assert _error(profile, ELSEWHERE, body) is ErrorCode.INVALID_GROUP_ID
 
 
 @EVERY

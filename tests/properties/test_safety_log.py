@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model import failover, log, offset_commit
+from groupcheck.model import failover, log, offset_commit, revert
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import feature_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.records import next_error, record_offsets
 from groupcheck.model.state import OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
+from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties import liveness, safety
 from groupcheck.properties.law import Broken
 
-NEW = PROFILES["2.7"]
+NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
 SPACES = [(profile, name) for profile in PROFILES.values() for name in feature_spaces(profile, 2)]
 
 
@@ -102,6 +103,33 @@ def test_an_unload_that_tells_nobody_breaks_the_law_of_who_waits(
 
     monkeypatch.setattr(failover, "_unload", unload)
     assert len(by_law(explored(NEW, "failover"))["lost-are-told"].hops) == 2
+
+
+def test_a_shutdown_that_unloads_and_tells_nobody_breaks_the_law_of_who_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "lost-are-told" not in by_law(explored(NEWEST, "failover"))
+
+    def unload(step: Step) -> None:
+        step.group, step.serving = None, Serving.UNLOADED
+
+    monkeypatch.setattr(failover, "_unload", unload)
+    assert len(by_law(explored(NEWEST, "failover"))["lost-are-told"].hops) == 2
+
+
+def test_a_failed_append_that_forgets_a_group_that_was_written_is_no_break_kafka_is_known_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = by_law(explored(NEWEST, "failing"))["only-empty-groups-go"].known
+    assert known is not None
+    assert known.profile == "4.1"
+
+    def settle(step: Step, error: ErrorCode) -> None:
+        if error is not ErrorCode.NONE:
+            revert.forget(step)
+
+    monkeypatch.setattr(log, "settle", settle)
+    assert by_law(explored(NEWEST, "failing"))["only-empty-groups-go"].known is None
 
 
 def test_a_commit_that_is_taken_by_the_wrong_coordinator_breaks_the_law_of_who_refuses() -> None:
