@@ -1,4 +1,4 @@
-"""The tests of this project that say what they hold, by a decorator: found without importing them."""
+"""Tests that say by a decorator what they hold, found without importing them."""
 
 from __future__ import annotations
 
