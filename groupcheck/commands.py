@@ -225,7 +225,11 @@ def bench(options: argparse.Namespace) -> int:
     measured = []
     gc.set_threshold(50_000)  # as in verify
     try:
-        instances = [chosen(Settings(profile, n, spaces)) for n in options.members]
+        instances = [
+            chosen(Settings(profile, members, spaces, generations=generations))
+            for members in options.members
+            for generations in options.generations
+        ]
         with Bars() as bars:
             for name in instances[0]:
                 for each in instances:

@@ -196,7 +196,19 @@ def _add_bench(commands: argparse._SubParsersAction[_Parser]) -> None:
         help="instances of so many members (1 2 3)",
     )
     command.add_argument(
-        "--space", metavar="NAME", nargs="+", default=(), help="only these spaces (all of them)"
+        "--generations",
+        metavar="N",
+        type=_number(1, 99),
+        nargs="+",
+        default=(1,),
+        help="so many generations told apart (1)",
+    )
+    command.add_argument(
+        "--space",
+        metavar="NAME",
+        nargs="+",
+        default=("membership", "metadata", "storing", "order"),
+        help="these spaces (membership metadata storing order)",
     )
     command.set_defaults(command=bench)
 

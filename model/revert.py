@@ -6,7 +6,8 @@ append that fails, one that came after it is forgotten.
 
 from __future__ import annotations
 
-from groupcheck.model.step import Open, Rule, Step, source
+from groupcheck.model.nondeterminism import Open
+from groupcheck.model.step import Rule, Step, source
 from groupcheck.model.vocabulary import ErrorCode
 
 FORGOTTEN = Rule(

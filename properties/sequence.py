@@ -269,7 +269,7 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
         case {"type": "advance"}:
             return Advance(_natural(message.get("ms"), "ms"))
         case {"type": "fault", "fault": str(name)} if name in FAULTS:
-            if not profile.holds_appends:
+            if FAULTS[name] in {HoldAppends, ReleaseAppends} and not profile.holds_appends:
                 msg = f"in profile {profile.name} appends complete at once and cannot be held"
                 raise MalformedTraceError(msg)
             return FAULTS[name]()

@@ -288,6 +288,13 @@ def test_the_largest_numbers_that_kafkas_fields_hold_are_taken() -> None:
     assert replay(parse("\n".join(lines), "t"), BuiltinPort()) is None
 
 
+def test_in_a_version_that_holds_no_appends_all_else_may_happen_to_the_coordinator() -> None:
+    names = ["crash", "unload", "load", "loading", "shutdown"]
+    lines = [_header('"4.1"'), *(f'{{"type":"fault","fault":"{name}"}}' for name in names)]
+    steps = parse("\n".join(lines), "t").steps
+    assert [type(step).__name__.lower() for step in steps] == names
+
+
 @pytest.mark.parametrize("version", [0, 3])
 def test_the_group_without_a_name_is_for_the_apis_that_refuse_it(version: int) -> None:
     lines = [
