@@ -15,7 +15,7 @@
 (* say no other: GC is GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
 (* GroupMetadataManager.scala. At branch 4.1 GMM is GroupMetadataManager.java, *)
 (* CG ClassicGroup.java, OMM OffsetMetadataManager.java.                       *)
-EXTENDS Requests, Failover, Canonical, Clients
+EXTENDS Requests, Failover, Cleanup, Canonical, Clients
 
 (*--algorithm ConsumerGroup
 
@@ -256,7 +256,7 @@ begin offset_fetch:  \* GC:794
   while TRUE do
     with r \in OffsetFetchRequests(group) do
       if Refused # "" then                                      \* gate GC:859
-        Reply([to |-> This, error |-> Refused, offset |-> NoOffset]);
+        Reply([to |-> This, error |-> Refused, offset |-> -1]);
       else
         Finish({Fetched(Begin, r)}, 0);
       end if;
@@ -390,6 +390,14 @@ begin advance:
   end while;
 end process
 
+process Cleanup = "Cleanup"
+begin cleanup:  \* GMM:784
+  while TRUE do
+    await Expires;
+    Finish({Cleaned(Begin)}, 0);
+  end while;
+end process
+
 process HoldAppends = "HoldAppends"
 begin hold_appends:  \* GMM:323
   while TRUE do
@@ -457,7 +465,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d6753d3e137f402274f944de29928e6e
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-e55b52294be646eaab3594493a6ad070
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -475,7 +483,7 @@ Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
 
 vars == << group, holding, appends, serving, active, failing, log, answers >>
 
-ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
+ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
 
 Init == (* Global variables *)
         /\ group = NoGroup
@@ -1101,7 +1109,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
                  IF Refused # ""
-                    THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, offset |-> NoOffset]))}), 0):
+                    THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, offset |-> -1]))}), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
                               /\ appends' = t.appends
@@ -1420,6 +1428,17 @@ Advance == IF Timed
                         /\ log' = t.log
                         /\ answers' = t.answers
 
+Cleanup == /\ Expires
+           /\ \E t \in Ends(({Cleaned(Begin)}), 0):
+                /\ group' = t.group
+                /\ holding' = t.holding
+                /\ appends' = t.appends
+                /\ serving' = t.serving
+                /\ active' = t.active
+                /\ failing' = t.failing
+                /\ log' = t.log
+                /\ answers' = t.answers
+
 HoldAppends == /\ MaxHeld > 0 /\ ~holding
                /\ \E t \in Ends(({[Begin EXCEPT !.holding = TRUE]}), 0):
                     /\ group' = t.group
@@ -1511,12 +1530,12 @@ Shutdown == /\ Moves /\ active
 
 Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
            \/ OffsetFetch \/ DescribeGroups \/ TxnOffsetCommit \/ EndTxn
-           \/ ListGroups \/ DeleteGroups \/ OffsetDelete \/ Advance
+           \/ ListGroups \/ DeleteGroups \/ OffsetDelete \/ Advance \/ Cleanup
            \/ HoldAppends \/ ReleaseAppends \/ FailAppends \/ Crash \/ Unload
            \/ Loading \/ Load \/ Shutdown
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-74176343e52c36ed43bbc336821e9ee9
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-df4f8a592e1ad66596e930e30196d8dd
 
 =============================================================================

@@ -35,7 +35,7 @@ Loaded(s) ==
         [alone EXCEPT
            !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
            !.generation = 1, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
-           !.leader = r.leader,
+           !.leader = r.leader, !.emptyLeft = r.emptyLeft,
            !.statics = [i \in instances |->
              CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],
            !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]

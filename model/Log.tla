@@ -82,7 +82,8 @@ AppendToLog(s, entry) ==
         THEN RecordGroup(s, [n \in DOMAIN members |-> members[n].assignment])
         ELSE IF entry.kind = "offsets"
         THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE]
-        ELSE [s EXCEPT !.log.transaction = [is |-> "pending", newer |-> TRUE]]
+        ELSE [s EXCEPT !.log.transaction =
+                [is |-> "pending", newer |-> TRUE, offset |-> entry.offset]]
       t == [recorded EXCEPT !.failing = Fine, !.group.unwritten = FALSE]
       ends == [entry EXCEPT !.error = s.failing]
   IN IF s.holding THEN {[t EXCEPT !.appends = Append(@, ends)]} ELSE CompleteAppend(t, ends, 0)
@@ -111,6 +112,7 @@ OffsetsOnly(s) ==
 StoreOffsets(s, r) ==
   IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE {[t EXCEPT !.group.unstable = IF s.holding THEN Len(t.appends) ELSE @]
-        : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets", !.offset = 5])}
+        : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets",
+                                              !.offset = Committed(5, r)])}
 
 =============================================================================

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model import (
+    cleanup,
     describe_groups,
     leave_group,
     offset_commit,
@@ -27,6 +28,7 @@ cg = source("ClassicGroup.java")
 gcs = source("GroupCoordinatorService.java")
 gmm = source("GroupMetadataManager.java")
 omm = source("OffsetMetadataManager.java")
+shard = source("GroupCoordinatorShard.java")
 
 RULES = by_name(tuple(PROFILE_2_7.rules.values()))
 
@@ -131,6 +133,18 @@ DESCRIBE_GROUPS: Final = (
         source=gmm(763),
     ),
 )
+CLEANUP: Final = (
+    cleanup.NOTHING.at(shard(1002)),
+    cleanup.outside_transactions(cleanup.EMPTY_GROUP.at(cg(951))),
+    cleanup.outside_transactions(cleanup.in_peace(cleanup.CONSUMERS.at(cg(960)))),
+    cleanup.outside_transactions(cleanup.SIMPLE.at(cg(967))),
+    cleanup.IN_USE._replace(
+        rule=cleanup.IN_USE.rule._replace(
+            says="the group rebalances, or nobody knows which topics its members need",
+            source=cg(972),
+        )
+    ),
+)
 SHARED: Final = (
     *cited(
         RULES,
@@ -158,6 +172,8 @@ SHARED: Final = (
         },
     ),
     timers.SYNCS_EXPIRED,
+    cleanup.EXPIRED.at(omm(1047)),
+    cleanup.GROUP_GONE.at(gmm(8410)),
 )
 
 PROFILE_4_1: Final = PROFILE_2_7._replace(
@@ -188,6 +204,7 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
     list_groups=(),
     delete_groups=(),
     offset_delete=(),
+    cleanup=CLEANUP,
     group_errors={},
     commit_errors={},
     traits=PROFILE_2_7.traits._replace(
@@ -200,5 +217,6 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         commits_are_unstable=False,
         answers_as_asked=True,
         hides_unwritten=True,
+        removals_are_written=True,
     ),
 ).with_rules(*SHARED)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
-from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.state import Coordinator, Group, Offset, TopicPartition
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
@@ -99,6 +99,11 @@ class Traits(NamedTuple):
             written to its partition of the log, of whichever group.
         subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
             2.4).
+        retained_from_empty: offsets are retained from when the last member has gone, and expire
+            when that time is up; else each has its own time, and expires once that is past
+            (KIP-211, 2.1).
+        removals_are_written: what removes offsets and a group is written as anything else: if it
+            fails, nothing is removed, and there is one for a group that was never recorded.
     """
 
     initial_delay: bool = True
@@ -120,6 +125,24 @@ class Traits(NamedTuple):
     answers_as_asked: bool = False
     hides_unwritten: bool = False
     subscriptions: bool = True
+    retained_from_empty: bool = True
+    removals_are_written: bool = False
+
+
+class Retention(NamedTuple):
+    """When a cleanup takes offsets of a group.
+
+    Where the rule holds, an offset goes if it has `expired`, which is told the step and where the
+    offset is.
+    """
+
+    rule: Rule
+    holds: Callable[[Step], bool]
+    expired: Callable[[Step, TopicPartition, Offset], bool]
+
+    def at(self, cited: str) -> Retention:
+        """The same, where another version states it."""
+        return self._replace(rule=self.rule.at(cited))
 
 
 # Version 0 of these two is ZooKeeper's.
@@ -157,6 +180,7 @@ class Profile(NamedTuple):
     list_groups: tuple[Rule, ...] = ()
     delete_groups: tuple[Rule, ...] = ()
     offset_delete: tuple[Rule, ...] = ()
+    cleanup: tuple[Retention, ...] = ()
 
     @property
     def holds_appends(self) -> bool:
@@ -180,6 +204,7 @@ class Profile(NamedTuple):
             self.list_groups,
             self.delete_groups,
             self.offset_delete,
+            tuple(retention.rule for retention in self.cleanup),
             others,
         )
         return self._replace(rules=by_name(*tables))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from groupcheck.model import retention
 from groupcheck.model.rebalance import (
     COMPLETING,
     STABLE,
@@ -80,6 +81,7 @@ def advance(step: Step, left_ms: int) -> None:
     After a shutdown none fires any more.
     """
     if not step.active:
+        retention.elapse(step, left_ms)
         return
     late_ms = step.config.timer_late_ms
     while due := due_next(step.group, left_ms + step.config.timer_early_ms):
@@ -117,7 +119,8 @@ def due_next(group: Group | None, within_ms: int) -> list[Timer]:
 
 
 def elapse(step: Step, ms: int) -> None:
-    """Take time off every timer."""
+    """Take time off every timer, and off what is retained."""
+    retention.elapse(step, ms)
     group = step.group
     if group is None or not ms:
         return

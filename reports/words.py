@@ -13,6 +13,7 @@ from typing import Final
 
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Crash,
     FailAppends,
     HoldAppends,
@@ -143,6 +144,7 @@ HAPPENINGS: Final[dict[type, str]] = {
     Loading: "the group's partition begins to be loaded",
     Load: "the group's partition has been loaded",
     Shutdown: "the coordinator is shut down",
+    Cleanup: "the coordinator removes the offsets that have expired",
 }
 
 

@@ -87,7 +87,7 @@ def test_a_commit_that_fails_and_is_recorded_breaks_the_law_of_failing_appends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def store(step: Step, entry: OffsetsAppend) -> None:
-        record_offsets(step, entry.offsets)
+        record_offsets(step, entry)
         log.append(step, entry._replace(error=next_error(step)))
 
     monkeypatch.setattr(offset_commit, "store_offsets", store)
