@@ -71,9 +71,10 @@ LeaveGroupRequests(g) ==
 
 OffsetCommitRequests(g) ==
   LET commit(n, generation) == [generation |-> generation, memberId |-> n, instance |-> NoInstance,
-                                tooLong |-> FALSE, nothing |-> FALSE]
-  IN (IF ~Transacted /\ ~Administered THEN {}
+                                tooLong |-> FALSE, nothing |-> FALSE, retention |-> Stopped]
+  IN (IF ~Transacted /\ ~Administered /\ ~Expires THEN {}
       ELSE {commit(n, Current(g)) : n \in Told(g)} \cup {commit(NoMember, -1)})
+     \cup (IF Expires THEN {[commit(NoMember, -1) EXCEPT !.retention = 1]} ELSE {})
      \cup (IF ~WithOffsets THEN {}
       ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
            \cup {commit(n, Current(g) - 1) : n \in Told(g)}
@@ -85,12 +86,13 @@ OffsetCommitRequests(g) ==
 
 OffsetFetchRequests(g) ==
   LET stable == FetchesStable /\ (WithOffsets \/ Transacted)
-  IN IF ~WithOffsets /\ ~Transacted /\ ~Administered THEN {}
+  IN IF ~WithOffsets /\ ~Transacted /\ ~Administered /\ ~Expires THEN {}
      ELSE {[requireStable |-> b] : b \in IF stable THEN BOOLEAN ELSE {FALSE}}
 
 TxnOffsetCommitRequests(g) ==
   LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
-                                instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE]
+                                instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE,
+                                retention |-> Stopped]
   IN (IF "static-members" \notin Features THEN {}
       ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
      \cup (IF ~Transacted THEN {}

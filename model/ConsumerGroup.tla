@@ -16,7 +16,7 @@
 (* GroupMetadataManager.scala. At branch 4.1 GMM is GroupMetadataManager.java, *)
 (* CG ClassicGroup.java, OMM OffsetMetadataManager.java, CR                    *)
 (* CoordinatorRuntime.java, GCS GroupCoordinatorService.java.                  *)
-EXTENDS Requests, Failover, Canonical, Clients
+EXTENDS Requests, Failover, Cleanup, Canonical, Clients
 
 (*--algorithm ConsumerGroup
 
@@ -262,7 +262,7 @@ begin offset_fetch:  \* GC:794
   while TRUE do
     with r \in OffsetFetchRequests(group) do
       if Refused # "" then                                      \* gate GC:859
-        Reply([to |-> This, error |-> Refused, offset |-> NoOffset]);
+        Reply([to |-> This, error |-> Refused, offset |-> -1]);
       else
         Finish({Fetched(Begin, r)}, 0);
       end if;
@@ -396,6 +396,14 @@ begin advance:
   end while;
 end process
 
+process Cleanup = "Cleanup"
+begin cleanup:  \* GMM:784
+  while TRUE do
+    await Expires;
+    Finish({Cleaned(Begin)}, 0);
+  end while;
+end process
+
 process HoldAppends = "HoldAppends"
 begin hold_appends:  \* GMM:323
   while TRUE do
@@ -463,7 +471,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-b5e1fbe214d8fb42d34f23c60470f11a
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-4d053d9ce0d7f36999b0ebfbcbfa4876
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -484,7 +492,7 @@ NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
 
 vars == << group, holding, appends, serving, active, failing, log, answers >>
 
-ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
+ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
 
 Init == (* Global variables *)
         /\ group = NoGroup
@@ -1120,7 +1128,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
                  IF Refused # ""
-                    THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, offset |-> NoOffset]))}), 0):
+                    THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, offset |-> -1]))}), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
                               /\ appends' = t.appends
@@ -1439,6 +1447,17 @@ Advance == IF Timed
                         /\ log' = t.log
                         /\ answers' = t.answers
 
+Cleanup == /\ Expires
+           /\ \E t \in Ends(({Cleaned(Begin)}), 0):
+                /\ group' = t.group
+                /\ holding' = t.holding
+                /\ appends' = t.appends
+                /\ serving' = t.serving
+                /\ active' = t.active
+                /\ failing' = t.failing
+                /\ log' = t.log
+                /\ answers' = t.answers
+
 HoldAppends == /\ MaxHeld > 0 /\ ~holding
                /\ \E t \in Ends(({[Begin EXCEPT !.holding = TRUE]}), 0):
                     /\ group' = t.group
@@ -1530,12 +1549,12 @@ Shutdown == /\ Moves /\ active
 
 Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
            \/ OffsetFetch \/ DescribeGroups \/ TxnOffsetCommit \/ EndTxn
-           \/ ListGroups \/ DeleteGroups \/ OffsetDelete \/ Advance
+           \/ ListGroups \/ DeleteGroups \/ OffsetDelete \/ Advance \/ Cleanup
            \/ HoldAppends \/ ReleaseAppends \/ FailAppends \/ Crash \/ Unload
            \/ Loading \/ Load \/ Shutdown
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-931af2e3db9a6d6641c4ad03c11e55ae
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-049ca1b18ec2d511a9b1829c9fc46d4c
 
 =============================================================================

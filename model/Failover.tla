@@ -34,8 +34,8 @@ Loaded(s) ==
       restored ==
         [alone EXCEPT
            !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
-           !.generation = r.generation, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
-           !.leader = r.leader,
+           !.generation = r.generation, !.protocolType = r.protocolType,
+           !.protocolName = r.protocolName, !.leader = r.leader, !.emptyLeft = r.emptyLeft,
            !.statics = [i \in instances |->
              CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],
            !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]

@@ -85,7 +85,8 @@ AppendToLog(s, entry) ==
         THEN RecordGroup(s, [n \in DOMAIN members |-> members[n].assignment])
         ELSE IF entry.kind = "offsets"
         THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE]
-        ELSE [s EXCEPT !.log.transaction = [is |-> "pending", newer |-> TRUE]]
+        ELSE [s EXCEPT !.log.transaction =
+                [is |-> "pending", newer |-> TRUE, offset |-> entry.offset]]
       t == [recorded EXCEPT !.failing = Fine]
       ends == [entry EXCEPT !.error = s.failing]
       appended == IF s.holding THEN {[t EXCEPT !.appends = Append(@, ends)]}
@@ -125,6 +126,7 @@ OffsetsOnly(s) ==
 StoreOffsets(s, r) ==
   IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE {IF s.holding THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
-        : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets", !.offset = 5])}
+        : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets",
+                                              !.offset = Committed(5, r)])}
 
 =============================================================================

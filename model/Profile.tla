@@ -19,6 +19,7 @@ Fails       == "failing-appends" \in Features  \* one append after the other may
 Moves       == "failover" \in Features  \* the partition, and the coordinator is shut down
 Logged      == Moves \/ "crashes" \in Features  \* what will be loaded one day
 Transacted  == "transactions" \in Features    \* offsets are committed in transactions too
+Expires     == "expiry" \in Features  \* offsets grow old, and a cleanup removes them
 Administered == "administration" \in Features  \* groups are listed and deleted, and offsets
 
 \* What differs between the versions.
@@ -36,6 +37,7 @@ AliveInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10
 FiltersStates      == ~Old  \* ListGroups does (KIP-518)
 DeletesGroups      == ~Old  \* (KIP-229)
 DeletesOffsets     == ~Old  \* and knows what consumers subscribe to (KIP-496)
+RetainedFromEmpty  == ~Old  \* not each offset by itself (KIP-211)
 DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
 CompletingFirst    == Old   \* a commit is refused before its member is looked at
 AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
@@ -43,6 +45,7 @@ EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFK
 Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
 LoadedAreStatic    == Version = "2.7"  \* whoever is loaded from the log (until KAFKA-10497)
 ReplicasAreMapped  == Version # "0.10.0"  \* NOT_ENOUGH_REPLICAS of an append
+CleansGroups       == Version # "0.10.0"  \* not only offsets (KAFKA-2720)
 RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
 RefusedGeneration  == IF Old THEN 0 ELSE -1
 CompletingName     == IF Old THEN "AwaitingSync" ELSE "CompletingRebalance"
@@ -56,6 +59,9 @@ LeavesTogether     == Newest   \* a batch leaves before the group is looked at
 AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
 SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
 HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
+ExpiresInPeace     == Newest   \* nothing while a group rebalances (KAFKA-13636)
+AwaitsTransactions == Newest   \* nothing expires that a transaction has pending
+RemovalsAreWritten == Newest   \* and if that fails, nothing is removed
 HoldsAppends       == ~Newest
 ActiveFirst        == Version # "2.7"  \* a shutdown is told before an empty group id
 RuntimeIsElsewhere == Newest   \* if it is not the group's: told last, and without the member's id
@@ -63,6 +69,9 @@ LoadsUnsynced      == ~Newest  \* a SyncGroup while loading is told to join agai
 RecordsNewGroups   == Newest   \* as soon as a JoinGroup brings them into being
 ShutdownUnloads    == Newest   \* and tells who waits
 TimeoutIsUnavailable == Newest \* REQUEST_TIMED_OUT of an append
+
+\* offsets.retention.minutes, in a space where anything expires.
+RetentionTicks == NewMemberTicks
 
 \* Appends that are incomplete at a time.
 MaxHeld == IF HoldsAppends /\ "held-appends" \in Features THEN 1 ELSE 0

@@ -109,6 +109,9 @@ CompleteJoin(s) ==
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
            THEN RecordEmpty([t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
+                                      !.group.emptyLeft =
+                                        IF Expires /\ RetainedFromEmpty
+                                        THEN RetentionTicks ELSE @,
                                       !.group.subscribed = Subscribed(t.group, Null)])
            ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
            \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
@@ -143,6 +146,7 @@ PrepareRebalance(s) ==
                ELSE [NoTimer EXCEPT !.left = timeout]
   IN CheckJoinComplete([t EXCEPT !.group =
        [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer, !.syncLeft = Stopped,
+          !.emptyLeft = Stopped,
           !.members = [n \in DOMAIN g.members |->
             [g.members[n] EXCEPT
                !.assignment = IF AssignmentsStay /\ g.state # "CompletingRebalance" THEN @ ELSE "",

@@ -1,6 +1,6 @@
 ------------------------------- MODULE Records --------------------------------
 (* The log as the group's records make it.                                    *)
-EXTENDS Session
+EXTENDS Session, Retention
 
 \* The log has what is appended at once, of what fails it has nothing; of a member's protocols
 \* it has the one that was chosen. GMM:1256
@@ -11,7 +11,7 @@ RecordGroup(s, given) ==
      ELSE [s EXCEPT !.log.group =
              [generation |-> g.generation,
               protocolType |-> g.protocolType, protocolName |-> g.protocolName,
-              leader |-> g.leader,
+              leader |-> g.leader, emptyLeft |-> g.emptyLeft,
               members |-> [n \in DOMAIN g.members |->
                 [protocols |-> SelectSeq(g.members[n].protocols, named),
                  instance |-> g.members[n].instance, assignment |-> given[n]]]]]

@@ -85,7 +85,7 @@ Fetched(s, r) ==
   LET unstable == s.group # NoGroup /\ r.requireStable /\
                   (s.group.unstable # 0 \/ s.group.transaction # NoTransaction)
   IN Answer(s, [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
-                offset |-> IF s.group = NoGroup \/ unstable THEN NoOffset ELSE s.group.offset])
+                offset |-> IF s.group = NoGroup \/ unstable THEN -1 ELSE s.group.offset.at])
 
 NotDescribed(error) ==
   [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",

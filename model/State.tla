@@ -12,15 +12,15 @@ Null      == "null"    \* a field of a request that is not set
 GroupId   == "group"
 Stopped   == -1        \* of a timer: it does not run
 Forever   == 1000000   \* of a timer: longer than any test
-NoOffset  == -1
+NoOffset  == [at |-> -1, left |-> Forever, fixed |-> FALSE]
 NoTimer   == [left |-> Stopped, initial |-> FALSE, round |-> 0, extension |-> 0]
 NoGroup   == [state |-> "None"]
 NoEntries == [n \in {} |-> 0]
 Fine      == "NONE"    \* no error; of the next append: it will not fail
 NoRecord  == [kind |-> "none"]
 NewRecord == [generation |-> 0, protocolType |-> Null, protocolName |-> Null,
-              leader |-> NoMember, members |-> [n \in {} |-> 0]]
-NoTransaction == [is |-> "none", newer |-> FALSE]
+              leader |-> NoMember, emptyLeft |-> Stopped, members |-> [n \in {} |-> 0]]
+NoTransaction == [is |-> "none", newer |-> FALSE, offset |-> NoOffset]
 NoLog     == [group |-> NoRecord, offset |-> NoOffset, transaction |-> NoTransaction]
 
 Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
@@ -28,11 +28,14 @@ Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
 \* The protocol lists that members send, the first when new.
 OtherOffer == <<[name |-> "sticky", metadata |-> "one"]>> \o Range("one")
 Offers == IF "metadata" \in Features THEN <<Range("one"), Range("two")>>
+          ELSE IF Expires /\ DeletesOffsets THEN <<Range("to other"), Range("to topic")>>
+          ELSE IF Expires THEN <<Range("to other")>>
           ELSE IF Administered THEN <<Range("to other")>> ELSE <<Range("one")>>
 
 \* Of metadata: the topics that it subscribes to. What cannot be read may subscribe to any.
 Topics    == {"topic", "other"}
-TopicsOf(metadata) == IF metadata = "to other" THEN {"other"} ELSE Topics
+TopicsOf(metadata) == IF metadata = "to other" THEN {"other"}
+                      ELSE IF metadata = "to topic" THEN {"topic"} ELSE Topics
 
 NewGroup ==
   [state          |-> "Empty",
@@ -51,6 +54,7 @@ NewGroup ==
    syncLeft       |-> Stopped,    \* of the time to sync, while somebody has not
    transaction    |-> NoTransaction,  \* of the one producer: none, held or pending
    awaited        |-> FALSE,      \* whether its marker is, even if its offsets were deleted
+   emptyLeft      |-> Stopped,    \* of the retention of a group whose last member has gone
    subscribed     |-> Topics,     \* to what members have subscribed; all if that is not known
    ghosts         |-> NoEntries]  \* by time left: session timers of members that are gone
 

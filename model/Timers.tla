@@ -1,9 +1,10 @@
 -------------------------------- MODULE Timers --------------------------------
 (* What every timer has left grows less; with nothing left it fires.          *)
-EXTENDS Rebalance
+EXTENDS Rebalance, Retention
 
-Elapse(s, ticks) ==
-  IF s.group = NoGroup \/ ticks = 0 THEN s
+Elapse(before, ticks) ==
+  LET s == Aged(before, ticks)
+  IN IF s.group = NoGroup \/ ticks = 0 THEN s
   ELSE LET g == s.group
            less(left) == IF left = Stopped THEN Stopped ELSE left - ticks
        IN [s EXCEPT !.group =
@@ -70,7 +71,7 @@ RECURSIVE PassTime(_, _)
 PassTime(s, ticks) ==
   LET due == IF s.active THEN DueNext(s.group, ticks) ELSE {}
       first == (CHOOSE t \in due : TRUE).left
-  IN IF ~s.active THEN {s}
+  IN IF ~s.active THEN {Aged(s, ticks)}
      ELSE IF due = {} THEN {Elapse(s, ticks)}
      ELSE UNION {UNION {PassTime(t, ticks - first) : t \in Fire(Elapse(s, first), timer)}
                  : timer \in due}

@@ -14,7 +14,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from groupcheck.model.versions import FIELD_SINCE, trim
+from groupcheck.model.versions import carries, trim
 from groupcheck.model.vocabulary import (
     REQUESTS,
     RESPONSES,
@@ -31,7 +31,7 @@ Record = TypeVar("Record")
 
 LONGEST_STRING = 2**15 - 1  # bytes of UTF-8: the length on the wire is an int16
 # Numbers in a request are of 32 bits, but for these.
-BITS = {"committedOffset": 64, "producerId": 64, "producerEpoch": 16}
+BITS = {"committedOffset": 64, "producerId": 64, "producerEpoch": 16, "retentionTimeMs": 64}
 
 
 class MalformedBodyError(ValueError):
@@ -92,11 +92,10 @@ def _encode(value: Any, api_version: int | None) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if hasattr(value, "_fields"):
-        since = FIELD_SINCE.get(type(value), {}) if api_version is not None else {}
         return {
             camel(name): _encode(item, api_version)
             for name, item in zip(value._fields, value, strict=True)
-            if since.get(name, 0) <= (api_version or 0)
+            if api_version is None or carries(type(value), name, api_version)
         }
     if isinstance(value, tuple):
         return [_encode(item, api_version) for item in value]

@@ -14,6 +14,7 @@ import sys
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from groupcheck.model.retention import ageless
 from groupcheck.model.state import (
     GONE,
     Append,
@@ -88,17 +89,39 @@ def untimed(state: Coordinator) -> Coordinator:
     )
 
 
-def canonical(
-    state: Coordinator, *, timed: bool = True, logged: bool = False, generations: int = 1
-) -> Frame:
-    """The canonical form of a state; without its timers or its log if they do not count.
+def _ageless(state: Coordinator) -> Coordinator:
+    """The state with offsets of no age."""
+    return state._replace(
+        group=state.group and ageless(state.group),
+        appends=tuple(
+            a._replace(offsets=tuple((tp, offset.ageless) for tp, offset in a.offsets))
+            if isinstance(a, OffsetsAppend)
+            else a
+            for a in state.appends
+        ),
+        log=state.log and ageless(state.log),
+    )
 
-    So many `generations` are told apart: all after them have the number of the last.
+
+def canonical(
+    state: Coordinator,
+    *,
+    timed: bool = True,
+    logged: bool = False,
+    aged: bool = False,
+    generations: int = 1,
+) -> Frame:
+    """The canonical form of a state.
+
+    It is without its timers, its log or the ages of its offsets if they do not count. So many
+    `generations` are told apart: all after them have the number of the last.
     """
     if not timed:
         state = untimed(state)
     if not logged and state.log is not None:
         state = state._replace(log=None)
+    if not aged:
+        state = _ageless(state)
     recorded = state.log.group if state.log else None
     group = state.group
     if group is None and recorded is None and not state.appends:

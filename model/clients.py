@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from groupcheck.model.config import Config
 from groupcheck.model.state import (
+    Cleanup,
     Coordinator,
     Crash,
     FailAppends,
@@ -69,6 +70,8 @@ TOPIC = "topic"
 OTHER_TOPIC = "other"
 # What a consumer offers that has subscribed to the other topic: version 0, one topic, no user data.
 SUBSCRIBED_PROTOCOLS = (Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
+# And of one that has subscribed to the topic that offsets are committed of.
+TOPIC_PROTOCOLS = (Protocol("range", b"\0\0\0\0\0\1\0\5topic\0\0\0\0"),)
 PRODUCER_ID = 7
 
 # What a commit says where it says too much: more than the broker allows, and no more than a string
@@ -93,12 +96,23 @@ class Feature(StrEnum):
     FAILING_APPENDS = "failing-appends"
     CRASHES = "crashes"
     FAILOVER = "failover"
+    EXPIRY = "expiry"
 
 
 # Of the errors of appends one that SyncGroup and OffsetCommit map alike, and one that they do not.
 ERRORS: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT)
 
-Happening = HoldAppends | ReleaseAppends | FailAppends | Crash | Unload | Loading | Load | Shutdown
+Happening = (
+    HoldAppends
+    | ReleaseAppends
+    | FailAppends
+    | Crash
+    | Unload
+    | Loading
+    | Load
+    | Shutdown
+    | Cleanup
+)
 
 
 class Scene(NamedTuple):
@@ -317,6 +331,16 @@ def offset_delete(topic: str) -> OffsetDeleteRequest:
     return OffsetDeleteRequest(GROUP_ID, (OffsetDeleteRequestTopic(topic, partitions),))
 
 
+def expiry(scene: Scene) -> Iterator[RequestBody]:
+    """Commits of offsets that may expire, and what consumers have subscribed to."""
+    yield commit(NO_GENERATION, NO_MEMBER_ID)
+    for member_id in scene.told:
+        yield commit(scene.group.generation_id, member_id)
+        if scene.profile.traits.subscriptions:
+            yield scene.join(member_id)._replace(protocols=TOPIC_PROTOCOLS)
+    yield fetch(require_stable=False)
+
+
 def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Happening]:
     """What may happen to the coordinator, but for time; of a shutdown only a crash is the end."""
     if Feature.HELD_APPENDS in features:
@@ -325,6 +349,8 @@ def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Hap
         yield from (FailAppends(1, error) for error in ERRORS)
     if not features.isdisjoint({Feature.CRASHES, Feature.FAILOVER}):
         yield Crash()
+    if Feature.EXPIRY in features:
+        yield Cleanup()
     if Feature.FAILOVER in features and state.active:
         yield Shutdown()
         if state.serving is not Serving.UNLOADED:
@@ -343,5 +369,6 @@ ASKED: Final[Mapping[Feature, Callable[[Scene], Iterator[RequestBody]]]] = Mappi
         Feature.MAX_SIZE: max_size,
         Feature.TRANSACTIONS: transactions,
         Feature.ADMINISTRATION: administration,
+        Feature.EXPIRY: expiry,
     }
 )

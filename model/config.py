@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-# Those that the rules read of the settings that a broker has, under Kafka's names.
+# The settings by which a running broker is judged, under Kafka's names.
 BROKER_SETTINGS: Final = (
     "group.min.session.timeout.ms",
     "group.max.session.timeout.ms",
@@ -13,6 +13,8 @@ BROKER_SETTINGS: Final = (
     "offset.metadata.max.bytes",
     "group.max.size",
 )
+# And all that the rules read: of a running broker no offset expires while one waits for it.
+SETTINGS: Final = (*BROKER_SETTINGS, "offsets.retention.minutes")
 
 
 class Config(NamedTuple):
@@ -20,7 +22,9 @@ class Config(NamedTuple):
 
     Fields are Kafka's names with dots as underscores; `new_member_join_timeout_ms` is fixed in
     2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The timer_… are no settings of a broker but the
-    windows within which timers are judged on a real clock; both are 0 in virtual time.
+    windows within which timers are judged on a real clock; both are 0 in virtual time. Nor is
+    `keeps_ages`: whether it is kept how long offsets have been committed, which nothing but a
+    cleanup shows.
     """
 
     group_min_session_timeout_ms: int = 6_000
@@ -31,8 +35,11 @@ class Config(NamedTuple):
     timer_early_ms: int = 0
     timer_late_ms: int = 0
     group_max_size: int = 2**31 - 1
+    offsets_retention_minutes: int = 10_080
+    keeps_ages: bool = False
 
     @classmethod
     def of(cls, broker: Mapping[str, int]) -> Config:
         """The settings with those of `broker` (Kafka's names) in the place of the defaults."""
-        return cls()._replace(**{name.replace(".", "_"): value for name, value in broker.items()})
+        said: dict[str, Any] = {name.replace(".", "_"): value for name, value in broker.items()}
+        return cls()._replace(**said)

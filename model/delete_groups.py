@@ -45,8 +45,13 @@ def _delete(step: Step, request: Request) -> None:
 
 
 def forget_group(step: Step) -> None:
-    """The group is gone, and so are the ids given out; appends on their way reach nobody."""
+    """A group is deleted."""
     step.fire(DELETED)
+    dissolve(step)
+
+
+def dissolve(step: Step) -> None:
+    """The group is gone, and so are the ids given out; appends on their way reach nobody."""
     step.group = None
     step.appends = tuple(map(_reaching_nobody, step.appends))
 

@@ -146,11 +146,12 @@ def _load(step: Step) -> None:
     step.fire(RESTORED if record.members else RESTORED_EMPTY)
     group = Group(
         GroupState.STABLE if record.members else GroupState.EMPTY,
-        *record,
+        *record[:-1],
         offsets=log.offsets,
         statics=tuple(sorted(statics.items())),
         transactions=log.transactions,
         producers=log.producers,
+        empty_left_ms=record.empty_left_ms,
     )
     step.group = group._replace(subscribed=subscription(step, group, group.protocol_name))
     for member in record.members:

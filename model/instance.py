@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from groupcheck.model import failover, static_members
 from groupcheck.model.canonical import Frame, canonical
-from groupcheck.model.clients import Feature, Scene, happenings, membership
+from groupcheck.model.clients import Feature, Scene, commit, happenings, membership
 from groupcheck.model.config import Config
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import NO_MEMBER_ID, Request, RequestBody
+from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
 
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -62,12 +62,19 @@ class Instance(NamedTuple):
 
     def frame(self, state: Coordinator) -> Frame:
         """The canonical form of a state, as this space has it."""
-        return canonical(state, timed=self.timed, logged=self._logged, generations=self.generations)
+        aged = Feature.EXPIRY in self.features
+        return canonical(
+            state,
+            timed=self.timed,
+            logged=self._logged,
+            aged=aged,
+            generations=self.generations,
+        )
 
     @property
     def config(self) -> Config:
         """The broker settings of the space."""
-        return Config.of(self.broker)
+        return Config.of(self.broker)._replace(keeps_ages=Feature.EXPIRY in self.features)
 
     @property
     def broker(self) -> dict[str, int]:
@@ -87,6 +94,10 @@ class Instance(NamedTuple):
             yield Request(0, version, trim(body, version))
         if scene.room and self.profile.max_versions["JoinGroup"] > 3:
             yield Request(0, 3, scene.join(NO_MEMBER_ID))  # before ids were required
+        if Feature.EXPIRY in self.features:
+            # In these versions a commit could say how long its offsets are to be retained.
+            said = commit(NO_GENERATION, NO_MEMBER_ID)._replace(retention_time_ms=self.tick_ms)
+            yield Request(0, 2, trim(said, 2))
         timer = state.group.join_timer if state.group else None
         if self.timed:
             yield Advance(self.tick_ms)
@@ -114,7 +125,7 @@ class Instance(NamedTuple):
             self.session_ticks * self.tick_ms,
             self.rebalance_ticks * self.tick_ms,
             len(_ids(state)) < self.members,
-            Feature.ADMINISTRATION in self.features,
+            not self.features.isdisjoint({Feature.ADMINISTRATION, Feature.EXPIRY}),
         )
 
 
@@ -182,6 +193,30 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         )
     if failover.CRASH.name in profile.rules:
         found |= _failing_spaces(profile, members)
+    return found | _expiring_spaces(profile, members)
+
+
+def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces of offsets that expire, alone and together with what else may become of them.
+
+    The retention is as long as a new member may wait. One member fewer is enough.
+    """
+    shortest = Instance(
+        profile,
+        max(members - 1, 1),
+        frozenset({Feature.TIME, Feature.EXPIRY}),
+        300_000,
+        1,
+        1,
+        settings={"offsets.retention.minutes": 5},
+    )
+    found = {"expiry": shortest._replace(tick_ms=150_000, session_ticks=2)}
+    if "TxnOffsetCommit" in profile.max_versions:
+        features = shortest.features | {Feature.TRANSACTIONS}
+        found["expiry-transactions"] = shortest._replace(features=features)
+    if failover.CRASH.name in profile.rules:
+        features = shortest.features | {Feature.FAILING_APPENDS, Feature.CRASHES}
+        found["expiry-failing"] = shortest._replace(features=features)
     return found
 
 

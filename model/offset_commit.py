@@ -8,11 +8,13 @@ from typing import cast
 from groupcheck.model.gate import gate
 from groupcheck.model.log import commit_response, store_offsets
 from groupcheck.model.rebalance import COMPLETING, EMPTY
+from groupcheck.model.retention import retained
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
 from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, gmm, no_group, source
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
+    NO_RETENTION,
     ErrorCode,
     GroupState,
     OffsetCommitRequest,
@@ -43,10 +45,15 @@ Offsets = list[tuple[TopicPartition, Offset]]
 def offsets_of(step: Step, request: Request) -> Offsets:
     """What a commit names, of a transaction or not, as often as the version commits it."""
     body = cast("OffsetCommitRequest | TxnOffsetCommitRequest", request.body)
+    said_ms: int = getattr(body, "retention_time_ms", NO_RETENTION)
     named = [
         (
             (topic.name, p.partition_index),
-            Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
+            retained(
+                step,
+                Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
+                said_ms,
+            ),
         )
         for topic in body.topics
         for p in topic.partitions

@@ -48,7 +48,7 @@ def _delete(step: Step, request: Request) -> None:
     deleted = [tp for tp in _named(request) if tp not in refused]
     readable = {tp for tp, _ in step.existing.offsets if tp in deleted}
     step.group = _without(step.existing, deleted)
-    dies = bool(deleted) and step.group.state is EMPTY and not _has_offsets(step.group)
+    dies = bool(deleted) and step.group.state is EMPTY and not has_offsets(step.group)
     remove_from_log(step, readable, with_group=dies)
     if dies:
         forget_group(step)
@@ -76,7 +76,7 @@ def _without(group: Group, partitions: list[TopicPartition]) -> Group:
     )
 
 
-def _has_offsets(group: Group) -> bool:
+def has_offsets(group: Group) -> bool:
     """Whether offsets are left, or expected (GroupMetadata.scala:782)."""
     return bool(group.offsets or group.unstable or group.producers)
 

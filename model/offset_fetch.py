@@ -99,7 +99,7 @@ def _fetch(step: Step, request: Request) -> None:
         if stable and partition in waiting:
             error = ErrorCode.UNSTABLE_OFFSET_COMMIT
             return OffsetFetchResponsePartition(index, error_code=error)
-        return OffsetFetchResponsePartition(index, *(offset or ()))
+        return OffsetFetchResponsePartition(index, *(offset[:3] if offset else ()))
 
     answer = tuple(
         OffsetFetchResponseTopic(name, tuple(found((name, index)) for index in indexes))

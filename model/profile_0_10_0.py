@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model import rebalance, timers
+from groupcheck.model import cleanup, rebalance, timers
 from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING, PROFILE_0_10_2, without
 from groupcheck.model.step import apis, by_name, cited, gc, gm, gmm, source
 from groupcheck.model.vocabulary import ErrorCode, GroupState
@@ -179,9 +179,10 @@ PROFILE_0_10_0: Final = PROFILE_0_10_2._replace(
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
     list_groups=LIST_GROUPS,
+    cleanup=(cleanup.NOTHING.at(gmm(544)), cleanup.EACH_WHATEVER_COMES.at(gmm(545))),
     traits=PROFILE_0_10_2.traits._replace(
         begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True
     ),
     group_errors=without(PROFILE_0_10_2.group_errors, *REPLICAS),
     commit_errors=without(PROFILE_0_10_2.commit_errors, *REPLICAS),
-).with_rules(*SHARED)
+).with_rules(*SHARED, cleanup.EXPIRED.at(gmm(555)))

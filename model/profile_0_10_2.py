@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupcheck.model import (
+    cleanup,
     describe_groups,
     failover,
     heartbeat,
@@ -234,6 +235,8 @@ SHARED: Final = (
             "time/rebalance-timeout": source("DelayedJoin.scala")(43),
         },
     ),
+    cleanup.EXPIRED.at(gm(305)),
+    cleanup.GROUP_GONE.at(gmm(575)),
 )
 
 PROFILE_0_10_2: Final = Profile(
@@ -258,7 +261,7 @@ PROFILE_0_10_2: Final = Profile(
     offset_commit=OFFSET_COMMIT,
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
-    config=Config(group_max_session_timeout_ms=300_000),
+    config=Config(group_max_session_timeout_ms=300_000, offsets_retention_minutes=1_440),
     traits=Traits(
         initial_delay=False,
         new_members_expire=False,
@@ -267,7 +270,9 @@ PROFILE_0_10_2: Final = Profile(
         refused_generation_id=0,
         completing_rebalance="AwaitingSync",
         subscriptions=False,
+        retained_from_empty=False,
     ),
+    cleanup=(cleanup.NOTHING.at(gmm(568)), cleanup.EACH_BY_ITSELF),
     list_groups=LIST_GROUPS,
     group_errors=without(log.GROUP_ERRORS, ErrorCode.KAFKA_STORAGE_ERROR),
     commit_errors=without(log.COMMIT_ERRORS, ErrorCode.KAFKA_STORAGE_ERROR),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model import (
+    cleanup,
     delete_groups,
     describe_groups,
     end_txn,
@@ -58,6 +59,7 @@ PROFILE_2_7: Final = Profile(
     list_groups=list_groups.RULES,
     delete_groups=delete_groups.DECISIONS,
     offset_delete=offset_delete.RULES,
+    cleanup=cleanup.BY_STATE,
     group_errors=log.GROUP_ERRORS,
     commit_errors=log.COMMIT_ERRORS,
 ).with_rules(
@@ -72,4 +74,5 @@ PROFILE_2_7: Final = Profile(
     *delete_groups.RULES,
     *failover.RULES,
     *timers.RULES,
+    *cleanup.RULES,
 )

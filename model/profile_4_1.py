@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final
 
 from groupcheck.model import (
+    cleanup,
     describe_groups,
     join_group,
     leave_group,
@@ -35,6 +36,7 @@ cr = source("CoordinatorRuntime.java")
 gcs = source("GroupCoordinatorService.java")
 gmm = source("GroupMetadataManager.java")
 omm = source("OffsetMetadataManager.java")
+shard = source("GroupCoordinatorShard.java")
 
 RULES = by_name(tuple(PROFILE_2_7.rules.values()))
 LOADING, ELSEWHERE = cr(2207), cr(2209)  # whoever gets to the runtime before the partition has
@@ -205,6 +207,18 @@ DESCRIBE_GROUPS: Final = (
         source=gmm(763),
     ),
 )
+CLEANUP: Final = (
+    cleanup.NOTHING.at(shard(1002)),
+    cleanup.outside_transactions(cleanup.EMPTY_GROUP.at(cg(951))),
+    cleanup.outside_transactions(cleanup.in_peace(cleanup.CONSUMERS.at(cg(960)))),
+    cleanup.outside_transactions(cleanup.SIMPLE.at(cg(967))),
+    cleanup.IN_USE._replace(
+        rule=cleanup.IN_USE.rule._replace(
+            says="the group rebalances, or nobody knows which topics its members need",
+            source=cg(972),
+        )
+    ),
+)
 SHARED: Final = (
     *cited(
         RULES,
@@ -244,6 +258,8 @@ SHARED: Final = (
     timers.SYNCS_EXPIRED,
     leave_group.EMPTY_NOT_STORED,
     revert.FORGOTTEN,
+    cleanup.EXPIRED.at(omm(1047)),
+    cleanup.GROUP_GONE.at(gmm(8410)),
 )
 
 PROFILE_4_1: Final = PROFILE_2_7._replace(
@@ -274,6 +290,7 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
     list_groups=(),
     delete_groups=(),
     offset_delete=(),
+    cleanup=CLEANUP,
     group_errors=APPEND_ERRORS,
     commit_errors=APPEND_ERRORS,
     traits=PROFILE_2_7.traits._replace(
@@ -289,5 +306,6 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         new_groups_are_recorded=True,
         commits_fail_whole=True,
         shutdown_unloads=True,
+        removals_are_written=True,
     ),
 ).with_rules(*SHARED)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from groupcheck.model import delete_groups, failover, log, rebalance, revert
+from groupcheck.model import cleanup, delete_groups, failover, log, rebalance, revert
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
 from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
@@ -72,6 +72,7 @@ MAKES: Final = {
     rebalance.COMPLETE_DEAD.name: Arrow(PREPARING, DEAD),
     log.STABILISE.name: Arrow(COMPLETING, STABLE),
     delete_groups.DELETED.name: Arrow(EMPTY, DEAD),
+    cleanup.GROUP_GONE.name: Arrow(EMPTY, DEAD),
 }
 
 # What follows from another rule of the same step, and is no reason of its own.

@@ -8,6 +8,7 @@ from typing import cast
 
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.records import record_empty, remove_group
+from groupcheck.model.retention import empty_left_ms
 from groupcheck.model.session import propagate_assignment, rearm_session
 from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member, StaticAppend, put
 from groupcheck.model.step import Rule, Step, gc, gm
@@ -176,7 +177,11 @@ def prepare_rebalance(step: Step) -> None:
         for m in group.members
     )
     step.group = group._replace(
-        state=PREPARING, join_timer=timer, sync_left_ms=None, members=members
+        state=PREPARING,
+        join_timer=timer,
+        sync_left_ms=None,
+        members=members,
+        empty_left_ms=None,
     )
     check_join_complete(step)
 
@@ -224,7 +229,12 @@ def complete_join(step: Step) -> None:
     if not group.members:
         step.fire(COMPLETE_EMPTY)
         subscribed = subscription(step, group, None)
-        step.group = group._replace(state=EMPTY, protocol_name=None, subscribed=subscribed)
+        step.group = group._replace(
+            state=EMPTY,
+            protocol_name=None,
+            subscribed=subscribed,
+            empty_left_ms=empty_left_ms(step),
+        )
         record_empty(step)
     elif not (winners := vote_winners(group.members)):
         fail_without_protocol(step, group)

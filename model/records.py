@@ -44,7 +44,12 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
     group = step.existing
     members = tuple(_loaded(step, member, assignments) for member in group.members)
     record = GroupRecord(
-        group.generation_id, group.protocol_type, group.protocol_name, group.leader, members
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader,
+        members,
+        group.empty_left_ms,
     )
     step.log = step.log._replace(group=record)
 
@@ -92,7 +97,8 @@ def remove_from_log(
     Nobody waits for it, nor is told if it fails (GroupMetadataManager.scala:843). Offsets of a
     transaction that is open stay in the log.
     """
-    recorded = with_group and step.existing.generation_id > 0
+    always = step.profile.traits.removals_are_written
+    recorded = with_group and (always or step.existing.generation_id > 0)
     if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE or step.log is None:
         return
     log = step.log

@@ -67,11 +67,22 @@ class JoinTimer(NamedTuple):
 
 
 class Offset(NamedTuple):
-    """A committed offset."""
+    """A committed offset.
+
+    `left_ms` is what is left of the time for which it is retained, None where that is not kept; it
+    is `fixed` if the commit said how long that is.
+    """
 
     committed_offset: int
     committed_leader_epoch: int
     metadata: str
+    left_ms: int | None = None
+    fixed: bool = False
+
+    @property
+    def ageless(self) -> Offset:
+        """The same, whenever it was committed and however long it is retained."""
+        return Offset(*self[:3])
 
 
 GONE = "gone"  # in the canonical form, an id that is no member's any more
@@ -109,7 +120,8 @@ class Group(NamedTuple):
     says, where a version shows only what is written, that nothing is. `transactions` are the
     pending offsets of transactions, those of a partition in the order of the log, and `producers`
     those whose marker is awaited. `subscribed` are the topics that the members have subscribed to,
-    None if that is not known.
+    None if that is not known. `empty_left_ms` is what is left of the time for which the offsets of
+    a group are retained whose last member has gone, where a version counts from then.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -130,6 +142,7 @@ class Group(NamedTuple):
     transactions: tuple[PendingOffset, ...] = ()
     producers: tuple[int, ...] = ()
     subscribed: tuple[str, ...] | None = None
+    empty_left_ms: int | None = None
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -211,6 +224,7 @@ class GroupRecord(NamedTuple):
     protocol_name: str | None
     leader: str | None
     members: tuple[Member, ...]
+    empty_left_ms: int | None = None
 
 
 class Log(NamedTuple):
@@ -301,6 +315,12 @@ class Shutdown(NamedTuple):
     """Input: the coordinator is shut down."""
 
     happens: str = "shutdown"
+
+
+class Cleanup(NamedTuple):
+    """Input: the coordinator removes the offsets that have expired, and groups with none."""
+
+    happens: str = "cleanup"
 
 
 def put(entries: tuple[tuple[K, V], ...], key: K, value: V) -> tuple[tuple[K, V], ...]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.state import Coordinator, Group
+from groupcheck.model.state import Coordinator, Group, Offset, TopicPartition
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
@@ -93,6 +93,11 @@ class Traits(NamedTuple):
         commits_fail_whole: a commit that cannot be stored fails for all its partitions, and not
             only for those that were to be stored.
         shutdown_unloads: a coordinator that is shut down loses its partitions, and tells who waits.
+        retained_from_empty: offsets are retained from when the last member has gone, and expire
+            when that time is up; else each has its own time, and expires once that is past
+            (KIP-211, 2.1).
+        removals_are_written: what removes offsets and a group is written as anything else: if it
+            fails, nothing is removed, and there is one for a group that was never recorded.
     """
 
     initial_delay: bool = True
@@ -117,6 +122,24 @@ class Traits(NamedTuple):
     new_groups_are_recorded: bool = False
     commits_fail_whole: bool = False
     shutdown_unloads: bool = False
+    retained_from_empty: bool = True
+    removals_are_written: bool = False
+
+
+class Retention(NamedTuple):
+    """When a cleanup takes offsets of a group.
+
+    Where the rule holds, an offset goes if it has `expired`, which is told the step and where the
+    offset is.
+    """
+
+    rule: Rule
+    holds: Callable[[Step], bool]
+    expired: Callable[[Step, TopicPartition, Offset], bool]
+
+    def at(self, cited: str) -> Retention:
+        """The same, where another version states it."""
+        return self._replace(rule=self.rule.at(cited))
 
 
 # Version 0 of these two is ZooKeeper's.
@@ -154,6 +177,7 @@ class Profile(NamedTuple):
     list_groups: tuple[Rule, ...] = ()
     delete_groups: tuple[Rule, ...] = ()
     offset_delete: tuple[Rule, ...] = ()
+    cleanup: tuple[Retention, ...] = ()
 
     @property
     def holds_appends(self) -> bool:
@@ -177,6 +201,7 @@ class Profile(NamedTuple):
             self.list_groups,
             self.delete_groups,
             self.offset_delete,
+            tuple(retention.rule for retention in self.cleanup),
             others,
         )
         return self._replace(rules=by_name(*tables))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from groupcheck.model import retention
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.rebalance import (
     COMPLETING,
@@ -81,6 +82,7 @@ def advance(step: Step, left_ms: int) -> None:
     After a shutdown none fires any more.
     """
     if not step.active:
+        retention.elapse(step, left_ms)
         return
     late_ms = step.config.timer_late_ms
     while due := due_next(step.group, left_ms + step.config.timer_early_ms):
@@ -118,7 +120,8 @@ def due_next(group: Group | None, within_ms: int) -> list[Timer]:
 
 
 def elapse(step: Step, ms: int) -> None:
-    """Take time off every timer."""
+    """Take time off every timer, and off what is retained."""
+    retention.elapse(step, ms)
     group = step.group
     if group is None or not ms:
         return

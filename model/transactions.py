@@ -84,6 +84,16 @@ def awaiting_marker(group: Group) -> set[TopicPartition]:
     return {p.partition for p in group.transactions}
 
 
+def mark_newest(group: Group, partitions: Iterable[TopicPartition]) -> Group:
+    """The group after the offsets of those partitions have gone: what is pending is newer."""
+    gone = set(partitions)
+    return group._replace(
+        transactions=tuple(
+            p._replace(newer=True) if p.partition in gone else p for p in group.transactions
+        )
+    )
+
+
 def forget(group: Group, partitions: Iterable[TopicPartition]) -> Group:
     """The group without what is pending for those partitions; markers are awaited nevertheless."""
     gone = set(partitions)

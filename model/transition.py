@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupcheck.model.cleanup import cleanup
 from groupcheck.model.clients import Happening
 from groupcheck.model.config import Config
 from groupcheck.model.delete_groups import delete_groups
@@ -21,6 +22,7 @@ from groupcheck.model.offset_delete import offset_delete
 from groupcheck.model.offset_fetch import offset_fetch
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Coordinator,
     Crash,
     FailAppends,
@@ -77,6 +79,7 @@ HAPPENS: Final[dict[type, Callable[[Step], None]]] = {
     Loading: loading,
     Load: load,
     Shutdown: shutdown,
+    Cleanup: cleanup,
 }
 
 

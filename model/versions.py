@@ -39,7 +39,12 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     SyncGroupResponse: {"protocol_type": 5, "protocol_name": 5},
     HeartbeatRequest: {"group_instance_id": 3},
     MemberIdentity: {"group_instance_id": 3},
-    OffsetCommitRequest: {"generation_id": 1, "member_id": 1, "group_instance_id": 7},
+    OffsetCommitRequest: {
+        "generation_id": 1,
+        "member_id": 1,
+        "group_instance_id": 7,
+        "retention_time_ms": 2,
+    },
     OffsetCommitRequestPartition: {"committed_leader_epoch": 6},
     OffsetFetchRequest: {"require_stable": 7},
     OffsetFetchResponse: {"error_code": 2},
@@ -50,6 +55,15 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     ListGroupsRequest: {"states_filter": 4},
     ListedGroup: {"group_state": 4},
 }
+
+# And the last one, where newer versions have it no more.
+FIELD_UNTIL: Final[dict[type, dict[str, int]]] = {OffsetCommitRequest: {"retention_time_ms": 4}}
+
+
+def carries(cls: type, field: str, version: int) -> bool:
+    """Whether a field is on the wire in that version of its API."""
+    since, until = FIELD_SINCE.get(cls, {}), FIELD_UNTIL.get(cls, {})
+    return since.get(field, 0) <= version <= until.get(field, version)
 
 
 def _trim_join_request(record: JoinGroupRequest, version: int) -> JoinGroupRequest:
@@ -95,8 +109,8 @@ def _trimmer(cls: type[Any], version: int) -> Callable[[Any], Any] | None:
     """How records of `cls` are trimmed to `version`; None where nothing is to be done."""
     reset = {
         field: cls._field_defaults.get(field)
-        for field, since in FIELD_SINCE.get(cls, {}).items()
-        if version < since
+        for field in FIELD_SINCE.get(cls, {})
+        if not carries(cls, field, version)
     }
     inner = {}
     for field, hint in get_type_hints(cls).items():

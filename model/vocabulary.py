@@ -16,6 +16,7 @@ NO_GENERATION: Final = -1
 NO_MEMBER_ID: Final = ""
 NO_OFFSET: Final = -1
 NO_LEADER_EPOCH: Final = -1
+NO_RETENTION: Final = -1
 
 
 class GroupState(StrEnum):
@@ -207,13 +208,17 @@ class OffsetCommitRequestTopic(NamedTuple):
 
 
 class OffsetCommitRequest(NamedTuple):
-    """OffsetCommit (API key 8); generation -1 with no member id is a simple consumer."""
+    """OffsetCommit (API key 8); generation -1 with no member id is a simple consumer.
+
+    Without a retention of its own the offsets are kept as long as the broker keeps any.
+    """
 
     group_id: str
     generation_id: int = NO_GENERATION
     member_id: str = NO_MEMBER_ID
     group_instance_id: str | None = None
     topics: tuple[OffsetCommitRequestTopic, ...] = ()
+    retention_time_ms: int = NO_RETENTION
 
 
 class OffsetCommitResponsePartition(NamedTuple):

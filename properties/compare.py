@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from groupcheck.model.clients import NOBODY
+from groupcheck.model.retention import ageless
 from groupcheck.model.state import Group, Member, Offset
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
@@ -129,7 +130,7 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
         pending = sorted(names.get(member_id, UNTOLD) for member_id in view.pending_members)
         if pending != [p.member_id for p in group.pending]:
             return "pendingMembers"
-    if view.offsets is not None and _offsets(view) != dict(group.offsets):
+    if view.offsets is not None and _offsets(view) != dict(ageless(group).offsets):
         return "offsets"
     return None
 

@@ -189,6 +189,25 @@ def _session_begins_by_itself(step: Taken) -> bool:
     return ends and any(m.member_id in absent for m in step.new.members)
 
 
+def _each_by_itself(step: Taken) -> bool:
+    """The time of all that expires is over."""
+    left = dict(step.new.offsets)
+    return all((o.left_ms or 0) < 0 for tp, o in step.old.offsets if tp not in left)
+
+
+def _not_subscribed_before(step: Taken) -> bool:
+    """What expires had not been subscribed to, as far as is known."""
+    known, left = step.old.subscribed, dict(step.new.offsets)
+    return known is not None and all(
+        tp[0] not in known for tp, _ in step.old.offsets if tp not in left
+    )
+
+
+def _with_its_group(step: Taken) -> bool:
+    """The group has had no members for as long as it retains offsets."""
+    return step.old.state is GroupState.EMPTY and step.old.empty_left_ms == 0
+
+
 KNOWN: Final = (
     *(
         Known(
@@ -253,5 +272,41 @@ KNOWN: Final = (
         "in it is never answered",
         "CoordinatorRuntime.java:873 at 4.1",
         _is_forgotten,
+    ),
+    *(
+        Known(
+            profile,
+            ("subscribed-offsets-are-kept", "rebalances-keep-offsets"),
+            "each offset expires once its own time is past, whatever the group does and whoever "
+            "needs it",
+            f"KIP-211 (in 2.1), {source}",
+            _each_by_itself,
+        )
+        for profile, source in (
+            ("0.10.0", "GroupMetadataManager.scala:545 at 0.10.0.1"),
+            ("0.10.2", "GroupMetadata.scala:303 at 0.10.2.2"),
+        )
+    ),
+    Known(
+        "2.7",
+        ("rebalances-keep-offsets",),
+        "while a group rebalances, what its members had subscribed to in the generation before "
+        "counts, which is nothing where that had no members",
+        "KAFKA-13636 (mended in 2.8.2, 3.0.1 and 3.2), GroupMetadata.scala:745 at 2.7.2",
+        _not_subscribed_before,
+    ),
+    *(
+        Known(
+            profile,
+            ("offsets-are-retained",),
+            "in a group that has had members every offset expires with the group, even one that "
+            "was committed since by a consumer which manages its partitions itself",
+            f"KIP-211, {source}",
+            _with_its_group,
+        )
+        for profile, source in (
+            ("2.7", "GroupMetadata.scala:740 at 2.7.2"),
+            ("4.1", "ClassicGroup.java:958 at 4.1"),
+        )
     ),
 )

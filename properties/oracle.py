@@ -61,8 +61,9 @@ class Oracle:
 
     def __init__(self, profile: Profile, broker: Mapping[str, int], late_ms: int = 0) -> None:
         self.profile = profile
-        self.config = Config.of(broker)._replace(
-            timer_late_ms=late_ms, timer_early_ms=min(late_ms, 50)
+        retention = {"offsets.retention.minutes": profile.config.offsets_retention_minutes}
+        self.config = Config.of({**retention, **broker})._replace(
+            timer_late_ms=late_ms, timer_early_ms=min(late_ms, 50), keeps_ages=not late_ms
         )
         self.states: list[Coordinator] = [Coordinator(log=Log())]
         self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for

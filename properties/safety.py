@@ -14,6 +14,7 @@ from typing import Final
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.projection import MAKES
+from groupcheck.model.retention import ageless
 from groupcheck.model.revert import FORGOTTEN
 from groupcheck.model.state import (
     GONE,
@@ -42,7 +43,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupcheck.properties import safety_offsets, safety_static
+from groupcheck.properties import safety_expiry, safety_offsets, safety_static
 from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
 from groupcheck.properties.safety_log import ENDS, MOVES, OF_LOG
 
@@ -335,7 +336,8 @@ def _accepted(step: Taken) -> bool:
         for partition in topic.partitions
     }
     news = step.after.appends[len(step.before.appends) :]
-    stored = any(offset not in step.old.offsets for offset in step.new.offsets)
+    before = ageless(step.old).offsets
+    stored = any(offset not in before for offset in ageless(step.new).offsets)
     late = isinstance(step.given, ReleaseAppends) or isinstance(_body(step), EndTxnRequest)
     appended = any(isinstance(e, OffsetsAppend) and e.producer_id is None for e in news)
     return ErrorCode.NONE in errors or (stored and not late) or appended
@@ -494,6 +496,7 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _unanswered_lawfully,
     **safety_static.OF_STEPS,
     **safety_offsets.OF_STEPS,
+    **safety_expiry.OF_STEPS,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupcheck.model.retention import ageless
 from groupcheck.model.state import (
     Crash,
     Load,
@@ -100,8 +101,9 @@ def _failed_leave_nothing(step: Taken) -> bool:
     if step.before.failing is None or step.after.failing is not None:
         return True
     stabilised = step.new.state is GroupState.STABLE is not step.old.state
-    kept = (step.new.offsets, step.after.log) == (step.old.offsets, step.before.log)
-    return kept and not stabilised
+    news = {*ageless(step.new).offsets} - {*ageless(step.old).offsets}
+    recorded = ageless(step.after.log or Log()) != ageless(_log(step))
+    return not (news or recorded or stabilised)
 
 
 def _lost_are_told(step: Taken) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from groupcheck.model.state import Offset, TopicPartition
+from groupcheck.model.state import Cleanup, Offset, TopicPartition
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -70,10 +70,11 @@ def _marker_ends_all(step: Taken) -> bool:
 
 
 def _only_empty_groups_go(step: Taken) -> bool:
-    """A group is gone by a deletion alone, and only if it had no members."""
+    """A group is gone by a deletion or a cleanup alone, and only if it had no members."""
     if step.before.group is None or step.after.group is not None:
         return True
-    deletes = isinstance(_body(step), DeleteGroupsRequest | OffsetDeleteRequest)
+    asked = isinstance(_body(step), DeleteGroupsRequest | OffsetDeleteRequest)
+    deletes = asked or isinstance(step.given, Cleanup)
     return deletes and not step.old.members
 
 
@@ -116,7 +117,7 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _marker_ends_all,
     Law(
         "only-empty-groups-go",
-        "a group that exists is gone only by a deletion, and only without members",
+        "a group that exists is gone only by a deletion or a cleanup, and only without members",
         "GroupCoordinator.scala:530",
     ): _only_empty_groups_go,
     Law(

@@ -22,10 +22,11 @@ from groupcheck.model.bodies import (
 )
 from groupcheck.model.canonical import rename
 from groupcheck.model.clients import GROUP_ID, NOBODY, Happening
-from groupcheck.model.config import BROKER_SETTINGS
+from groupcheck.model.config import SETTINGS
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Crash,
     FailAppends,
     HoldAppends,
@@ -67,6 +68,7 @@ FAULTS: dict[str, Callable[[], Happening]] = {
     "load": Load,
     "loading": Loading,
     "shutdown": Shutdown,
+    "cleanup": Cleanup,
 }
 MOST_DIGITS = 20  # an int64 with its sign
 MOST_BYTES = 64 * 1024 * 1024  # of a trace: some files have no end
@@ -256,8 +258,8 @@ def _header(message: Json) -> tuple[Profile, dict[str, int]]:
     if not isinstance(name, str) or name not in PROFILES:
         msg = f"unknown profile {shown(name)} (known: {', '.join(PROFILES)})"
         raise MalformedTraceError(msg)
-    if not isinstance(config, dict) or not config.keys() <= set(BROKER_SETTINGS):
-        known = ", ".join(sorted(BROKER_SETTINGS))
+    if not isinstance(config, dict) or not config.keys() <= set(SETTINGS):
+        known = ", ".join(sorted(SETTINGS))
         msg = f"config must map broker settings to numbers (known: {known})"
         raise MalformedTraceError(msg)
     return PROFILES[name], {key: _natural(config[key], f"config: {key}") for key in config}

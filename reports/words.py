@@ -13,6 +13,7 @@ from typing import Final
 
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Crash,
     FailAppends,
     HoldAppends,
@@ -26,6 +27,7 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
+    NO_RETENTION,
     DeleteGroupsResponse,
     DescribedGroupMember,
     DescribeGroupsResponse,
@@ -143,6 +145,7 @@ HAPPENINGS: Final[dict[type, str]] = {
     Loading: "the group's partition begins to be loaded",
     Load: "the group's partition has been loaded",
     Shutdown: "the coordinator is shut down",
+    Cleanup: "the coordinator removes the offsets that have expired",
 }
 
 
@@ -206,7 +209,12 @@ def _committed(body: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
         for p in t.partitions
     )
     generation = f" for generation {body.generation_id}" if body.generation_id >= 0 else ""
-    return f"{generation}: {offsets or 'no partition'}"
+    return f"{generation}: {offsets or 'no partition'}{_retained(body)}"
+
+
+def _retained(body: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
+    said_ms: int = getattr(body, "retention_time_ms", NO_RETENTION)
+    return "" if said_ms == NO_RETENTION else f", to be retained for {duration(said_ms)}"
 
 
 def _offset_details(body: RequestBody) -> str:

@@ -15,6 +15,7 @@ from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Crash,
     FailAppends,
     HoldAppends,
@@ -69,6 +70,7 @@ SEQUENCE = Sequence(
         Unload(),
         Loading(),
         Load(),
+        Cleanup(),
         Shutdown(),
         Advance(10_000),
         Request(12, 1, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, offset_delete, txn_commit
+from groupcheck.model.clients import GROUP_ID, commit, offset_delete, txn_commit
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -98,6 +98,12 @@ def test_a_story_says_what_is_asked(version: int, body: RequestBody, words: str)
 @pytest.mark.parametrize(("body", "words"), ANSWERED)
 def test_a_story_says_what_is_answered(body: ResponseBody, words: str) -> None:
     assert answer_in_words(body, {}) == words
+
+
+def test_a_commit_says_how_long_its_offsets_are_to_be_retained() -> None:
+    said = commit(-1, "")._replace(retention_time_ms=90_000)
+    told = step_in_words(Request(1, 4, said), {})
+    assert told == "somebody sends OffsetCommit v4: topic/0 = 5, to be retained for 1 min 30 s"
 
 
 def test_a_trace_holds_what_is_asked() -> None:

@@ -9,7 +9,15 @@ from typing import NoReturn
 import pytest
 
 from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.state import Advance, Coordinator, Crash, FailAppends, Shutdown, Unload
+from groupcheck.model.state import (
+    Advance,
+    Cleanup,
+    Coordinator,
+    Crash,
+    FailAppends,
+    Shutdown,
+    Unload,
+)
 from groupcheck.model.step import Outcome
 from groupcheck.model.timers import PASS
 from groupcheck.model.vocabulary import (
@@ -236,11 +244,18 @@ def test_one_unit_of_time_passes_and_several_pass(ms: int, words: str) -> None:
 def test_what_happens_to_the_coordinator_is_told_in_words() -> None:
     told = [
         step_in_words(step, {})
-        for step in (FailAppends(2, ErrorCode.REQUEST_TIMED_OUT), Crash(), Unload(), Shutdown())
+        for step in (
+            FailAppends(2, ErrorCode.REQUEST_TIMED_OUT),
+            Crash(),
+            Unload(),
+            Cleanup(),
+            Shutdown(),
+        )
     ]
     assert told == [
         "the next 2 appends will fail with REQUEST_TIMED_OUT (7)",
         "the coordinator crashes, and comes back with what is in the log",
         "the coordinator loses the group's partition",
+        "the coordinator removes the offsets that have expired",
         "the coordinator is shut down",
     ]

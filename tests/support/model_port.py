@@ -36,7 +36,8 @@ class ModelPort:
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         self._profile = PROFILES[profile]
-        self._config = Config.of(config)
+        retention = {"offsets.retention.minutes": self._profile.config.offsets_retention_minutes}
+        self._config = Config.of({**retention, **config})._replace(keeps_ages=True)
         self._state = Coordinator(log=Log())
         self._ids: dict[str, str] = {}
         return PortInfo("the model", profile)

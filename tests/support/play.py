@@ -105,8 +105,8 @@ class Play:
 
     def __init__(self, profile: Profile = PROFILE, /, **settings: int) -> None:
         self.profile = profile
-        delay = {"group_initial_rebalance_delay_ms": DELAY_MS}
-        self.config = profile.config._replace(**{**delay, **settings})
+        said: dict[str, Any] = {"group_initial_rebalance_delay_ms": DELAY_MS, **settings}
+        self.config = profile.config._replace(keeps_ages=True)._replace(**said)
         self.worlds = [World(Coordinator(log=Log()), {})]
         self._requests = 0
 

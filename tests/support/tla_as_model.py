@@ -13,6 +13,7 @@ from groupcheck.model.clients import (
     PRODUCER_ID,
     SUBSCRIBED_PROTOCOLS,
     TOPIC,
+    TOPIC_PROTOCOLS,
 )
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.instance import Instance
@@ -56,12 +57,12 @@ from support.tla import Value
 
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
-OFFSET = Offset(5, -1, "")
-TRANSACTIONS_OFFSET = Offset(6, -1, "")
-OFFSETS = {offset.committed_offset: offset for offset in (OFFSET, TRANSACTIONS_OFFSET)}
 
 # Metadata that is a word in the PlusCal text and has a form of its own here.
-METADATA = {"to other": SUBSCRIBED_PROTOCOLS[0].metadata}
+METADATA = {
+    "to other": SUBSCRIBED_PROTOCOLS[0].metadata,
+    "to topic": TOPIC_PROTOCOLS[0].metadata,
+}
 WORDS = {metadata: words for words, metadata in METADATA.items()}
 EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 
@@ -82,7 +83,7 @@ JOINS, SYNCS, COMMITS = 100, 200, 300
 
 def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
     """A state of TLC's as the model's record, its members under the names they have there."""
-    appends = tuple(_append(dict(a), i) for i, a in enumerate(state["appends"]))
+    appends = tuple(_append(dict(a), i, instance) for i, a in enumerate(state["appends"]))
     group, failing = dict(state["group"]), state["failing"]
     return Coordinator(
         None if group["state"] == "None" else _group(group, instance),
@@ -97,11 +98,11 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
 
 def _log(kept: dict[str, Value], instance: Instance) -> Log:
     record = dict(kept["group"])
-    transactions = _transactions(dict(kept["transaction"]))
+    transactions = _transactions(dict(kept["transaction"]), instance)
     producers = (PRODUCER_ID,) if transactions else ()
     log_of = partial(
         Log,
-        offsets=_offsets(kept["offset"]),
+        offsets=_offsets(kept["offset"], instance),
         transactions=transactions,
         producers=producers,
     )
@@ -114,15 +115,26 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
         for name, member in record["members"]
     )
     kind, name = _nullable(record["protocolType"]), _nullable(record["protocolName"])
-    group = GroupRecord(record["generation"], kind, name, record["leader"] or None, members)
+    empty_left_ms = _ms(record["emptyLeft"], instance)
+    group = GroupRecord(
+        record["generation"], kind, name, record["leader"] or None, members, empty_left_ms
+    )
     return log_of(group)
 
 
-def _offsets(offset: int) -> tuple[tuple[tuple[str, int], Offset], ...]:
-    return ((PARTITION, OFFSETS[offset]),) if offset in OFFSETS else ()
+def _offsets(offset: Value, instance: Instance) -> tuple[tuple[tuple[str, int], Offset], ...]:
+    found = _offset(offset, instance)
+    return ((PARTITION, found),) if found.committed_offset >= 0 else ()
 
 
-def _append(entry: dict[str, Value], place: int) -> Append:
+def _offset(offset: Value, instance: Instance) -> Offset:
+    fields = dict(offset)
+    left = fields["left"]
+    left_ms = None if left == FOREVER else left * instance.tick_ms if left >= 0 else left
+    return Offset(fields["at"], -1, "", left_ms, fields["fixed"])
+
+
+def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
     error = ErrorCode[entry["error"]]
     if entry["kind"] == "static":
         return StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
@@ -130,7 +142,7 @@ def _append(entry: dict[str, Value], place: int) -> Append:
         transactional = entry["kind"] == "transaction"
         append = OffsetsAppend(
             COMMITS + place,
-            ((PARTITION, TRANSACTIONS_OFFSET if transactional else OFFSET),),
+            _offsets(entry["offset"], instance),
             (),
             PRODUCER_ID if transactional else None,
         )
@@ -151,25 +163,27 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         tuple(Pending(name, _ms(left, instance) or 0) for name, left in group["pending"]),
         _join_timer(dict(group["joinTimer"]), instance),
         group["newMemberAdded"],
-        _offsets(group["offset"]),
+        _offsets(group["offset"], instance),
         unstable,
         _ghosts(group["ghosts"], instance),
         tuple(group["statics"]),
         _ms(group["syncLeft"], instance),
         group["unwritten"],
-        _transactions(dict(group["transaction"])),
+        _transactions(dict(group["transaction"]), instance),
         (PRODUCER_ID,) if group["awaited"] else (),
         None if group["subscribed"] == EVERY_TOPIC else tuple(sorted(group["subscribed"])),
+        _ms(group["emptyLeft"], instance),
     )
 
 
-def _transactions(transaction: dict[str, Value]) -> tuple[PendingOffset, ...]:
+def _transactions(transaction: dict[str, Value], instance: Instance) -> tuple[PendingOffset, ...]:
     if transaction["is"] == "none":
         return ()
     # Not more than one append is held at a time.
     request_id = COMMITS if transaction["is"] == "held" else None
     newer = transaction["newer"]
-    return (PendingOffset(PRODUCER_ID, PARTITION, TRANSACTIONS_OFFSET, request_id, newer),)
+    offset = _offset(transaction["offset"], instance)
+    return (PendingOffset(PRODUCER_ID, PARTITION, offset, request_id, newer),)
 
 
 def _ghosts(counts: Value, instance: Instance) -> tuple[int, ...]:

@@ -1,0 +1,404 @@
+"""What a cleanup removes, when, and how the versions differ in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.clients import SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import (
+    Cleanup,
+    Crash,
+    FailAppends,
+    HoldAppends,
+    ReleaseAppends,
+    Shutdown,
+)
+from groupcheck.model.step import Profile
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from support.offsets import end_txn, txn_commit
+from support.play import GROUP_ID, Play
+
+RETENTION_MS = 60_000
+PARTITION = (TOPIC, 0)
+SESSION_MS = 300_000  # longer than the retention
+
+ALL = tuple(PROFILES.values())
+OLD = tuple(PROFILES[name] for name in ("0.10.0", "0.10.2"))
+NEW = tuple(PROFILES[name] for name in ("2.7", "4.1"))
+WITH_EMPTY_GROUPS = tuple(PROFILES[name] for name in ("0.10.2", "2.7", "4.1"))
+TRANSACTIONAL = [profile for profile in NEW if profile.txn_offset_commit]
+
+
+def named(profile: Profile) -> str:
+    return profile.name
+
+
+of_all = pytest.mark.parametrize("profile", ALL, ids=named)
+of_old = pytest.mark.parametrize("profile", OLD, ids=named)
+of_new = pytest.mark.parametrize("profile", NEW, ids=named)
+with_empty_groups = pytest.mark.parametrize("profile", WITH_EMPTY_GROUPS, ids=named)
+transactional = pytest.mark.parametrize("profile", TRANSACTIONAL, ids=named)
+
+
+def begin(profile: Profile) -> Play:
+    """A broker that retains offsets for a minute."""
+    return Play(profile, offsets_retention_minutes=1)
+
+
+def commit(play: Play, member_id: str = "", generation_id: int = -1) -> None:
+    assert play.commit(member_id, generation_id, {PARTITION: 42}) is ErrorCode.NONE
+
+
+def commit_for(play: Play, retention_ms: int) -> None:
+    """A commit that says how long its offset is to be retained."""
+    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 42),)),)
+    body = OffsetCommitRequest(GROUP_ID, topics=topics, retention_time_ms=retention_ms)
+    assert not isinstance(play.send(2, body).answer, ErrorCode)
+
+
+def survives(play: Play) -> bool:
+    """Whether the offset can be read after a cleanup."""
+    play.do(Cleanup())
+    return play.fetch(PARTITION)[PARTITION].committed_offset == 42
+
+
+def consumer(play: Play, *, subscribed: bool) -> str:
+    """A stable member that has subscribed to the topic, or to another."""
+    protocols = TOPIC_PROTOCOLS if subscribed else SUBSCRIBED_PROTOCOLS
+    member = play.stable_member(protocols=protocols, session_ms=SESSION_MS)
+    return member.member_id
+
+
+@of_new
+def test_an_offset_expires_when_the_retention_since_its_commit_is_over(profile: Profile) -> None:
+    play = begin(profile)
+    commit(play)
+    play.wait(RETENTION_MS - 1)
+    assert survives(play)
+    play.wait(1)
+    assert not survives(play)
+
+
+@of_old
+def test_of_old_the_retention_has_to_be_past(profile: Profile) -> None:
+    play = begin(profile)
+    commit(play)
+    play.wait(RETENTION_MS)
+    assert survives(play)
+    play.wait(1)
+    assert not survives(play)
+
+
+@of_all
+def test_nothing_expires_but_by_a_cleanup(profile: Profile) -> None:
+    play = begin(profile)
+    commit(play)
+    play.wait(2 * RETENTION_MS)
+    assert play.fetch(PARTITION)[PARTITION].committed_offset == 42
+
+
+@of_all
+def test_a_new_commit_begins_the_retention_anew(profile: Profile) -> None:
+    play = begin(profile)
+    commit(play)
+    play.wait(RETENTION_MS - 1)
+    commit(play)
+    play.wait(RETENTION_MS - 1)
+    assert survives(play)
+
+
+@of_all
+def test_a_commit_may_say_how_long_its_offset_is_retained(profile: Profile) -> None:
+    play = begin(profile)
+    commit_for(play, 2 * RETENTION_MS)
+    play.wait(2 * RETENTION_MS - 1)
+    assert survives(play)
+    play.wait(2)
+    assert not survives(play)
+    commit_for(play, 10)
+    play.wait(11)
+    assert not survives(play)
+
+
+@of_all
+def test_a_retention_below_zero_is_over_at_once(profile: Profile) -> None:
+    play = begin(profile)
+    commit_for(play, -7)
+    assert not survives(play)
+
+
+@of_old
+def test_of_old_an_offset_expires_though_its_consumer_is_there(profile: Profile) -> None:
+    play = begin(profile)
+    commit(play, consumer(play, subscribed=True), 1)
+    play.wait(RETENTION_MS + 1)
+    assert not survives(play)
+
+
+@of_new
+@pytest.mark.parametrize("subscribed", [True, False])
+def test_in_a_stable_group_only_offsets_that_nobody_has_subscribed_to_expire(
+    profile: Profile, *, subscribed: bool
+) -> None:
+    play = begin(profile)
+    commit(play, consumer(play, subscribed=subscribed), 1)
+    play.wait(RETENTION_MS - 1)
+    assert survives(play)
+    play.wait(1)
+    assert survives(play) == subscribed
+
+
+@of_new
+def test_where_subscriptions_cannot_be_read_or_are_no_consumers_nothing_expires(
+    profile: Profile,
+) -> None:
+    for kind in ("consumer", "connect"):
+        play = begin(profile)
+        member = play.stable_member(protocol_type=kind, session_ms=SESSION_MS)
+        commit(play, member.member_id, 1)
+        play.wait(RETENTION_MS)
+        assert survives(play)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("2.7", False), ("4.1", True)])
+def test_2_7_lets_offsets_expire_while_a_group_rebalances(name: str, *, kept: bool) -> None:
+    play = begin(PROFILES[name])
+    commit(play, consumer(play, subscribed=False), 1)
+    play.wait(RETENTION_MS)
+    play.join(session_ms=SESSION_MS, protocols=TOPIC_PROTOCOLS)
+    assert play.state == "PreparingRebalance"
+    assert survives(play) == kept
+
+
+@of_new
+def test_the_retention_begins_when_the_last_member_goes(profile: Profile) -> None:
+    play = begin(profile)
+    member_id = consumer(play, subscribed=True)
+    commit(play, member_id, 1)
+    play.wait(RETENTION_MS)
+    play.leave(member_id)
+    play.wait(RETENTION_MS - 1)
+    assert survives(play)
+    play.wait(1)
+    assert not survives(play)
+
+
+@of_new
+def test_what_is_committed_to_a_group_that_has_long_been_empty_expires_at_once(
+    profile: Profile,
+) -> None:
+    play = begin(profile)
+    member_id = consumer(play, subscribed=True)
+    play.leave(member_id)
+    play.wait(RETENTION_MS)
+    commit(play)
+    assert not survives(play)
+
+
+@of_new
+def test_in_an_empty_group_a_retention_that_was_said_counts_alone(profile: Profile) -> None:
+    play = begin(profile)
+    play.leave(consumer(play, subscribed=True))
+    commit_for(play, 2 * RETENTION_MS)
+    play.wait(RETENTION_MS)
+    assert survives(play)
+
+
+@of_new
+def test_who_joins_ends_the_time_of_the_empty_group(profile: Profile) -> None:
+    play = begin(profile)
+    member_id = consumer(play, subscribed=True)
+    commit(play, member_id, 1)
+    play.leave(member_id)
+    play.wait(RETENTION_MS - 1)
+    again = play.join(session_ms=SESSION_MS, protocols=TOPIC_PROTOCOLS)
+    play.wait(play.config.group_initial_rebalance_delay_ms)
+    play.leave(again.answer.member_id)
+    play.wait(RETENTION_MS - 1)
+    assert survives(play)
+
+
+def test_0_10_2_lets_each_offset_of_an_empty_group_expire_by_itself() -> None:
+    play = begin(PROFILES["0.10.2"])
+    member_id = consumer(play, subscribed=True)
+    commit(play, member_id, 1)
+    play.wait(RETENTION_MS)
+    play.leave(member_id)
+    play.wait(1)
+    assert not survives(play)
+
+
+@with_empty_groups
+def test_a_group_without_members_goes_with_its_last_offset(profile: Profile) -> None:
+    play = begin(profile)
+    commit(play)
+    play.do(Cleanup())
+    assert play.exists
+    play.wait(RETENTION_MS + 1)
+    play.do(Cleanup())
+    assert not play.exists
+
+
+@with_empty_groups
+def test_a_group_that_has_lost_its_members_and_has_no_offsets_goes_at_once(
+    profile: Profile,
+) -> None:
+    play = begin(profile)
+    play.leave(consumer(play, subscribed=True))
+    assert play.exists
+    play.do(Cleanup())
+    assert not play.exists
+    assert play.first_member().generation_id == 1
+
+
+def test_0_10_0_leaves_groups_alone() -> None:
+    play = begin(PROFILES["0.10.0"])
+    member_id = consumer(play, subscribed=True)
+    play.do(Cleanup())
+    assert play.member_ids == {member_id}
+
+
+@of_new
+def test_ids_that_were_given_out_do_not_keep_a_group(profile: Profile) -> None:
+    play = begin(profile)
+    given = play.join(id_required=True).answer.member_id
+    play.do(Cleanup())
+    assert not play.exists
+    assert play.join(given).answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(("name", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
+def test_a_partition_with_a_commit_on_its_way_is_spared_but_by_0_10_0(
+    name: str, *, kept: bool
+) -> None:
+    play = begin(PROFILES[name])
+    commit(play)
+    play.wait(RETENTION_MS + 1)
+    play.do(HoldAppends())
+    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 43),)),)
+    play.send(8, OffsetCommitRequest(GROUP_ID, topics=topics))
+    play.do(Cleanup())
+    assert bool(play.group.offsets) == kept
+    play.do(ReleaseAppends())
+    assert play.fetch(PARTITION)[PARTITION].committed_offset == 43
+
+
+@pytest.mark.parametrize("name", ["0.10.0", "0.10.2", "2.7"])
+def test_the_retention_runs_while_a_commit_is_on_its_way(name: str) -> None:
+    play = begin(PROFILES[name])
+    play.do(HoldAppends())
+    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 42),)),)
+    play.send(8, OffsetCommitRequest(GROUP_ID, topics=topics))
+    play.wait(RETENTION_MS + 1)
+    play.do(ReleaseAppends())
+    assert not survives(play)
+
+
+@transactional
+def test_a_group_that_awaits_a_marker_stays(profile: Profile) -> None:
+    play = begin(profile)
+    txn_commit(play, partition=PARTITION)
+    play.do(Cleanup())
+    assert play.exists
+    end_txn(play, committed=False)
+    play.do(Cleanup())
+    assert not play.exists
+
+
+def test_in_2_7_an_offset_expires_under_a_transaction_whose_offset_is_then_newer() -> None:
+    play = begin(PROFILES["2.7"])
+    txn_commit(play, 41, partition=PARTITION)
+    commit(play)
+    play.wait(RETENTION_MS)
+    assert not play.group.transactions[0].newer
+    play.do(Cleanup())
+    assert not play.group.offsets
+    assert play.group.transactions[0].newer
+    play.do(Crash())
+    assert play.group.transactions[0].newer
+    end_txn(play, committed=True)
+    assert [o.committed_offset for _, o in play.group.offsets] == [41]
+
+
+def test_in_4_1_nothing_expires_that_a_transaction_has_pending() -> None:
+    # Its table of cleanups, whether or not it has transactions.
+    play = begin(PROFILES["2.7"]._replace(cleanup=PROFILES["4.1"].cleanup))
+    txn_commit(play, 41, partition=PARTITION)
+    commit(play)
+    play.wait(RETENTION_MS)
+    play.do(Cleanup())
+    assert play.group.offsets
+    end_txn(play, committed=False)
+    assert not survives(play)
+
+
+def test_the_records_that_remove_are_in_the_log() -> None:
+    play = begin(PROFILES["2.7"])
+    member_id = consumer(play, subscribed=True)
+    commit(play, member_id, 1)
+    play.leave(member_id)
+    play.wait(RETENTION_MS)
+    play.do(Cleanup())
+    play.do(Crash())
+    assert not play.exists
+
+
+@pytest.mark.parametrize("name", ["0.10.2", "2.7"])
+def test_if_the_removal_cannot_be_written_it_is_undone_by_a_crash_alone(name: str) -> None:
+    play = begin(PROFILES[name])
+    commit(play)
+    play.wait(RETENTION_MS + 1)
+    play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
+    play.do(Cleanup())
+    assert not play.exists
+    play.do(Crash())
+    assert [offset.committed_offset for _, offset in play.group.offsets] == [42]
+    play.do(Cleanup())
+    assert not play.exists
+
+
+def test_in_4_1_nothing_is_removed_if_the_removal_cannot_be_written() -> None:
+    play = begin(PROFILES["4.1"])
+    commit(play)
+    play.wait(RETENTION_MS)
+    play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
+    assert survives(play)
+    assert not survives(play)
+
+
+def test_only_in_4_1_is_a_group_that_was_never_recorded_removed_from_the_log() -> None:
+    for name, failures in (("2.7", 1), ("4.1", 0)):
+        play = begin(PROFILES[name])
+        play.join(id_required=True)
+        play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
+        play.do(Cleanup())
+        left = play.agreed(lambda world: world.coordinator.failing)
+        assert (left.number if left else 0) == failures
+
+
+def test_what_is_in_the_log_grows_old_while_nobody_has_loaded_it() -> None:
+    play = begin(PROFILES["2.7"])
+    member_id = consumer(play, subscribed=True)
+    commit(play, member_id, 1)
+    play.leave(member_id)
+    play.do(Shutdown())
+    play.wait(RETENTION_MS)
+    play.do(Crash())
+    assert play.exists
+    play.do(Cleanup())
+    assert not play.exists
+
+
+def test_a_coordinator_that_is_shut_down_cleans_up_no_more() -> None:
+    play = begin(PROFILES["2.7"])
+    commit(play)
+    play.wait(RETENTION_MS)
+    play.do(Shutdown())
+    play.do(Cleanup())
+    assert play.exists

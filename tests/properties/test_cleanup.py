@@ -1,0 +1,64 @@
+"""Cleanups on the way to a port and back: what a port lets expire is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+
+import pytest
+
+from groupcheck.model.clients import commit, fetch
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance, Cleanup
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.coverage import Coverage
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.ports.port import Fault, Observation, Port
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence, dump, parse
+from groupcheck.properties.tour import tour
+from support.model_port import ModelPort
+
+LIMIT = 60
+FETCH = fetch(require_stable=False)
+
+
+@pytest.fixture(scope="module", params=PROFILES)
+def space(request: pytest.FixtureRequest) -> Space:
+    return explore(spaces(PROFILES[request.param], 2)["expiry"])
+
+
+def _findings(space: Space, port: Port) -> list[Finding]:
+    walks = tour(Coverage(space, Random(0)), port, LIMIT)
+    return [finding for _, finding in walks if finding is not None]
+
+
+class KeepsAll(ModelPort):
+    """Lets nothing expire, and does not say so."""
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        return Observation() if fault.name == "cleanup" else super().fault(fault, expected)
+
+
+def test_a_tour_of_a_lawful_port_with_cleanups_finds_nothing(space: Space) -> None:
+    assert _findings(space, ModelPort()) == []
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_port_that_lets_nothing_expire_is_found_out(profile: str) -> None:
+    broker = {"offsets.retention.minutes": 1}
+    kept = (Request(1, 2, commit(-1, "")), Advance(60_000), Request(2, 1, FETCH), Cleanup())
+    steps = (*kept, Advance(1), Cleanup(), Request(3, 1, FETCH))
+    assert replay(Sequence(profile, broker, steps), ModelPort()) is None
+    assert replay(Sequence(profile, broker, kept), KeepsAll()) is None
+    assert replay(Sequence(profile, broker, steps), KeepsAll()) is not None
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_trace_has_cleanups_retentions_and_how_long_the_broker_retains(profile: str) -> None:
+    said = commit(-1, "")._replace(retention_time_ms=2**40)
+    steps = (Request(1, 2, said), Advance(60_000), Cleanup())
+    sequence = Sequence(profile, {"offsets.retention.minutes": 1}, steps)
+    assert parse(dump(sequence), "trace") == sequence
