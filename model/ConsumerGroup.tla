@@ -77,32 +77,32 @@ begin join_group:  \* GC:156
       elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
         Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
       elsif IsFull(g, r) then                                   \* join/group-full GC:184
-        Finish(Joined(TurnAway(s, r)), 0);
+        Finish(UNION {NotJoined(t) : t \in TurnAway(s, r)}, 0);
       elsif r.memberId = NoMember then
         if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
-          Finish(Joined({Inconsistency(s, NoMember)}), 0);
+          Finish(NotJoined(Inconsistency(s, NoMember)), 0);
         elsif StandsFor(g, r.instance) # NoMember then
           Finish(Joined(ComeBack(s, r)), 0);
         elsif r.givesId /\ r.instance = NoInstance then
                                           \* join/member-id-required GC:227
-          Finish(Joined({GiveId(s, n) : n \in Free(g, log)}), 0);
+          Finish({GiveId(s, n) : n \in Free(g, log)}, 0);
         else                                                    \* join/new-member GC:238
           Finish(Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)}), 0);
         end if;
       elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
-        Finish(Joined({Inconsistency(s, r.memberId)}), 0);
+        Finish(NotJoined(Inconsistency(s, r.memberId)), 0);
       elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then
         \* join/pending-static GC:267
-        Finish(Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}), 0);
+        Finish(NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))), 0);
       elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
         Finish(Joined(AddMember(s, r.memberId, r)), 0);
       elsif Fenced(g, r) then                                   \* join/fenced GC:277
-        Finish(Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))}), 0);
+        Finish(NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))), 0);
       elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then
         \* join/unknown-instance GC:280
-        Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
+        Finish(NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
       elsif r.memberId \notin DOMAIN g.members then             \* join/unknown-member GC:280
-        Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
+        Finish(NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
       elsif g.state = "PreparingRebalance" then                 \* join/rejoin-preparing GC:289
         Finish(Joined(Rejoin(s, r)), 0);
       elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then
@@ -133,6 +133,8 @@ begin sync_group:  \* GC:347
       elsif Gate("REBALANCE_IN_PROGRESS") # "" then             \* gate GC:357
         Reply(SyncAnswer(This, Gate("REBALANCE_IN_PROGRESS")));
       elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
+        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Unregistered(group, r) then         \* sync/unknown-instance 4.1 CG:805
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(group, r) then                               \* sync/fenced GC:389
         Reply(SyncAnswer(This, "FENCED_INSTANCE_ID"));
@@ -176,6 +178,8 @@ begin heartbeat:  \* GC:607
       elsif Gate("NONE") # "" then                              \* gate GC:615
         Reply(ErrorAnswer(This, Gate("NONE")));
       elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Unregistered(group, r) then         \* heartbeat/unknown-instance 4.1 CG:805
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(group, r) then                               \* heartbeat/fenced GC:632
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
@@ -234,6 +238,8 @@ begin offset_commit:  \* GC:686
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
         Finish(StoreOffsets(Begin, r), 0);
+      elsif Unregistered(group, r) then         \* commit/unknown-instance 4.1 CG:805
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif CompletingFirst /\ group.state = "CompletingRebalance" then
         \* commit/completing 0.10.2 GC:439
         Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
@@ -457,7 +463,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d6753d3e137f402274f944de29928e6e
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-7fc825c0a6639eb282d477f39c7a2914
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -541,7 +547,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ log' = t.log
                                                                             /\ answers' = t.answers
                                                                   ELSE /\ IF IsFull(g, r)
-                                                                             THEN /\ \E t \in Ends((Joined(TurnAway(s, r))), 0):
+                                                                             THEN /\ \E t \in Ends((UNION {NotJoined(t) : t \in TurnAway(s, r)}), 0):
                                                                                        /\ group' = t.group
                                                                                        /\ holding' = t.holding
                                                                                        /\ appends' = t.appends
@@ -552,7 +558,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ answers' = t.answers
                                                                              ELSE /\ IF r.memberId = NoMember
                                                                                         THEN /\ IF Inconsistent(g, r)
-                                                                                                   THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
+                                                                                                   THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, NoMember))), 0):
                                                                                                              /\ group' = t.group
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
@@ -572,7 +578,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ answers' = t.answers
                                                                                                               ELSE /\ IF r.givesId /\ r.instance = NoInstance
-                                                                                                                         THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g, log)})), 0):
+                                                                                                                         THEN /\ \E t \in Ends(({GiveId(s, n) : n \in Free(g, log)}), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
@@ -591,7 +597,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ answers' = t.answers
                                                                                         ELSE /\ IF Inconsistent(g, r)
-                                                                                                   THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
+                                                                                                   THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, r.memberId))), 0):
                                                                                                              /\ group' = t.group
                                                                                                              /\ holding' = t.holding
                                                                                                              /\ appends' = t.appends
@@ -601,7 +607,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                              /\ log' = t.log
                                                                                                              /\ answers' = t.answers
                                                                                                    ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
-                                                                                                              THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))})), 0):
+                                                                                                              THEN /\ \E t \in Ends((NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -621,7 +627,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ answers' = t.answers
                                                                                                                          ELSE /\ IF Fenced(g, r)
-                                                                                                                                    THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))})), 0):
+                                                                                                                                    THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -631,7 +637,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                     ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
-                                                                                                                                               THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                                                                               THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
@@ -641,7 +647,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ log' = t.log
                                                                                                                                                          /\ answers' = t.answers
                                                                                                                                                ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                                                                                          THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                                                                                          THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                     /\ group' = t.group
                                                                                                                                                                     /\ holding' = t.holding
                                                                                                                                                                     /\ appends' = t.appends
@@ -751,8 +757,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF Fenced(group, r)
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                   ELSE /\ IF Unregistered(group, r)
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -761,8 +767,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                              ELSE /\ IF Fenced(group, r)
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -771,8 +777,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF r.generation # group.generation
-                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                         ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -781,8 +787,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                    ELSE /\ IF r.generation # group.generation
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -791,8 +797,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
-                                                                                                          /\ ~(AnyUntilChosen /\ group.protocolName = Null)
+                                                                                               ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
                                                                                                           THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
@@ -802,8 +807,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                          ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
+                                                                                                                     /\ ~(AnyUntilChosen /\ group.protocolName = Null)
+                                                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -812,8 +818,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
-                                                                                                                                THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
+                                                                                                                     ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                                           /\ group' = t.group
                                                                                                                                           /\ holding' = t.holding
                                                                                                                                           /\ appends' = t.appends
@@ -822,8 +828,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ failing' = t.failing
                                                                                                                                           /\ log' = t.log
                                                                                                                                           /\ answers' = t.answers
-                                                                                                                                ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                           THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
+                                                                                                                                           THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
                                                                                                                                                      /\ group' = t.group
                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                      /\ appends' = t.appends
@@ -832,18 +838,28 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                      /\ log' = t.log
                                                                                                                                                      /\ answers' = t.answers
-                                                                                                                                           ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
-                                                                                                                                                                          [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
-                                                                                                                                                                             !.protocolType = group.protocolType, !.protocolName = group.protocolName,
-                                                                                                                                                                             !.assignment = group.members[r.memberId].assignment])}), 0):
-                                                                                                                                                     /\ group' = t.group
-                                                                                                                                                     /\ holding' = t.holding
-                                                                                                                                                     /\ appends' = t.appends
-                                                                                                                                                     /\ serving' = t.serving
-                                                                                                                                                     /\ active' = t.active
-                                                                                                                                                     /\ failing' = t.failing
-                                                                                                                                                     /\ log' = t.log
-                                                                                                                                                     /\ answers' = t.answers
+                                                                                                                                           ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                                      THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                                                /\ group' = t.group
+                                                                                                                                                                /\ holding' = t.holding
+                                                                                                                                                                /\ appends' = t.appends
+                                                                                                                                                                /\ serving' = t.serving
+                                                                                                                                                                /\ active' = t.active
+                                                                                                                                                                /\ failing' = t.failing
+                                                                                                                                                                /\ log' = t.log
+                                                                                                                                                                /\ answers' = t.answers
+                                                                                                                                                      ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
+                                                                                                                                                                                     [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                                                        !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                                                        !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                                                                /\ group' = t.group
+                                                                                                                                                                /\ holding' = t.holding
+                                                                                                                                                                /\ appends' = t.appends
+                                                                                                                                                                /\ serving' = t.serving
+                                                                                                                                                                /\ active' = t.active
+                                                                                                                                                                /\ failing' = t.failing
+                                                                                                                                                                /\ log' = t.log
+                                                                                                                                                                /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
                IF ChecksEveryGroupId /\ r.groupId = ""
@@ -876,8 +892,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ failing' = t.failing
                                                   /\ log' = t.log
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF Fenced(group, r)
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                        ELSE /\ IF Unregistered(group, r)
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
@@ -886,8 +902,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                   ELSE /\ IF Fenced(group, r)
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -896,8 +912,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                              ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -906,8 +922,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                         ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -916,8 +932,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF r.generation # group.generation
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                    ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -926,8 +942,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                          THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                               ELSE /\ IF r.generation # group.generation
+                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
@@ -936,15 +952,25 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
-                                                                                                                    /\ group' = t.group
-                                                                                                                    /\ holding' = t.holding
-                                                                                                                    /\ appends' = t.appends
-                                                                                                                    /\ serving' = t.serving
-                                                                                                                    /\ active' = t.active
-                                                                                                                    /\ failing' = t.failing
-                                                                                                                    /\ log' = t.log
-                                                                                                                    /\ answers' = t.answers
+                                                                                                          ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                                     THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                                               /\ group' = t.group
+                                                                                                                               /\ holding' = t.holding
+                                                                                                                               /\ appends' = t.appends
+                                                                                                                               /\ serving' = t.serving
+                                                                                                                               /\ active' = t.active
+                                                                                                                               /\ failing' = t.failing
+                                                                                                                               /\ log' = t.log
+                                                                                                                               /\ answers' = t.answers
+                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                                               /\ group' = t.group
+                                                                                                                               /\ holding' = t.holding
+                                                                                                                               /\ appends' = t.appends
+                                                                                                                               /\ serving' = t.serving
+                                                                                                                               /\ active' = t.active
+                                                                                                                               /\ failing' = t.failing
+                                                                                                                               /\ log' = t.log
+                                                                                                                               /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
                 IF ChecksEveryGroupId /\ r.groupId = ""
@@ -1049,8 +1075,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
-                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                            ELSE /\ IF Unregistered(group, r)
+                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
@@ -1059,8 +1085,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ failing' = t.failing
                                                                                                  /\ log' = t.log
                                                                                                  /\ answers' = t.answers
-                                                                                       ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                       ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
+                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                             /\ group' = t.group
                                                                                                             /\ holding' = t.holding
                                                                                                             /\ appends' = t.appends
@@ -1069,8 +1095,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ failing' = t.failing
                                                                                                             /\ log' = t.log
                                                                                                             /\ answers' = t.answers
-                                                                                                  ELSE /\ IF r.generation # group.generation
-                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                  ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                                        /\ group' = t.group
                                                                                                                        /\ holding' = t.holding
                                                                                                                        /\ appends' = t.appends
@@ -1079,8 +1105,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ failing' = t.failing
                                                                                                                        /\ log' = t.log
                                                                                                                        /\ answers' = t.answers
-                                                                                                             ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                             ELSE /\ IF r.generation # group.generation
+                                                                                                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                                   /\ group' = t.group
                                                                                                                                   /\ holding' = t.holding
                                                                                                                                   /\ appends' = t.appends
@@ -1089,15 +1115,25 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ failing' = t.failing
                                                                                                                                   /\ log' = t.log
                                                                                                                                   /\ answers' = t.answers
-                                                                                                                        ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
-                                                                                                                                  /\ group' = t.group
-                                                                                                                                  /\ holding' = t.holding
-                                                                                                                                  /\ appends' = t.appends
-                                                                                                                                  /\ serving' = t.serving
-                                                                                                                                  /\ active' = t.active
-                                                                                                                                  /\ failing' = t.failing
-                                                                                                                                  /\ log' = t.log
-                                                                                                                                  /\ answers' = t.answers
+                                                                                                                        ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                                             /\ group' = t.group
+                                                                                                                                             /\ holding' = t.holding
+                                                                                                                                             /\ appends' = t.appends
+                                                                                                                                             /\ serving' = t.serving
+                                                                                                                                             /\ active' = t.active
+                                                                                                                                             /\ failing' = t.failing
+                                                                                                                                             /\ log' = t.log
+                                                                                                                                             /\ answers' = t.answers
+                                                                                                                                   ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
+                                                                                                                                             /\ group' = t.group
+                                                                                                                                             /\ holding' = t.holding
+                                                                                                                                             /\ appends' = t.appends
+                                                                                                                                             /\ serving' = t.serving
+                                                                                                                                             /\ active' = t.active
+                                                                                                                                             /\ failing' = t.failing
+                                                                                                                                             /\ log' = t.log
+                                                                                                                                             /\ answers' = t.answers
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
                  IF Refused # ""
@@ -1517,6 +1553,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-74176343e52c36ed43bbc336821e9ee9
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-94fcb154e9cd8ba1875e8866b77e8cbf
 
 =============================================================================

@@ -56,6 +56,12 @@ AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is ch
 SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
 HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
 HoldsAppends       == ~Newest
+ChecksInstances    == Newest   \* a group.instance.id that stands for no member is refused
+SkipsAssignment    == Newest   \* a leader that is back is told to (KIP-814)
+ReturnedStayNew    == ~Newest  \* if their first generation has not begun
+AnyJoinEnds        == ~Newest  \* the join phase, not only one that is parked
+ForgetsTurnedAway  == Newest   \* with all that is its own, and nothing else
+CommitsInTransactions == Version = "2.7"
 
 \* Appends that are incomplete at a time.
 MaxHeld == IF HoldsAppends /\ "held-appends" \in Features THEN 1 ELSE 0

@@ -30,12 +30,15 @@ Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
 Joined(steps) ==
   UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s} : s \in steps}
 
+\* The same after a JoinGroup that is not parked, where that counts.
+NotJoined(s) == IF AnyJoinEnds THEN Joined({s}) ELSE {s}
+
 Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
 
 \* The generation waits for it no longer; once it waits for nobody, the time is off. 4.1 GMM:7586
 NoteSynced(s, n) ==
   LET g == [s.group EXCEPT !.members[n].unsynced = FALSE]
-      waits == \E k \in DOMAIN g.members : g.members[k].unsynced
+      waits == g.lostSync \/ \E k \in DOMAIN g.members : g.members[k].unsynced
   IN [s EXCEPT !.group = [g EXCEPT !.syncLeft = IF waits THEN @ ELSE Stopped]]
 
 ParkSync(s, n) ==  \* GC:408
@@ -50,6 +53,18 @@ AfterBatch(s, errors) ==
 
 Synced(s, n) == IF SyncsAreAlive THEN Rearmed(s, n) ELSE NoteSynced(s, n)
 
+\* How one of a batch leaves: a group.instance.id goes before the member id.
+Leaves(g, n, instance) ==
+  LET known == StandsFor(g, instance)
+      fenced == n # NoMember /\ known \notin {NoMember, n}
+      given == n \in DOMAIN g.pending
+  IN CASE given /\ (LeavesTogether \/ (~fenced /\ instance = NoInstance)) -> "pending"
+       [] Unregistered(g, [instance |-> instance]) -> "UNKNOWN_MEMBER_ID"  \* leave/unknown-instance
+       [] fenced -> "FENCED_INSTANCE_ID"
+       [] given \/ known = GoneId -> "fails"
+       [] known = NoMember /\ n \notin DOMAIN g.members -> "UNKNOWN_MEMBER_ID"
+       [] OTHER -> "member"
+
 RECURSIVE LeaveFrom(_, _, _, _)
 LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
   LET rest(t, error) == LeaveFrom(t, members, Append(errors, error), i + 1)
@@ -58,16 +73,15 @@ LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at
       instance == members[i].instance
       known == StandsFor(s.group, instance)
       leaver == IF known = NoMember THEN n ELSE known
+      how == Leaves(s.group, n, instance)
       pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
       left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
       answer == [to |-> This, error |-> "NONE", errors |-> errors]
   IN IF i > Len(members) THEN {Answer(t, answer) : t \in AfterBatch(s, errors)}
-     ELSE IF n # NoMember /\ known \notin {NoMember, n} THEN rest(s, "FENCED_INSTANCE_ID")
-     ELSE IF n \in DOMAIN s.group.pending
-     THEN IF instance # NoInstance THEN fails ELSE UNION {rest(t, "NONE") : t \in pending}
-     ELSE IF known = NoMember /\ n \notin DOMAIN s.group.members THEN rest(s, "UNKNOWN_MEMBER_ID")
-     ELSE IF known = GoneId THEN fails
-     ELSE UNION {rest(t, "NONE") : t \in left}
+     ELSE CASE how = "fails"   -> fails
+            [] how = "pending" -> UNION {rest(t, "NONE") : t \in pending}
+            [] how = "member"  -> UNION {rest(t, "NONE") : t \in left}
+            [] OTHER           -> rest(s, how)
 
 LeaveAnswer(r, error, each) ==
   [to |-> This, error |-> error,

@@ -84,6 +84,7 @@ def untimed(state: Coordinator) -> Coordinator:
             join_timer=timer,
             ghosts=(),
             sync_left_ms=None,
+            lost_sync=False,
         )
     )
 

@@ -14,8 +14,11 @@ from typing import Final
 
 from groupcheck.model import (
     describe_groups,
+    heartbeat,
+    join_group,
     leave_group,
     offset_commit,
+    static_members,
     sync_group,
     timers,
 )
@@ -38,27 +41,47 @@ JOIN_GATE: Final = cited(
         "join/no-group": gmm(6161),
     },
 )
-JOIN_UNKNOWN: Final = cited(
-    RULES,
-    {
-        "join/new-inconsistent": gmm(6271),
-        "join/member-id-required": gmm(6367),
-        "join/new-member": gmm(6394),
-    },
+FULL: Final = RULES["join/group-full"]._replace(
+    source=gmm(6169), then=join_group.forget_turned_away
 )
-JOIN_KNOWN: Final = cited(
-    RULES,
-    {
-        "join/inconsistent": gmm(6428),
-        "join/pending-member": gmm(6433),
-        "join/unknown-member": gmm(6452),
-        "join/rejoin-preparing": gmm(6468),
-        "join/repeated-completing": gmm(6478),
-        "join/changed-completing": gmm(6494),
-        "join/leader-stable": gmm(6504),
-        "join/changed-stable": gmm(6516),
-        "join/repeated-stable": gmm(6524),
-    },
+# A group.instance.id always stands for a member here: there is no join/static-gone.
+JOIN_UNKNOWN: Final = (
+    FULL,
+    RULES["join/new-inconsistent"].at(gmm(6271)),
+    static_members.RESTARTED,
+    RULES["join/static-unchanged"]._replace(
+        source=gmm(7287), when=static_members.selects_the_same_and_may_not_skip
+    ),
+    *cited(
+        RULES,
+        {
+            "join/static-changed": gmm(7304),
+            "join/static-completing": gmm(7316),
+            "join/static-preparing": gmm(7326),
+            "join/member-id-required": gmm(6367),
+            "join/new-member": gmm(6394),
+        },
+    ),
+)
+JOIN_KNOWN: Final = (
+    FULL,
+    *cited(
+        RULES,
+        {
+            "join/inconsistent": gmm(6428),
+            "join/pending-static": gmm(6436),
+            "join/pending-member": gmm(6433),
+            "join/unknown-instance": cg(805),
+            "join/fenced": cg(810),
+            "join/unknown-member": gmm(6452),
+            "join/rejoin-preparing": gmm(6468),
+            "join/repeated-completing": gmm(6478),
+            "join/changed-completing": gmm(6494),
+            "join/leader-stable": gmm(6504),
+            "join/changed-stable": gmm(6516),
+            "join/repeated-stable": gmm(6524),
+        },
+    ),
 )
 SYNC_GROUP: Final = (
     *cited(
@@ -70,9 +93,11 @@ SYNC_GROUP: Final = (
         },
     ),
     sync_group.EMPTY_GROUP,
+    sync_group.UNKNOWN_INSTANCE,
     *cited(
         RULES,
         {
+            "sync/fenced": cg(810),
             "sync/unknown-member": gmm(7566),
             "sync/other-generation": gmm(7575),
             "sync/other-protocol-type": gmm(7577),
@@ -89,16 +114,19 @@ SYNC_GROUP: Final = (
     ),
     RULES["sync/stable"]._replace(source=gmm(7450), then=sync_group.tell_assignment),
 )
-HEARTBEAT: Final = cited(
-    RULES,
-    {
-        "heartbeat/invalid-group-id": gcs(954),
-        "heartbeat/no-group": gmm(7624),
-        "heartbeat/unknown-member": gmm(7709),
-        "heartbeat/other-generation": gmm(7715),
-        "heartbeat/preparing": gmm(7664),
-        "heartbeat/alive": gmm(7671),
-    },
+HEARTBEAT: Final = (
+    *cited(RULES, {"heartbeat/invalid-group-id": gcs(954), "heartbeat/no-group": gmm(7624)}),
+    heartbeat.UNKNOWN_INSTANCE,
+    *cited(
+        RULES,
+        {
+            "heartbeat/fenced": cg(810),
+            "heartbeat/unknown-member": gmm(7709),
+            "heartbeat/other-generation": gmm(7715),
+            "heartbeat/preparing": gmm(7664),
+            "heartbeat/alive": gmm(7671),
+        },
+    ),
 )
 LEAVE_GROUP: Final = (
     *cited(RULES, {"leave/invalid-group-id": gcs(997), "leave/no-group": gmm(7811)}),
@@ -108,6 +136,8 @@ OFFSET_COMMIT: Final = (
     *cited(RULES, {"commit/nothing": apis(343), "commit/simple-no-group": omm(460)}),
     offset_commit.NOT_FOUND,
     RULES["commit/simple-empty"].at(cg(840)),
+    offset_commit.UNKNOWN_INSTANCE,
+    RULES["commit/fenced"].at(cg(810)),
     offset_commit.SIMPLE_IN_USE,
     *cited(
         RULES,
@@ -138,6 +168,7 @@ SHARED: Final = (
             "leave/pending-member": gmm(7933),
             "leave/unknown-member": gmm(7957),
             "leave/member": gmm(7946),
+            "leave/fenced": cg(810),
             "commit/metadata-too-large": omm(630),
             "rebalance/prepare-from-empty": gmm(6915),
             "rebalance/prepare-from-stable": gmm(6930),
@@ -146,8 +177,11 @@ SHARED: Final = (
             "rebalance/complete-empty": gmm(6622),
             "rebalance/drop-not-rejoined": gmm(6593),
             "rebalance/elect-leader": cg(488),
+            "rebalance/nobody-rejoined": gmm(6605),
+            "rebalance/elect-joined-leader": cg(509),
             "log/assignments-stored": gmm(7438),
             "log/offsets-stored": omm(660),
+            "log/new-id-stored": gmm(7274),
             "time/pass": source("CoordinatorTimer.java")(60),
             "time/session-expired": gmm(6726),
             "time/new-member-expired": gmm(6726),
@@ -157,7 +191,9 @@ SHARED: Final = (
             "time/initial-delay-over": gmm(6998),
         },
     ),
+    leave_group.UNKNOWN_INSTANCE,
     timers.SYNCS_EXPIRED,
+    timers.LOST_SYNC_EXPIRED,
 )
 
 PROFILE_4_1: Final = PROFILE_2_7._replace(
@@ -200,5 +236,7 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         commits_are_unstable=False,
         answers_as_asked=True,
         hides_unwritten=True,
+        returned_stay_new=False,
+        any_join_ends=False,
     ),
 ).with_rules(*SHARED)

@@ -109,7 +109,8 @@ class Group(NamedTuple):
     says, where a version shows only what is written, that nothing is. `transactions` are the
     pending offsets of transactions, those of a partition in the order of the log, and `producers`
     those whose marker is awaited. `subscribed` are the topics that the members have subscribed to,
-    None if that is not known.
+    None if that is not known. `lost_sync` says that the generation waits for the SyncGroup of an id
+    that a static member has no longer.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -130,6 +131,7 @@ class Group(NamedTuple):
     transactions: tuple[PendingOffset, ...] = ()
     producers: tuple[int, ...] = ()
     subscribed: tuple[str, ...] | None = None
+    lost_sync: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -171,7 +173,7 @@ class StaticAppend(NamedTuple):
     once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
     is given back the id that it had, `replaced`, which was told or not as `was_told` says. Where
     the group was unloaded meanwhile, `outlived` is the request to answer nevertheless, and the
-    answer if all is well.
+    answer if all is well. A leader that `skips` is told the members, and need not assign them.
     """
 
     told: str
@@ -181,6 +183,7 @@ class StaticAppend(NamedTuple):
     was_told: bool = True
     error: ErrorCode = ErrorCode.NONE
     outlived: tuple[int, JoinGroupResponse] | None = None
+    skips: bool = False
 
 
 class OffsetsAppend(NamedTuple):

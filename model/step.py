@@ -99,6 +99,10 @@ class Traits(NamedTuple):
             written to its partition of the log, of whichever group.
         subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
             2.4).
+        returned_stay_new: a static member that comes back before its first generation has begun is
+            still a new one, which a parked JoinGroup does not keep alive.
+        any_join_ends: after a JoinGroup that was refused, too, the join phase ends if everybody is
+            there; else only after one that is parked.
     """
 
     initial_delay: bool = True
@@ -120,6 +124,8 @@ class Traits(NamedTuple):
     answers_as_asked: bool = False
     hides_unwritten: bool = False
     subscriptions: bool = True
+    returned_stay_new: bool = True
+    any_join_ends: bool = True
 
 
 # Version 0 of these two is ZooKeeper's.
@@ -338,6 +344,12 @@ def fenced(step: Step, request: Request) -> bool:
     """Whether the request's group.instance.id stands for another member (GroupMetadata:399)."""
     member_id = step.existing.static(instance_of(request))
     return member_id is not None and member_id != getattr(request.body, "member_id", None)
+
+
+def unregistered(step: Step, request: Request) -> bool:
+    """Whether the request's group.instance.id stands for no member."""
+    instance_id = instance_of(request)
+    return instance_id is not None and step.existing.static(instance_id) is None
 
 
 # The files that nearly every rule of profile 2.7 cites, at tag 2.7.2.

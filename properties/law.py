@@ -162,8 +162,9 @@ def _forgets_an_instance(step: Taken) -> bool:
 
 
 def _assignments_stay(step: Taken) -> bool:
-    """Nobody has been assigned anything in this step."""
-    before = {m.member_id: m.assignment for m in step.old.members}
+    """Nobody has been assigned anything in this step; who comes back keeps what it had."""
+    names = step.renamed
+    before = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
     return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
 
 
@@ -181,6 +182,11 @@ def _session_begins_by_itself(step: Taken) -> bool:
     absent = {m.member_id for m in step.old.members if m.awaiting_join is None}
     ends = "rebalance/complete" in step.fired
     return ends and any(m.member_id in absent for m in step.new.members)
+
+
+def _takes_back_an_id(step: Taken) -> bool:
+    """Who leaves has an id that was given out and not used yet."""
+    return "leave/pending-member" in step.fired
 
 
 KNOWN: Final = (
@@ -238,5 +244,29 @@ KNOWN: Final = (
         "assigned anew or the next generation fails",
         "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1",
         _assignments_stay,
+    ),
+    Known(
+        "4.1",
+        ("fenced",),
+        "an id that was given out and leaves is taken back without a look at the instance id that "
+        "comes with it",
+        "GroupMetadataManager.java:7933 at 4.1",
+        _takes_back_an_id,
+    ),
+    Known(
+        "4.1",
+        ("preparing-ends",),
+        "a static member that heartbeats and does not join again is spared by the rebalance "
+        "timeout, which begins anew if nobody else has joined",
+        "GroupMetadataManager.java:6605 at 4.1",
+        _spared_and_alive,
+    ),
+    Known(
+        "4.1",
+        ("silence-ends",),
+        "a static member that does not join again is spared by the rebalance timeout, and its "
+        "session begins anew as others end the join phase: as long as they do, it stays, silent",
+        "GroupMetadataManager.java:6663 at 4.1",
+        _session_begins_by_itself,
     ),
 )
