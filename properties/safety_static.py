@@ -69,19 +69,6 @@ def _within_size(step: Taken) -> bool:
     return len(admitted) <= step.config.group_max_size
 
 
-def _skips_lawfully(step: Taken) -> bool:
-    """What was assigned before stands, so that there is somebody it was assigned to."""
-    stable = step.old.state is GroupState.STABLE and step.new.state is GroupState.STABLE
-    members = {m.member_id for m in step.new.members}
-    return all(
-        stable
-        and answer.member_id == answer.leader == step.new.leader
-        and {m.member_id for m in answer.members} == members
-        for answer in (r.body for r in step.responses)
-        if isinstance(answer, JoinGroupResponse) and answer.skip_assignment
-    )
-
-
 OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     Law(
         "one-per-instance",
@@ -98,10 +85,4 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
         "at the end of a join phase no more members are admitted than group.max.size allows",
         "GroupCoordinator.scala:131",
     ): _within_size,
-    Law(
-        "skips-assignment",
-        "who is told to skip its assignment leads a group that is and stays Stable, and is told "
-        "all its members",
-        "KIP-814",
-    ): _skips_lawfully,
 }

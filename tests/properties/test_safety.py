@@ -440,12 +440,26 @@ def test_4_1_is_not_excused_for_assignments_that_were_never_made_in_stable() -> 
     assert found.known is None
 
 
-def test_a_leader_that_is_told_nobody_and_to_skip_its_assignment_breaks_the_law_of_skipping(
+def test_a_leader_that_is_to_skip_its_assignment_and_is_told_nobody_breaks_the_law_of_lists(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(log, "listed_members", lambda _group: ())
-    found = by_law(explored(PROFILES["4.1"], "static", 1))["skips-assignment"]
+    found = by_law(explored(PROFILES["4.1"], "static", 1))["member-list"]
     assert len(found.hops) == 4
+    assert found.known is None
+
+
+def test_a_leader_that_is_to_skip_its_assignment_before_there_is_any_breaks_the_law_of_lists(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told(*given: Any) -> JoinGroupResponse:
+        answer = current(*given)
+        return answer._replace(skip_assignment=answer.leader == answer.member_id)
+
+    current = rebalance.current_generation
+    monkeypatch.setattr(rebalance, "current_generation", told)
+    found = by_law(explored(PROFILES["4.1"], "static", 1))["member-list"]
+    assert len(found.hops) == 2
     assert found.known is None
 
 
