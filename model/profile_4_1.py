@@ -1,7 +1,7 @@
 """Kafka 4.1 (branch 4.1), groups of the classic protocol: 2.7's rules, and those that are its own.
 
-Time to sync is limited, a batch leaves as one, what a member was assigned shows in every state, and a
-group.instance.id that nobody has is refused.
+Time to sync is limited, a batch leaves as one, what a member was assigned shows in every state, and
+a group.instance.id that nobody has is refused.
 
 Appends complete at once: this profile has no held appends. In 4.1 an answer without records waits
 for earlier writes of its partition, errors and the answers of JoinGroup and SyncGroup do not, and
