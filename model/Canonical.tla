@@ -9,6 +9,7 @@ Untimed(g) ==
      !.members = [n \in DOMAIN g.members |->
        [g.members[n] EXCEPT !.sessionLeft = Stopped, !.unsynced = FALSE]],
      !.syncLeft = Stopped,
+     !.lostSync = FALSE,
      !.pending = [n \in DOMAIN g.pending |-> Forever],
      !.ghosts = NoEntries,
      !.joinTimer = IF @ = NoTimer THEN @

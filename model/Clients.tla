@@ -8,10 +8,11 @@ Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q :
 
 JoinGroupRequests(g, l) ==
   LET join(n) == [groupId |-> GroupId, givesId |-> GivesIdsFirst, memberId |-> n,
-                  instance |-> NoInstance, sessionTicks |-> SessionTicks,
+                  instance |-> NoInstance, skips |-> SkipsAssignment, sessionTicks |-> SessionTicks,
                   protocolType |-> "consumer", protocols |-> Offers[1]]
-      newcomer == [join(NoMember) EXCEPT !.instance = Instance]
-      static == IF Free(g, l) = {} /\ Static(g) = NoMember THEN {} ELSE {newcomer}
+      newcomer(skips) == [join(NoMember) EXCEPT !.instance = Instance, !.skips = skips]
+      static == IF Free(g, l) = {} /\ Static(g) = NoMember THEN {}
+                ELSE {newcomer(skips) : skips \in {FALSE, SkipsAssignment}}
   IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
      \cup {[join(n) EXCEPT !.protocolType = "connect"] : n \in IF Administered THEN Pending(g) ELSE {}}
      \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
@@ -93,7 +94,7 @@ TxnOffsetCommitRequests(g) ==
   LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
                                 instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE,
                                 retention |-> Stopped]
-  IN (IF "static-members" \notin Features THEN {}
+  IN (IF "static-members" \notin Features \/ ~CommitsInTransactions THEN {}
       ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
      \cup (IF ~Transacted THEN {}
            ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}

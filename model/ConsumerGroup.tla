@@ -83,32 +83,32 @@ begin join_group:  \* GC:156
       elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
         Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
       elsif IsFull(g, r) then                                   \* join/group-full GC:184
-        Finish(Joined(TurnAway(s, r)), 0);
+        Finish(UNION {NotJoined(t) : t \in TurnAway(s, r)}, 0);
       elsif r.memberId = NoMember then
         if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
-          Finish(Joined({Inconsistency(s, NoMember)}), 0);
+          Finish(NotJoined(Inconsistency(s, NoMember)), 0);
         elsif StandsFor(g, r.instance) # NoMember then
           Finish(Joined(ComeBack(s, r)), 0);
         elsif r.givesId /\ r.instance = NoInstance then
                                           \* join/member-id-required GC:227
-          Finish(Joined({GiveId(s, n) : n \in Free(g, log)}), 0);
+          Finish(Recorded({GiveId(s, n) : n \in Free(g, log)}), 0);
         else                                                    \* join/new-member GC:238
           Finish(Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)}), 0);
         end if;
       elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
-        Finish(Joined({Inconsistency(s, r.memberId)}), 0);
+        Finish(NotJoined(Inconsistency(s, r.memberId)), 0);
       elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then
         \* join/pending-static GC:267
-        Finish(Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}), 0);
+        Finish(NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))), 0);
       elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
         Finish(Joined(AddMember(s, r.memberId, r)), 0);
       elsif Fenced(g, r) then                                   \* join/fenced GC:277
-        Finish(Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))}), 0);
+        Finish(NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))), 0);
       elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then
         \* join/unknown-instance GC:280
-        Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
+        Finish(NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
       elsif r.memberId \notin DOMAIN g.members then             \* join/unknown-member GC:280
-        Finish(Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))}), 0);
+        Finish(NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
       elsif g.state = "PreparingRebalance" then                 \* join/rejoin-preparing GC:289
         Finish(Joined(Rejoin(s, r)), 0);
       elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then
@@ -139,6 +139,8 @@ begin sync_group:  \* GC:347
       elsif RefusedSync # "" then                               \* gate GC:357
         Reply(SyncAnswer(This, RefusedSync));
       elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
+        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Unregistered(group, r) then         \* sync/unknown-instance 4.1 CG:805
         Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(group, r) then                               \* sync/fenced GC:389
         Reply(SyncAnswer(This, "FENCED_INSTANCE_ID"));
@@ -182,6 +184,8 @@ begin heartbeat:  \* GC:607
       elsif Gate("NONE") # "" then                              \* gate GC:615
         Reply(ErrorAnswer(This, Gate("NONE")));
       elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Unregistered(group, r) then         \* heartbeat/unknown-instance 4.1 CG:805
         Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(group, r) then                               \* heartbeat/fenced GC:632
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
@@ -240,6 +244,8 @@ begin offset_commit:  \* GC:686
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
         Finish(StoreOffsets(Begin, r), 0);
+      elsif Unregistered(group, r) then         \* commit/unknown-instance 4.1 CG:805
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif CompletingFirst /\ group.state = "CompletingRebalance" then
         \* commit/completing 0.10.2 GC:439
         Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
@@ -471,7 +477,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-4d053d9ce0d7f36999b0ebfbcbfa4876
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5ce2752c6f5e346496b6e222ab864e8c
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -568,7 +574,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ log' = t.log
                                                                                        /\ answers' = t.answers
                                                                              ELSE /\ IF IsFull(g, r)
-                                                                                        THEN /\ \E t \in Ends((Joined(TurnAway(s, r))), 0):
+                                                                                        THEN /\ \E t \in Ends((UNION {NotJoined(t) : t \in TurnAway(s, r)}), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
                                                                                                   /\ appends' = t.appends
@@ -579,7 +585,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ answers' = t.answers
                                                                                         ELSE /\ IF r.memberId = NoMember
                                                                                                    THEN /\ IF Inconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Ends((Joined({Inconsistency(s, NoMember)})), 0):
+                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, NoMember))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -599,7 +605,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ answers' = t.answers
                                                                                                                          ELSE /\ IF r.givesId /\ r.instance = NoInstance
-                                                                                                                                    THEN /\ \E t \in Ends((Joined({GiveId(s, n) : n \in Free(g, log)})), 0):
+                                                                                                                                    THEN /\ \E t \in Ends((Recorded({GiveId(s, n) : n \in Free(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -618,7 +624,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ answers' = t.answers
                                                                                                    ELSE /\ IF Inconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Ends((Joined({Inconsistency(s, r.memberId)})), 0):
+                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, r.memberId))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -628,7 +634,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ answers' = t.answers
                                                                                                               ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
-                                                                                                                         THEN /\ \E t \in Ends((Joined({Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))})), 0):
+                                                                                                                         THEN /\ \E t \in Ends((NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
@@ -648,7 +654,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                     ELSE /\ IF Fenced(g, r)
-                                                                                                                                               THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))})), 0):
+                                                                                                                                               THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
@@ -658,7 +664,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ log' = t.log
                                                                                                                                                          /\ answers' = t.answers
                                                                                                                                                ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
-                                                                                                                                                          THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                                                                                          THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                     /\ group' = t.group
                                                                                                                                                                     /\ holding' = t.holding
                                                                                                                                                                     /\ appends' = t.appends
@@ -668,7 +674,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ log' = t.log
                                                                                                                                                                     /\ answers' = t.answers
                                                                                                                                                           ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                                                                                                     THEN /\ \E t \in Ends((Joined({Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))})), 0):
+                                                                                                                                                                     THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                                /\ group' = t.group
                                                                                                                                                                                /\ holding' = t.holding
                                                                                                                                                                                /\ appends' = t.appends
@@ -778,8 +784,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF Fenced(group, r)
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                   ELSE /\ IF Unregistered(group, r)
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -788,8 +794,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                              ELSE /\ IF Fenced(group, r)
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -798,8 +804,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF r.generation # group.generation
-                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                         ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -808,8 +814,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                    ELSE /\ IF r.generation # group.generation
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -818,8 +824,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
-                                                                                                          /\ ~(AnyUntilChosen /\ group.protocolName = Null)
+                                                                                               ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
                                                                                                           THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
@@ -829,8 +834,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                          ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
+                                                                                                                     /\ ~(AnyUntilChosen /\ group.protocolName = Null)
+                                                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -839,8 +845,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
-                                                                                                                                THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
+                                                                                                                     ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                                           /\ group' = t.group
                                                                                                                                           /\ holding' = t.holding
                                                                                                                                           /\ appends' = t.appends
@@ -849,8 +855,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ failing' = t.failing
                                                                                                                                           /\ log' = t.log
                                                                                                                                           /\ answers' = t.answers
-                                                                                                                                ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                           THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
+                                                                                                                                           THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
                                                                                                                                                      /\ group' = t.group
                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                      /\ appends' = t.appends
@@ -859,18 +865,28 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                      /\ log' = t.log
                                                                                                                                                      /\ answers' = t.answers
-                                                                                                                                           ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
-                                                                                                                                                                          [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
-                                                                                                                                                                             !.protocolType = group.protocolType, !.protocolName = group.protocolName,
-                                                                                                                                                                             !.assignment = group.members[r.memberId].assignment])}), 0):
-                                                                                                                                                     /\ group' = t.group
-                                                                                                                                                     /\ holding' = t.holding
-                                                                                                                                                     /\ appends' = t.appends
-                                                                                                                                                     /\ serving' = t.serving
-                                                                                                                                                     /\ active' = t.active
-                                                                                                                                                     /\ failing' = t.failing
-                                                                                                                                                     /\ log' = t.log
-                                                                                                                                                     /\ answers' = t.answers
+                                                                                                                                           ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                                      THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                                                /\ group' = t.group
+                                                                                                                                                                /\ holding' = t.holding
+                                                                                                                                                                /\ appends' = t.appends
+                                                                                                                                                                /\ serving' = t.serving
+                                                                                                                                                                /\ active' = t.active
+                                                                                                                                                                /\ failing' = t.failing
+                                                                                                                                                                /\ log' = t.log
+                                                                                                                                                                /\ answers' = t.answers
+                                                                                                                                                      ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
+                                                                                                                                                                                     [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                                                        !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                                                        !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                                                                /\ group' = t.group
+                                                                                                                                                                /\ holding' = t.holding
+                                                                                                                                                                /\ appends' = t.appends
+                                                                                                                                                                /\ serving' = t.serving
+                                                                                                                                                                /\ active' = t.active
+                                                                                                                                                                /\ failing' = t.failing
+                                                                                                                                                                /\ log' = t.log
+                                                                                                                                                                /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
                IF NoId(r)
@@ -903,8 +919,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ failing' = t.failing
                                                   /\ log' = t.log
                                                   /\ answers' = t.answers
-                                        ELSE /\ IF Fenced(group, r)
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                        ELSE /\ IF Unregistered(group, r)
+                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
@@ -913,8 +929,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                   ELSE /\ IF Fenced(group, r)
+                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -923,8 +939,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                              ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
+                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -933,8 +949,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                         ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -943,8 +959,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF r.generation # group.generation
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                    ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
+                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -953,8 +969,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                          THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                               ELSE /\ IF r.generation # group.generation
+                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
@@ -963,15 +979,25 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
-                                                                                                                    /\ group' = t.group
-                                                                                                                    /\ holding' = t.holding
-                                                                                                                    /\ appends' = t.appends
-                                                                                                                    /\ serving' = t.serving
-                                                                                                                    /\ active' = t.active
-                                                                                                                    /\ failing' = t.failing
-                                                                                                                    /\ log' = t.log
-                                                                                                                    /\ answers' = t.answers
+                                                                                                          ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                                     THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                                               /\ group' = t.group
+                                                                                                                               /\ holding' = t.holding
+                                                                                                                               /\ appends' = t.appends
+                                                                                                                               /\ serving' = t.serving
+                                                                                                                               /\ active' = t.active
+                                                                                                                               /\ failing' = t.failing
+                                                                                                                               /\ log' = t.log
+                                                                                                                               /\ answers' = t.answers
+                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                                               /\ group' = t.group
+                                                                                                                               /\ holding' = t.holding
+                                                                                                                               /\ appends' = t.appends
+                                                                                                                               /\ serving' = t.serving
+                                                                                                                               /\ active' = t.active
+                                                                                                                               /\ failing' = t.failing
+                                                                                                                               /\ log' = t.log
+                                                                                                                               /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
                 IF NoId(r)
@@ -1076,8 +1102,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
-                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                            ELSE /\ IF Unregistered(group, r)
+                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
@@ -1086,8 +1112,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ failing' = t.failing
                                                                                                  /\ log' = t.log
                                                                                                  /\ answers' = t.answers
-                                                                                       ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                       ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
+                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                             /\ group' = t.group
                                                                                                             /\ holding' = t.holding
                                                                                                             /\ appends' = t.appends
@@ -1096,8 +1122,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ failing' = t.failing
                                                                                                             /\ log' = t.log
                                                                                                             /\ answers' = t.answers
-                                                                                                  ELSE /\ IF r.generation # group.generation
-                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                  ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                                        /\ group' = t.group
                                                                                                                        /\ holding' = t.holding
                                                                                                                        /\ appends' = t.appends
@@ -1106,8 +1132,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ failing' = t.failing
                                                                                                                        /\ log' = t.log
                                                                                                                        /\ answers' = t.answers
-                                                                                                             ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                             ELSE /\ IF r.generation # group.generation
+                                                                                                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                                   /\ group' = t.group
                                                                                                                                   /\ holding' = t.holding
                                                                                                                                   /\ appends' = t.appends
@@ -1116,15 +1142,25 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ failing' = t.failing
                                                                                                                                   /\ log' = t.log
                                                                                                                                   /\ answers' = t.answers
-                                                                                                                        ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
-                                                                                                                                  /\ group' = t.group
-                                                                                                                                  /\ holding' = t.holding
-                                                                                                                                  /\ appends' = t.appends
-                                                                                                                                  /\ serving' = t.serving
-                                                                                                                                  /\ active' = t.active
-                                                                                                                                  /\ failing' = t.failing
-                                                                                                                                  /\ log' = t.log
-                                                                                                                                  /\ answers' = t.answers
+                                                                                                                        ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                                             /\ group' = t.group
+                                                                                                                                             /\ holding' = t.holding
+                                                                                                                                             /\ appends' = t.appends
+                                                                                                                                             /\ serving' = t.serving
+                                                                                                                                             /\ active' = t.active
+                                                                                                                                             /\ failing' = t.failing
+                                                                                                                                             /\ log' = t.log
+                                                                                                                                             /\ answers' = t.answers
+                                                                                                                                   ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
+                                                                                                                                             /\ group' = t.group
+                                                                                                                                             /\ holding' = t.holding
+                                                                                                                                             /\ appends' = t.appends
+                                                                                                                                             /\ serving' = t.serving
+                                                                                                                                             /\ active' = t.active
+                                                                                                                                             /\ failing' = t.failing
+                                                                                                                                             /\ log' = t.log
+                                                                                                                                             /\ answers' = t.answers
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
                  IF Refused # ""
@@ -1555,6 +1591,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-049ca1b18ec2d511a9b1829c9fc46d4c
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-5df260092d97e86e87323b228e21f72c
 
 =============================================================================

@@ -67,7 +67,8 @@ CompleteStaticAppend(s, entry) ==
      ELSE IF entry.error # Fine THEN {Reverted(s, entry)}
      ELSE IF ~g.members[n].awaitingJoin THEN {s}
      ELSE {[Answer(s, [CurrentGeneration(Parked("JoinGroup", n), g, entry.told) EXCEPT
-                         !.leader = entry.leader, !.members = NoEntries])
+                         !.leader = entry.leader, !.skips = entry.skips,
+                         !.members = IF entry.skips THEN MemberList(g) ELSE NoEntries])
               EXCEPT !.group.members[n].awaitingJoin = FALSE, !.group.members[n].told = TRUE]}
 
 CompleteAppend(s, entry, place) ==

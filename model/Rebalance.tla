@@ -22,14 +22,16 @@ SelectProtocol(members) ==
       voted == {vote(n) : n \in {m \in DOMAIN members : supported(m) # {}}}
   IN {name \in voted : \A other \in voted : votes(other) =< votes(name)}
 
+\* The members, each with what it says for the protocol that was chosen.
+MemberList(g) == [n \in DOMAIN g.members |-> MetadataOf(g.members[n], g.protocolName)]
+
 \* In Stable not even a leader gets the list: it need not assign again. GC:327
 CurrentGeneration(to, g, n) ==
   [JoinAnswer(to, "NONE", n) EXCEPT
      !.generation = g.generation, !.leader = g.leader,
      !.protocolType = g.protocolType, !.protocolName = g.protocolName,
      !.members = IF n = g.leader /\ g.state = "CompletingRebalance"
-                 THEN [k \in DOMAIN g.members |-> MetadataOf(g.members[k], g.protocolName)]
-                 ELSE NoEntries]
+                 THEN MemberList(g) ELSE NoEntries]
 
 \* If the leader is among them any other may follow it. GM:259
 DropMembers(s, names) ==
@@ -147,6 +149,7 @@ PrepareRebalance(s) ==
   IN CheckJoinComplete([t EXCEPT !.group =
        [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer, !.syncLeft = Stopped,
           !.emptyLeft = Stopped,
+          !.lostSync = FALSE,
           !.members = [n \in DOMAIN g.members |->
             [g.members[n] EXCEPT
                !.assignment = IF AssignmentsStay /\ g.state # "CompletingRebalance" THEN @ ELSE "",

@@ -27,17 +27,21 @@ Unchanged(g, r) == g.members[r.memberId].protocols = r.protocols
 
 Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
 
+Recorded(steps) == {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in steps}
+
 Joined(steps) ==
-  LET joined == UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
-                       : s \in steps}
-  IN {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in joined}
+  Recorded(UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
+                  : s \in steps})
+
+\* The same after a JoinGroup that is not parked, where that counts.
+NotJoined(s) == IF AnyJoinEnds THEN Joined({s}) ELSE Recorded({s})
 
 Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
 
 \* The generation waits for it no longer; once it waits for nobody, the time is off. 4.1 GMM:7586
 NoteSynced(s, n) ==
   LET g == [s.group EXCEPT !.members[n].unsynced = FALSE]
-      waits == \E k \in DOMAIN g.members : g.members[k].unsynced
+      waits == g.lostSync \/ \E k \in DOMAIN g.members : g.members[k].unsynced
   IN [s EXCEPT !.group = [g EXCEPT !.syncLeft = IF waits THEN @ ELSE Stopped]]
 
 ParkSync(s, n) ==  \* GC:408
@@ -52,6 +56,18 @@ AfterBatch(s, errors) ==
 
 Synced(s, n) == IF SyncsAreAlive THEN Rearmed(s, n) ELSE NoteSynced(s, n)
 
+\* How one of a batch leaves: a group.instance.id goes before the member id.
+Leaves(g, n, instance) ==
+  LET known == StandsFor(g, instance)
+      fenced == n # NoMember /\ known \notin {NoMember, n}
+      given == n \in DOMAIN g.pending
+  IN CASE given /\ (LeavesTogether \/ (~fenced /\ instance = NoInstance)) -> "pending"
+       [] Unregistered(g, [instance |-> instance]) -> "UNKNOWN_MEMBER_ID"  \* leave/unknown-instance
+       [] fenced -> "FENCED_INSTANCE_ID"
+       [] given \/ known = GoneId -> "fails"
+       [] known = NoMember /\ n \notin DOMAIN g.members -> "UNKNOWN_MEMBER_ID"
+       [] OTHER -> "member"
+
 RECURSIVE LeaveFrom(_, _, _, _)
 LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
   LET rest(t, error) == LeaveFrom(t, members, Append(errors, error), i + 1)
@@ -60,6 +76,7 @@ LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at
       instance == members[i].instance
       known == StandsFor(s.group, instance)
       leaver == IF known = NoMember THEN n ELSE known
+      how == Leaves(s.group, n, instance)
       pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
       left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
       fine == [to |-> This, error |-> "NONE", errors |-> errors]
@@ -68,12 +85,10 @@ LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at
       answer(t) == IF failed(t) THEN [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
                    ELSE fine
   IN IF i > Len(members) THEN {Answer(t, answer(t)) : t \in AfterBatch(s, errors)}
-     ELSE IF n # NoMember /\ known \notin {NoMember, n} THEN rest(s, "FENCED_INSTANCE_ID")
-     ELSE IF n \in DOMAIN s.group.pending
-     THEN IF instance # NoInstance THEN fails ELSE UNION {rest(t, "NONE") : t \in pending}
-     ELSE IF known = NoMember /\ n \notin DOMAIN s.group.members THEN rest(s, "UNKNOWN_MEMBER_ID")
-     ELSE IF known = GoneId THEN fails
-     ELSE UNION {rest(t, "NONE") : t \in left}
+     ELSE CASE how = "fails"   -> fails
+            [] how = "pending" -> UNION {rest(t, "NONE") : t \in pending}
+            [] how = "member"  -> UNION {rest(t, "NONE") : t \in left}
+            [] OTHER           -> rest(s, how)
 
 LeaveAnswer(r, error, each) ==
   [to |-> This, error |-> error,

@@ -52,6 +52,7 @@ NewGroup ==
    statics        |-> NoEntries,  \* by group.instance.id: the member it stands for
    unwritten      |-> FALSE,      \* whether nothing was written of it, where that hides it
    syncLeft       |-> Stopped,    \* of the time to sync, while somebody has not
+   lostSync       |-> FALSE,      \* whether it runs for an id that no member has any longer
    transaction    |-> NoTransaction,  \* of the one producer: none, held or pending
    awaited        |-> FALSE,      \* whether its marker is, even if its offsets were deleted
    emptyLeft      |-> Stopped,    \* of the retention of a group whose last member has gone
@@ -61,7 +62,8 @@ NewGroup ==
 NoEntry == [kind |-> "", generation |-> 0, offset |-> NoOffset, assignments |-> NoEntries,
             told |-> NoMember, memberId |-> NoMember, leader |-> NoMember,
             replaced |-> NoMember, wasTold |-> TRUE,  \* of the id to go back to, if it fails
-            error |-> Fine, outlived |-> FALSE]
+            error |-> Fine, outlived |-> FALSE,
+            skips |-> FALSE]  \* a leader is told the members, and need not assign them
 
 Gone(g) == g = NoGroup \/ g.state = "Dead"
 Max(a, b) == IF a > b THEN a ELSE b
@@ -69,6 +71,9 @@ Min(a, b) == IF a < b THEN a ELSE b
 Without(f, names) == [n \in DOMAIN f \ names |-> f[n]]
 With(f, n, value) == [k \in DOMAIN f \cup {n} |-> IF k = n THEN value ELSE f[k]]
 StandsFor(g, instance) == IF instance \in DOMAIN g.statics THEN g.statics[instance] ELSE NoMember
+\* 4.1 CG:805
+Unregistered(g, r) ==
+  ChecksInstances /\ r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
 \* GM:399
 Fenced(g, r) == StandsFor(g, r.instance) \notin {NoMember, r.memberId}
 Members(g) == IF g = NoGroup THEN {} ELSE DOMAIN g.members
@@ -84,7 +89,8 @@ Parked(api, n) == <<api, n>>
 
 JoinAnswer(to, error, memberId) ==
   [to |-> to, error |-> error, memberId |-> memberId, generation |-> -1,
-   protocolType |-> Null, protocolName |-> Null, leader |-> NoMember, members |-> NoEntries]
+   protocolType |-> Null, protocolName |-> Null, leader |-> NoMember, members |-> NoEntries,
+   skips |-> FALSE]
 
 Refusal(error, memberId) ==
   [JoinAnswer(This, error, memberId) EXCEPT !.generation = RefusedGeneration]

@@ -11,23 +11,30 @@ IsFull(g, r) ==
             r.memberId \notin DOMAIN g.members /\ Cardinality(DOMAIN g.members) >= MaxSize
        [] OTHER -> FALSE
 
-\* The member id is forgotten, and the instance id, each by itself.
+\* The member id is forgotten, and the instance id, each by itself; in 4.1 the member with its
+\* own, and an id that was given out. 4.1 GMM:6170
 TurnAway(s, r) ==
-  {Answer(ForgetInstance(t, r.instance), Refusal("GROUP_MAX_SIZE_REACHED", NoMember))
-    : t \in IF r.memberId \in DOMAIN s.group.members THEN DropMembers(s, {r.memberId}) ELSE {s}}
+  LET known == r.memberId \in DOMAIN s.group.members
+      own == IF known THEN s.group.members[r.memberId].instance ELSE NoInstance
+      instance == IF ForgetsTurnedAway THEN own ELSE r.instance
+      kept == IF ForgetsTurnedAway THEN [s EXCEPT !.group.pending = Without(@, {r.memberId})] ELSE s
+  IN {Answer(ForgetInstance(t, instance), Refusal("GROUP_MAX_SIZE_REACHED", NoMember))
+       : t \in IF known THEN DropMembers(kept, {r.memberId}) ELSE {kept}}
 
 \* Names that the one who takes a member's place may be given.
 FreeBut(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
 
-\* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. GM:305
+\* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. If
+\* the generation waits for its SyncGroup, it does so under the old id. GM:305, 4.1 CG:577
 TakePlace(s, r, n) ==
   LET g == s.group
       old == StandsFor(g, r.instance)
       m == g.members[old]
       renewed == RearmSession([m EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE,
-                                        !.told = FALSE, !.protocols = r.protocols])
+                                        !.told = FALSE, !.protocols = r.protocols,
+                                        !.isNew = @ /\ ReturnedStayNew, !.unsynced = FALSE])
       parked == [renewed EXCEPT !.awaitingJoin = TRUE,
-                                !.sessionLeft = IF m.isNew THEN @ ELSE Stopped]
+                                !.sessionLeft = IF renewed.isNew THEN @ ELSE Stopped]
   IN [s EXCEPT
         !.answers = @ \cup
           (IF m.awaitingJoin
@@ -36,6 +43,7 @@ TakePlace(s, r, n) ==
            THEN {SyncAnswer(Parked("SyncGroup", old), "FENCED_INSTANCE_ID")} ELSE {}),
         !.group.members = With(Without(@, {old}), n, parked),
         !.group.leader = IF @ = old THEN n ELSE @,
+        !.group.lostSync = @ \/ m.unsynced,
         !.group.statics = With(@, r.instance, n),
         !.appends = [i \in DOMAIN @ |-> [s.appends[i] EXCEPT
           !.memberId = IF @ = old THEN n ELSE @,
@@ -47,16 +55,19 @@ TakePlace(s, r, n) ==
 VotedBy(g, r) ==
   SelectProtocol([g.members EXCEPT ![StandsFor(g, r.instance)].protocols = r.protocols])
 
-\* The new id is stored; the answer names who led before, so that nobody assigns again. GC:1053
+\* The new id is stored; the answer names who led before, so that nobody assigns again, or tells a
+\* leader that it need not. GC:1053, 4.1 GMM:7274
 StoreNewId(s, r, n) ==
   LET led == s.group.leader
       old == StandsFor(s.group, r.instance)
       t == [TakePlace(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
+      leads == r.skips /\ led = old
   IN AppendToLog(t, [NoEntry EXCEPT
        !.kind = "static", !.told = n, !.memberId = n,
        !.replaced = IF s.failing = Fine THEN @ ELSE old,
        !.wasTold = s.failing = Fine \/ s.group.members[old].told,
-       !.leader = IF s.holding /\ led = old THEN GoneId ELSE led])
+       !.skips = leads,
+       !.leader = IF leads THEN n ELSE IF s.holding /\ led = old THEN GoneId ELSE led])
 
 ComeBack(s, r) ==
   LET g == s.group
@@ -65,7 +76,8 @@ ComeBack(s, r) ==
   IN IF StandsFor(g, r.instance) = GoneId                       \* join/static-gone GM:312
      THEN {Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
      ELSE CASE g.state = "Stable" ->
-                 \* join/static-unchanged GC:1053, join/static-changed GC:1090
+                 \* join/static-unchanged GC:1053, join/static-restarted 4.1 GMM:7274,
+                 \* join/static-changed GC:1090
                  (IF g.protocolName \in VotedBy(g, r)
                   THEN UNION {StoreNewId(s, r, n) : n \in free} ELSE {})
                  \cup (IF VotedBy(g, r) \ {g.protocolName} # {}

@@ -54,10 +54,13 @@ EndSession(s, n) ==
   LET m == s.group.members[n]
   IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
      ELSE RemoveMember(s, n)
-\* It runs while somebody has not synced. 4.1 GMM:7117
+
+\* It runs while somebody has not synced; static members are not spared. 4.1 GMM:7117
 EndSyncs(s) ==
   LET unsynced == {n \in DOMAIN s.group.members : s.group.members[n].unsynced}
-  IN UNION {PrepareRebalance(t) : t \in DropMembers(s, unsynced)}
+      instances == {s.group.members[n].instance : n \in unsynced}
+  IN UNION {PrepareRebalance([t EXCEPT !.group.statics = Without(@, instances)])
+            : t \in DropMembers(s, unsynced)}
 
 \* With nothing left.
 Fire(s, timer) ==

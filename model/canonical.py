@@ -10,7 +10,6 @@ coordinator: `Frame.restore` does that for an input.
 
 from __future__ import annotations
 
-import sys
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -85,6 +84,7 @@ def untimed(state: Coordinator) -> Coordinator:
             join_timer=timer,
             ghosts=(),
             sync_left_ms=None,
+            lost_sync=False,
         )
     )
 
@@ -177,12 +177,15 @@ def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ..
     )
 
 
-def under(state: Coordinator, names: dict[str, str]) -> Coordinator:
-    """A state whose members bear other names: the same to the rules, which know none of them."""
+def under(state: Coordinator, names: dict[str, str], generations: int = 1) -> Coordinator:
+    """A state whose members bear other names: the same to the rules, which know none of them.
+
+    So many `generations` are told apart.
+    """
     group = state.group or Group()
     members = sorted(group.members, key=lambda m: names[m.member_id])
     pending = sorted(group.pending, key=lambda p: names[p.member_id])
-    return _renamed(state, members, pending, names).node
+    return _renamed(state, members, pending, names, generations).node
 
 
 def _renamed(
@@ -190,7 +193,7 @@ def _renamed(
     members: list[Member],
     pending: list[Pending],
     names: dict[str, str],
-    generations: int = sys.maxsize,
+    generations: int,
 ) -> Frame:
     """The state under these names, its members and pending ids in this order."""
     group = state.group or Group()

@@ -228,10 +228,8 @@ def offsets(scene: Scene) -> Iterator[RequestBody]:
 def static_members(scene: Scene) -> Iterator[RequestBody]:
     """What the program with the group.instance.id asks, and others under its name by mistake."""
     current = scene.group.generation_id
-    newcomer = scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
-    if scene.room or scene.group.static(INSTANCE) is not None:
-        yield newcomer
-        yield newcomer._replace(protocols=OTHER_OFFER)
+    in_transactions = "TxnOffsetCommit" in scene.profile.max_versions
+    yield from returns(scene, frozenset({Feature.STATIC_MEMBERS}))
     for member_id in (*scene.told, *scene.pending, NOBODY):
         yield scene.join(member_id)._replace(group_instance_id=INSTANCE)
         for instance_id in (INSTANCE, NO_INSTANCE):
@@ -240,15 +238,26 @@ def static_members(scene: Scene) -> Iterator[RequestBody]:
         yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
         yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
         yield commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
-        yield txn_commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
+        if in_transactions:
+            yield txn_commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
     for instance_id in (INSTANCE, NO_INSTANCE):
         yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
 
 
+def returns(scene: Scene, features: frozenset[Feature]) -> Iterator[JoinGroupRequest]:
+    """The program with the group.instance.id comes, or comes back, perhaps with another offer."""
+    newcomer = scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    if not scene.room and scene.group.static(INSTANCE) is None:
+        return
+    if not features.isdisjoint({Feature.STATIC_MEMBERS, Feature.MAX_SIZE}):
+        yield newcomer
+    if Feature.STATIC_MEMBERS in features:
+        yield newcomer._replace(protocols=OTHER_OFFER)
+
+
 def max_size(scene: Scene) -> Iterator[RequestBody]:
     """Enough of static members to show what becomes of the one that is turned away."""
-    if scene.room or scene.group.static(INSTANCE) is not None:
-        yield scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    yield from returns(scene, frozenset({Feature.MAX_SIZE}))
     yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
 

@@ -93,7 +93,7 @@ def explore(
         TooManyStatesError: there are more than `most_states`; nothing of the space is given back.
     """
     reduced = _Reduced(instance)
-    orbits = None if symmetry else Orbits(instance.names)
+    orbits = None if symmetry else Orbits(instance.names, instance.generations)
     found = orbits or reduced
     edges: list[tuple[Edge, ...]] = []
     applied: Counter[str] = Counter()

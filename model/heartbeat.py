@@ -9,7 +9,7 @@ from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import PREPARING
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
-from groupcheck.model.step import Rule, Step, decide, fenced, gc, no_group
+from groupcheck.model.step import Rule, Step, decide, fenced, gc, no_group, source, unregistered
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 
 
@@ -36,6 +36,13 @@ def _rearm(error: ErrorCode) -> Callable[[Step, Request], None]:
     return then
 
 
+UNKNOWN_INSTANCE = Rule(
+    "heartbeat/unknown-instance",
+    "the group.instance.id stands for no member",
+    source("ClassicGroup.java")(805),
+    when=unregistered,
+    then=_answer(ErrorCode.UNKNOWN_MEMBER_ID),
+)
 RULES = (
     Rule(
         "heartbeat/invalid-group-id",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from groupcheck.model import failover, static_members
 from groupcheck.model.canonical import Frame, canonical
-from groupcheck.model.clients import Feature, Scene, commit, happenings, membership
+from groupcheck.model.clients import Feature, Scene, commit, happenings, membership, returns
 from groupcheck.model.config import Config
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile
@@ -92,7 +92,12 @@ class Instance(NamedTuple):
         for body in membership(scene, self.features):
             version = self._version(body)
             yield Request(0, version, trim(body, version))
-        if scene.room and self.profile.max_versions["JoinGroup"] > 3:
+        newest = self.profile.max_versions["JoinGroup"]
+        if newest >= static_members.SKIPS_SINCE:
+            # Before a leader that is back could be told to skip its assignment.
+            for body in returns(scene, self.features):
+                yield Request(0, static_members.SKIPS_SINCE - 1, body)
+        if scene.room and newest > 3:
             yield Request(0, 3, scene.join(NO_MEMBER_ID))  # before ids were required
         if Feature.EXPIRY in self.features:
             # In these versions a commit could say how long its offsets are to be retained.
@@ -179,11 +184,11 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     found: dict[str, Instance] = {}
     if static_members.RULES[-1].name in profile.rules:
         features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
-        static = Instance(profile, members, features, rebalance_ticks=1)
-        held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)
+        found["static"] = Instance(profile, members, features, rebalance_ticks=1)
+        if profile.holds_appends:
+            held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)
+            found["static-storing"] = held
         crowded = _untimed(profile, members + 1, Feature.MAX_SIZE)
-        found["static"] = static
-        found["static-storing"] = held
         found["crowded"] = crowded._replace(settings={"group.max.size": members})
     if "ListGroups" in profile.max_versions:
         found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)

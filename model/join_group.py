@@ -21,9 +21,19 @@ from groupcheck.model.rebalance import (
     maybe_prepare_rebalance,
     park_join,
     supported_by_all,
+    take_back,
 )
 from groupcheck.model.state import Group, Member, Pending
-from groupcheck.model.step import Rule, Step, decide, fenced, gc, instance_of, no_group
+from groupcheck.model.step import (
+    Rule,
+    Step,
+    decide,
+    fenced,
+    gc,
+    instance_of,
+    no_group,
+    unregistered,
+)
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -44,10 +54,15 @@ def join_group(step: Step, request: Request) -> None:
         decide(step, request, step.profile.join_unknown)
     else:
         decide(step, request, step.profile.join_known)
-    if step.existing.state is PREPARING:
+    ends = step.profile.traits.any_join_ends or _is_parked(step, request)
+    if step.existing.state is PREPARING and ends:
         check_join_complete(step)
     if step.begets and step.profile.traits.new_groups_are_recorded:
         store_new_group(step, request.request_id)
+
+
+def _is_parked(step: Step, request: Request) -> bool:
+    return any(m.awaiting_join == request.request_id for m in step.existing.members)
 
 
 def _create(step: Step, request: Request) -> None:
@@ -168,13 +183,19 @@ def _turn_away(step: Step, request: Request) -> None:
     refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
 
 
+def forget_turned_away(step: Step, request: Request) -> None:
+    """Who is turned away is forgotten with all that is its own, an id given out too."""
+    member_id = _body(request).member_id
+    member = step.existing.member(member_id)
+    if member is not None:
+        drop_members(step, [member_id])
+        forget_instance(step, member.group_instance_id)
+    take_back(step, member_id)
+    refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
+
+
 def _is_pending_static(step: Step, request: Request) -> bool:
     return _is_pending(step, request) and instance_of(request) is not None
-
-
-def _is_unknown_instance(step: Step, request: Request) -> bool:
-    instance_id = instance_of(request)
-    return instance_id is not None and step.existing.static(instance_id) is None
 
 
 FULL = Rule(
@@ -263,7 +284,7 @@ KNOWN = (
         "join/unknown-instance",
         "the group.instance.id stands for no member",
         gc(280),
-        when=_is_unknown_instance,
+        when=unregistered,
         then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     Rule(

@@ -16,7 +16,7 @@ from groupcheck.model.rebalance import (
     take_back,
     take_out,
 )
-from groupcheck.model.state import Member
+from groupcheck.model.state import Group, Member
 from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -40,6 +40,11 @@ PENDING_STATIC = Rule(
     "an id given out to a dynamic member comes with a group.instance.id, and Kafka fails",
     gc(479),
 )
+UNKNOWN_INSTANCE = Rule(
+    "leave/unknown-instance",
+    "the group.instance.id stands for no member",
+    source("ClassicGroup.java")(805),
+)
 STATIC_GONE = Rule(
     "leave/static-gone",
     "the group.instance.id stands for a member that was removed without it, and Kafka fails",
@@ -47,6 +52,7 @@ STATIC_GONE = Rule(
 )
 ERRORS: Final = {
     UNKNOWN.name: ErrorCode.UNKNOWN_MEMBER_ID,
+    UNKNOWN_INSTANCE.name: ErrorCode.UNKNOWN_MEMBER_ID,
     FENCED.name: ErrorCode.FENCED_INSTANCE_ID,
 }
 FAILS: Final = (PENDING_STATIC, STATIC_GONE)
@@ -73,40 +79,67 @@ def _refuse_all(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _leave_one(
-    step: Step,
-    identity: MemberIdentity,
-    end_pending: Callable[[Step, str], None],
-    end_member: Callable[[Step, Member], None],
-) -> Rule:
-    """One member of the batch leaves; the rule that says how.
+def _judge(group: Group, identity: MemberIdentity) -> Rule:
+    """What becomes of one member of the batch.
 
     A group.instance.id goes before the member id, and one that nobody has does not matter.
     """
     member_id, instance_id = identity
-    stands_for = step.existing.static(instance_id)
+    stands_for = group.static(instance_id)
     rule = REMOVED
     if member_id and stands_for not in {None, member_id}:
         rule = FENCED
-    elif step.existing.is_pending(member_id):
+    elif group.is_pending(member_id):
         rule = PENDING if instance_id is None else PENDING_STATIC
-    elif stands_for is None and step.existing.member(member_id) is None:
+    elif stands_for is None and group.member(member_id) is None:
         rule = UNKNOWN
-    elif stands_for is not None and step.existing.member(stands_for) is None:
+    elif stands_for is not None and group.member(stands_for) is None:
         rule = STATIC_GONE
+    return rule
+
+
+def _judge_together(group: Group, identity: MemberIdentity) -> Rule:
+    """The same of a batch that leaves together.
+
+    Of an id that was given out the group.instance.id does not matter; else it has to be known.
+    """
+    member_id, instance_id = identity
+    stands_for = group.static(instance_id)
+    rule = REMOVED
+    if group.is_pending(member_id):
+        rule = PENDING
+    elif instance_id is not None and stands_for is None:
+        rule = UNKNOWN_INSTANCE
+    elif member_id and stands_for not in {None, member_id}:
+        rule = FENCED
+    elif stands_for is None and group.member(member_id) is None:
+        rule = UNKNOWN
+    return rule
+
+
+def _leave_one(
+    step: Step,
+    identity: MemberIdentity,
+    rule: Rule,
+    end_pending: Callable[[Step, str], None],
+    end_member: Callable[[Step, Member], None],
+) -> None:
+    """One member of the batch leaves, if it does."""
+    member_id, instance_id = identity
     step.fire(rule)
     if rule is PENDING:
         end_pending(step, member_id)
     elif rule is REMOVED:
-        end_member(step, cast("Member", step.existing.member(stands_for or member_id)))
-    return rule
+        leaver = step.existing.static(instance_id) or member_id
+        end_member(step, cast("Member", step.existing.member(leaver)))
 
 
 def _leave(step: Step, request: Request) -> None:
     identities = _body(request).members
     rules: list[Rule] = []
     for identity in identities:
-        rules.append(_leave_one(step, identity, remove_pending, remove_member))
+        rules.append(_judge(step.existing, identity))
+        _leave_one(step, identity, rules[-1], remove_pending, remove_member)
         if rules[-1] in FAILS:
             failure = LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
             step.answer(request.request_id, failure, rules[-1].name)
@@ -117,8 +150,11 @@ def _leave(step: Step, request: Request) -> None:
 def _leave_together(step: Step, request: Request) -> None:
     """All are taken out before the group is looked at again; a pending id counts as a member."""
     identities = _body(request).members
-    rules = [_leave_one(step, identity, take_back, take_out) for identity in identities]
-    if not all(rule is UNKNOWN for rule in rules):
+    rules: list[Rule] = []
+    for identity in identities:
+        rules.append(_judge_together(step.existing, identity))
+        _leave_one(step, identity, rules[-1], take_back, take_out)
+    if not all(rule.name in ERRORS for rule in rules):
         _look_again(step)
     if step.failed is ErrorCode.NONE:
         _answer_each(step, request, rules)

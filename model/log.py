@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from groupcheck.model.rebalance import maybe_prepare_rebalance
+from groupcheck.model.rebalance import listed_members, maybe_prepare_rebalance
 from groupcheck.model.records import next_error, record_group, record_new, record_offsets
 from groupcheck.model.replacement import replace
 from groupcheck.model.revert import forget, settle
@@ -272,6 +272,8 @@ def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
         group.protocol_name,
         entry.leader or NO_MEMBER_ID,
         entry.told,
+        listed_members(group) if entry.skips else (),
+        entry.skips,
     )
 
 

@@ -11,7 +11,18 @@ from groupcheck.model.rebalance import COMPLETING, EMPTY
 from groupcheck.model.retention import retained
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
-from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, gmm, no_group, source
+from groupcheck.model.step import (
+    Rule,
+    Step,
+    apis,
+    decide,
+    fenced,
+    gc,
+    gmm,
+    no_group,
+    source,
+    unregistered,
+)
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     NO_RETENTION,
@@ -136,6 +147,13 @@ SIMPLE_IN_USE = Rule(
     when=lambda _step, request: (
         _body(request).generation_id < 0 and _body(request).member_id == NO_MEMBER_ID
     ),
+    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+)
+UNKNOWN_INSTANCE = Rule(
+    "commit/unknown-instance",
+    "the group.instance.id stands for no member",
+    source("ClassicGroup.java")(805),
+    when=unregistered,
     then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
 )
 DECISIONS = (

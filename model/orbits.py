@@ -76,10 +76,11 @@ class _Orbit(NamedTuple):
 class Orbits:
     """The states found so far and their numbers; those of an orbit are next to each other."""
 
-    def __init__(self, pool: tuple[str, ...]) -> None:
+    def __init__(self, pool: tuple[str, ...], generations: int) -> None:
         self.nodes: list[Coordinator] = []
         self.numbers: dict[Coordinator, int] = {}
         self._pool = pool
+        self._generations = generations
         self._orbits: list[_Orbit] = []
         self._leads: dict[tuple[tuple[str, ...], ...], list[list[int]]] = {}
         self._images: dict[tuple[object, ...], list[Any]] = {}
@@ -89,7 +90,8 @@ class Orbits:
         for at in range(len(self._orbits), len(nodes)):
             orbit = _Orbit(names[at], [], [])
             for way, borne in enumerate(_ways(self._pool, len(orbit.names)).names):
-                state = under(nodes[at], dict(zip(orbit.names, borne, strict=False)))
+                renamed = dict(zip(orbit.names, borne, strict=False))
+                state = under(nodes[at], renamed, self._generations)
                 number = self.numbers.setdefault(state, len(self.nodes))
                 if number == len(self.nodes):
                     self.nodes.append(state)

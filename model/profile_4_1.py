@@ -1,6 +1,7 @@
 """Kafka 4.1 (branch 4.1), groups of the classic protocol: 2.7's rules, and those that are its own.
 
-Time to sync is limited, a batch leaves as one, and what a member was assigned shows in every state.
+Time to sync is limited, a batch leaves as one, what a member was assigned shows in every state, and
+a group.instance.id that nobody has is refused.
 
 Appends complete, or fail, at once: this profile has no held appends. In 4.1 an answer without
 records waits for earlier writes of its partition, errors and the answers of JoinGroup and SyncGroup
@@ -17,11 +18,13 @@ from typing import Final
 from groupcheck.model import (
     cleanup,
     describe_groups,
+    heartbeat,
     join_group,
     leave_group,
     log,
     offset_commit,
     revert,
+    static_members,
     sync_group,
     timers,
 )
@@ -71,27 +74,47 @@ JOIN_GATE: Final = (
     *cited(OF_RUNTIME, {"join/loading": LOADING, "join/not-coordinator": ELSEWHERE}),
     RULES["join/no-group"].at(gmm(6161)),
 )
-JOIN_UNKNOWN: Final = cited(
-    RULES,
-    {
-        "join/new-inconsistent": gmm(6271),
-        "join/member-id-required": gmm(6367),
-        "join/new-member": gmm(6394),
-    },
+FULL: Final = RULES["join/group-full"]._replace(
+    source=gmm(6169), then=join_group.forget_turned_away
 )
-JOIN_KNOWN: Final = cited(
-    RULES,
-    {
-        "join/inconsistent": gmm(6428),
-        "join/pending-member": gmm(6433),
-        "join/unknown-member": gmm(6452),
-        "join/rejoin-preparing": gmm(6468),
-        "join/repeated-completing": gmm(6478),
-        "join/changed-completing": gmm(6494),
-        "join/leader-stable": gmm(6504),
-        "join/changed-stable": gmm(6516),
-        "join/repeated-stable": gmm(6524),
-    },
+# A group.instance.id always stands for a member here: there is no join/static-gone.
+JOIN_UNKNOWN: Final = (
+    FULL,
+    RULES["join/new-inconsistent"].at(gmm(6271)),
+    static_members.RESTARTED,
+    RULES["join/static-unchanged"]._replace(
+        source=gmm(7287), when=static_members.selects_the_same_and_may_not_skip
+    ),
+    *cited(
+        RULES,
+        {
+            "join/static-changed": gmm(7304),
+            "join/static-completing": gmm(7316),
+            "join/static-preparing": gmm(7326),
+            "join/member-id-required": gmm(6367),
+            "join/new-member": gmm(6394),
+        },
+    ),
+)
+JOIN_KNOWN: Final = (
+    FULL,
+    *cited(
+        RULES,
+        {
+            "join/inconsistent": gmm(6428),
+            "join/pending-static": gmm(6436),
+            "join/pending-member": gmm(6433),
+            "join/unknown-instance": cg(805),
+            "join/fenced": cg(810),
+            "join/unknown-member": gmm(6452),
+            "join/rejoin-preparing": gmm(6468),
+            "join/repeated-completing": gmm(6478),
+            "join/changed-completing": gmm(6494),
+            "join/leader-stable": gmm(6504),
+            "join/changed-stable": gmm(6516),
+            "join/repeated-stable": gmm(6524),
+        },
+    ),
 )
 SYNC_GROUP: Final = (
     *cited(
@@ -108,9 +131,11 @@ SYNC_GROUP: Final = (
     ),
     RULES["sync/no-group"].at(gmm(7346)),
     sync_group.EMPTY_GROUP,
+    sync_group.UNKNOWN_INSTANCE,
     *cited(
         RULES,
         {
+            "sync/fenced": cg(810),
             "sync/unknown-member": gmm(7566),
             "sync/other-generation": gmm(7575),
             "sync/other-protocol-type": gmm(7577),
@@ -127,19 +152,28 @@ SYNC_GROUP: Final = (
     ),
     RULES["sync/stable"]._replace(source=gmm(7450), then=sync_group.tell_assignment),
 )
-HEARTBEAT: Final = cited(
-    RULES,
-    {
-        "heartbeat/not-active": gcs(948),
-        "heartbeat/invalid-group-id": gcs(954),
-        "heartbeat/loading": gcs(970),
-        "heartbeat/not-coordinator": ELSEWHERE,
-        "heartbeat/no-group": gmm(7624),
-        "heartbeat/unknown-member": gmm(7709),
-        "heartbeat/other-generation": gmm(7715),
-        "heartbeat/preparing": gmm(7664),
-        "heartbeat/alive": gmm(7671),
-    },
+HEARTBEAT: Final = (
+    *cited(
+        RULES,
+        {
+            "heartbeat/not-active": gcs(948),
+            "heartbeat/invalid-group-id": gcs(954),
+            "heartbeat/loading": gcs(970),
+            "heartbeat/not-coordinator": ELSEWHERE,
+            "heartbeat/no-group": gmm(7624),
+        },
+    ),
+    heartbeat.UNKNOWN_INSTANCE,
+    *cited(
+        RULES,
+        {
+            "heartbeat/fenced": cg(810),
+            "heartbeat/unknown-member": gmm(7709),
+            "heartbeat/other-generation": gmm(7715),
+            "heartbeat/preparing": gmm(7664),
+            "heartbeat/alive": gmm(7671),
+        },
+    ),
 )
 LEAVE_GROUP: Final = (
     *cited(
@@ -167,6 +201,8 @@ OFFSET_COMMIT: Final = (
     ),
     offset_commit.NOT_FOUND,
     RULES["commit/simple-empty"].at(cg(840)),
+    offset_commit.UNKNOWN_INSTANCE,
+    RULES["commit/fenced"].at(cg(810)),
     offset_commit.SIMPLE_IN_USE,
     *cited(
         RULES,
@@ -226,6 +262,7 @@ SHARED: Final = (
             "leave/pending-member": gmm(7933),
             "leave/unknown-member": gmm(7957),
             "leave/member": gmm(7946),
+            "leave/fenced": cg(810),
             "commit/metadata-too-large": omm(630),
             "rebalance/prepare-from-empty": gmm(6915),
             "rebalance/prepare-from-stable": gmm(6930),
@@ -234,6 +271,8 @@ SHARED: Final = (
             "rebalance/complete-empty": gmm(6622),
             "rebalance/drop-not-rejoined": gmm(6593),
             "rebalance/elect-leader": cg(488),
+            "rebalance/nobody-rejoined": gmm(6605),
+            "rebalance/elect-joined-leader": cg(509),
             "log/assignments-stored": gmm(7438),
             "log/offsets-stored": omm(660),
             "log/fail": cr(802),
@@ -246,6 +285,7 @@ SHARED: Final = (
             "failover/shutdown": gcs(2262),
             "failover/restored": gmm(6078),
             "failover/restored-empty": omm(1148),
+            "log/new-id-stored": gmm(7274),
             "time/pass": source("CoordinatorTimer.java")(60),
             "time/session-expired": gmm(6726),
             "time/new-member-expired": gmm(6726),
@@ -255,11 +295,13 @@ SHARED: Final = (
             "time/initial-delay-over": gmm(6998),
         },
     ),
+    leave_group.UNKNOWN_INSTANCE,
     timers.SYNCS_EXPIRED,
     leave_group.EMPTY_NOT_STORED,
     revert.FORGOTTEN,
     cleanup.EXPIRED.at(omm(1047)),
     cleanup.GROUP_GONE.at(gmm(8410)),
+    timers.LOST_SYNC_EXPIRED,
 )
 
 PROFILE_4_1: Final = PROFILE_2_7._replace(
@@ -307,5 +349,7 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         commits_fail_whole=True,
         shutdown_unloads=True,
         removals_are_written=True,
+        returned_stay_new=False,
+        any_join_ends=False,
     ),
 ).with_rules(*SHARED)

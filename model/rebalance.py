@@ -182,6 +182,7 @@ def prepare_rebalance(step: Step) -> None:
         sync_left_ms=None,
         members=members,
         empty_left_ms=None,
+        lost_sync=False,
     )
     check_join_complete(step)
 
@@ -318,14 +319,7 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
     In Stable not even a leader gets it (GroupCoordinator.scala:327): it need not assign again.
     """
     group = step.existing
-    listed: tuple[JoinGroupResponseMember, ...] = ()
-    if member.member_id == group.leader and state is COMPLETING:
-        listed = tuple(
-            JoinGroupResponseMember(
-                m.member_id, m.group_instance_id, m.metadata(group.protocol_name or "")
-            )
-            for m in group.members
-        )
+    leads = member.member_id == group.leader and state is COMPLETING
     return JoinGroupResponse(
         ErrorCode.NONE,
         group.generation_id,
@@ -333,7 +327,16 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
         group.protocol_name,
         group.leader or NO_MEMBER_ID,
         member.member_id,
-        listed,
+        listed_members(group) if leads else (),
+    )
+
+
+def listed_members(group: Group) -> tuple[JoinGroupResponseMember, ...]:
+    """The members of the generation, each with what it says for the protocol that was chosen."""
+    name = group.protocol_name or ""
+    return tuple(
+        JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
+        for m in group.members
     )
 
 

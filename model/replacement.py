@@ -12,16 +12,26 @@ from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse, SyncGroupR
 def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> Member:
     """The member under its other id, which clients have been `told` or not.
 
-    Source: GroupMetadata.scala:305.
+    Where the time to sync is limited, it is the id that it had which is still waited for.
+
+    Source: GroupMetadata.scala:305, 4.1 ClassicGroup.java:567.
     """
     _fence_parked(step, old)
     group = step.existing
-    renewed = old._replace(member_id=member_id, awaiting_join=None, awaiting_sync=None, told=told)
+    renewed = old._replace(
+        member_id=member_id,
+        awaiting_join=None,
+        awaiting_sync=None,
+        told=told,
+        is_new=old.is_new and step.profile.traits.returned_stay_new,
+        unsynced=False,
+    )
     others = (m for m in group.members if m.member_id != old.member_id)
     step.group = group._replace(
         members=tuple(sorted((*others, renewed))),
         leader=member_id if group.leader == old.member_id else group.leader,
         statics=put(group.statics, cast("str", old.group_instance_id), member_id),
+        lost_sync=group.lost_sync or old.unsynced,
     )
     step.appends = tuple(
         a._replace(member_id=member_id)

@@ -121,7 +121,8 @@ class Group(NamedTuple):
     pending offsets of transactions, those of a partition in the order of the log, and `producers`
     those whose marker is awaited. `subscribed` are the topics that the members have subscribed to,
     None if that is not known. `empty_left_ms` is what is left of the time for which the offsets of
-    a group are retained whose last member has gone, where a version counts from then.
+    a group are retained whose last member has gone, where a version counts from then. `lost_sync`
+    says that the generation waits for the SyncGroup of an id that a static member has no longer.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -143,6 +144,7 @@ class Group(NamedTuple):
     producers: tuple[int, ...] = ()
     subscribed: tuple[str, ...] | None = None
     empty_left_ms: int | None = None
+    lost_sync: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -184,7 +186,7 @@ class StaticAppend(NamedTuple):
     once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
     is given back the id that it had, `replaced`, which was told or not as `was_told` says. Where
     the group was unloaded meanwhile, `outlived` is the request to answer nevertheless, and the
-    answer if all is well.
+    answer if all is well. A leader that `skips` is told the members, and need not assign them.
     """
 
     told: str
@@ -194,6 +196,7 @@ class StaticAppend(NamedTuple):
     was_told: bool = True
     error: ErrorCode = ErrorCode.NONE
     outlived: tuple[int, JoinGroupResponse] | None = None
+    skips: bool = False
 
 
 class OffsetsAppend(NamedTuple):

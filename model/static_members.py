@@ -6,7 +6,7 @@ id; the old id is fenced.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 from groupcheck.model.log import store_new_id
 from groupcheck.model.nondeterminism import Open
@@ -20,13 +20,15 @@ from groupcheck.model.rebalance import (
 from groupcheck.model.replacement import replace
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, StaticAppend
-from groupcheck.model.step import Rule, Step, gc, gm, instance_of
+from groupcheck.model.step import Rule, Step, gc, gm, instance_of, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupRequest,
     JoinGroupResponse,
     Request,
 )
+
+SKIPS_SINCE: Final = 9  # the version of JoinGroup in which a leader may be told to (KIP-814)
 
 
 def comes_back(step: Step, request: Request) -> bool:
@@ -53,6 +55,19 @@ def _selects_the_same(step: Step, request: Request) -> bool:
     return step.choose(Open.VOTE_TIE, vote_winners(voters)) == group.protocol_name
 
 
+def _may_skip(_step: Step, request: Request) -> bool:
+    return request.api_version >= SKIPS_SINCE
+
+
+def _selects_the_same_and_may_skip(step: Step, request: Request) -> bool:
+    return _may_skip(step, request) and _selects_the_same(step, request)
+
+
+def selects_the_same_and_may_not_skip(step: Step, request: Request) -> bool:
+    """The same of a client that knows nothing of skipping: each version votes once."""
+    return not _may_skip(step, request) and _selects_the_same(step, request)
+
+
 def _place(group: Group, request: Request) -> Member | None:
     """The member whose place is taken."""
     return group.member(group.static(instance_of(request)) or "")
@@ -71,17 +86,33 @@ def _fail(step: Step, request: Request) -> None:
 
 
 def _store(step: Step, request: Request) -> None:
-    """The new id goes to the log; the answer names who led before, so that nobody assigns again.
+    """The new id goes to the log; the answer names who led before, so that nobody assigns again."""
+    led_before = step.existing.leader
+    old, member = _take_place_alive(step, request)
+    store_new_id(step, StaticAppend(member.member_id, member.member_id, led_before), old)
+
+
+def _store_and_tell(step: Step, request: Request) -> None:
+    """The new id goes to the log; the answer names who leads now, and tells a leader whom."""
+    old, member = _take_place_alive(step, request)
+    leader = step.existing.leader
+    entry = StaticAppend(member.member_id, member.member_id, leader)
+    store_new_id(step, entry._replace(skips=leader == member.member_id), old)
+
+
+def _take_place_alive(step: Step, request: Request) -> tuple[Member, Member]:
+    """The member as it was, and under its new id.
 
     Its session runs while it waits, unlike that of others whose JoinGroup is parked: nothing will
-    start it anew.
+    start it anew. It is as long as before, even if the timeouts of the request count.
+
+    Source: GroupCoordinator.scala:1053, 4.1 GroupMetadataManager.java:7227.
     """
-    led_before = step.existing.leader
     old = cast("Member", _place(step.existing, request))
     member = _take_place(step, request)
-    running = member._replace(session_left_ms=member.session_timeout_ms)
-    step.group = step.existing.with_member(running)
-    store_new_id(step, StaticAppend(member.member_id, member.member_id, led_before), old)
+    member = member._replace(session_left_ms=old.session_timeout_ms)
+    step.group = step.existing.with_member(member)
+    return old, member
 
 
 def _rebalance(step: Step, request: Request) -> None:
@@ -93,6 +124,14 @@ def _wait(step: Step, request: Request) -> None:
     _take_place(step, request)
 
 
+RESTARTED = Rule(
+    "join/static-restarted",
+    "a static member is back in a stable group and the vote stands: it gets a new id, stored, and "
+    "from version 9 on a leader is told the members too, and that it need not assign again",
+    source("GroupMetadataManager.java")(7274),
+    when=_selects_the_same_and_may_skip,
+    then=_store_and_tell,
+)
 RULES = (
     Rule(
         "join/static-gone",

@@ -98,6 +98,10 @@ class Traits(NamedTuple):
             (KIP-211, 2.1).
         removals_are_written: what removes offsets and a group is written as anything else: if it
             fails, nothing is removed, and there is one for a group that was never recorded.
+        returned_stay_new: a static member that comes back before its first generation has begun is
+            still a new one, which a parked JoinGroup does not keep alive.
+        any_join_ends: after a JoinGroup that was refused, too, the join phase ends if everybody is
+            there; else only after one that is parked.
     """
 
     initial_delay: bool = True
@@ -124,6 +128,8 @@ class Traits(NamedTuple):
     shutdown_unloads: bool = False
     retained_from_empty: bool = True
     removals_are_written: bool = False
+    returned_stay_new: bool = True
+    any_join_ends: bool = True
 
 
 class Retention(NamedTuple):
@@ -369,6 +375,12 @@ def fenced(step: Step, request: Request) -> bool:
     """Whether the request's group.instance.id stands for another member (GroupMetadata:399)."""
     member_id = step.existing.static(instance_of(request))
     return member_id is not None and member_id != getattr(request.body, "member_id", None)
+
+
+def unregistered(step: Step, request: Request) -> bool:
+    """Whether the request's group.instance.id stands for no member."""
+    instance_id = instance_of(request)
+    return instance_id is not None and step.existing.static(instance_id) is None
 
 
 # The files that nearly every rule of profile 2.7 cites, at tag 2.7.2.

@@ -10,7 +10,17 @@ from groupcheck.model.log import store_assignments
 from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Member
-from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, no_group, source
+from groupcheck.model.step import (
+    Rule,
+    Step,
+    apis,
+    decide,
+    fenced,
+    gc,
+    no_group,
+    source,
+    unregistered,
+)
 from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, SyncGroupResponse
 
 
@@ -61,7 +71,7 @@ def _note_synced(step: Step, request: Request) -> None:
     if not member.unsynced:
         return
     step.group = step.existing.with_member(member._replace(unsynced=False))
-    if not any(m.unsynced for m in step.existing.members):
+    if not any(m.unsynced for m in step.existing.members) and not step.existing.lost_sync:
         step.group = step.existing._replace(sync_left_ms=None)
 
 
@@ -104,6 +114,13 @@ EMPTY_GROUP = Rule(
     "nobody is in the group",
     source("GroupMetadataManager.java")(7352),
     when=lambda step, _request: step.existing.state is EMPTY,
+    then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+)
+UNKNOWN_INSTANCE = Rule(
+    "sync/unknown-instance",
+    "the group.instance.id stands for no member",
+    source("ClassicGroup.java")(805),
+    when=unregistered,
     then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
 )
 RULES = (

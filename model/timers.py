@@ -12,6 +12,7 @@ from groupcheck.model.rebalance import (
     STABLE,
     complete_join,
     drop_members,
+    forget_instance,
     maybe_prepare_rebalance,
     remove_member,
     remove_pending,
@@ -40,6 +41,12 @@ SYNCS_EXPIRED = Rule(
     "time/syncs-expired",
     "members that have not synced within the longest rebalance timeout are removed",
     source("GroupMetadataManager.java")(7142),
+)
+LOST_SYNC_EXPIRED = Rule(
+    "time/lost-sync-expired",
+    "the sync of an id that a static member has no longer is waited for in vain, and a rebalance "
+    "begins, though everybody has synced",
+    source("GroupMetadataManager.java")(7150),
 )
 REBALANCE_TIMEOUT = Rule(
     "time/rebalance-timeout",
@@ -174,12 +181,15 @@ def expire_ghost(step: Step) -> None:
 
 
 def expire_syncs(step: Step) -> None:
-    """The end of the time to sync, which runs while somebody has not.
+    """The end of the time to sync, which runs while somebody has not; it spares no static member.
 
     Source: 4.1 GroupMetadataManager.java:7117.
     """
-    step.fire(SYNCS_EXPIRED)
-    drop_members(step, [m.member_id for m in step.existing.members if m.unsynced])
+    late = [m for m in step.existing.members if m.unsynced]
+    step.fire(SYNCS_EXPIRED if late else LOST_SYNC_EXPIRED)
+    drop_members(step, [m.member_id for m in late])
+    for member in late:
+        forget_instance(step, member.group_instance_id)
     maybe_prepare_rebalance(step)
 
 

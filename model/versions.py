@@ -33,7 +33,7 @@ R = TypeVar("R")
 # "versions" of each field). Fields not listed are in every version the profiles speak.
 FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     JoinGroupRequest: {"rebalance_timeout_ms": 1, "group_instance_id": 5},
-    JoinGroupResponse: {"protocol_type": 7},
+    JoinGroupResponse: {"protocol_type": 7, "skip_assignment": 9},
     JoinGroupResponseMember: {"group_instance_id": 5},
     SyncGroupRequest: {"group_instance_id": 3, "protocol_type": 5, "protocol_name": 5},
     SyncGroupResponse: {"protocol_type": 5, "protocol_name": 5},

@@ -108,7 +108,10 @@ class JoinGroupResponseMember(NamedTuple):
 
 
 class JoinGroupResponse(NamedTuple):
-    """The answer to JoinGroup; `members` is filled for the leader alone, in no set order."""
+    """The answer to JoinGroup; `members` is filled for the leader alone, in no set order.
+
+    A leader that is to `skip_assignment` brings no assignments with its SyncGroup (KIP-814).
+    """
 
     error_code: ErrorCode
     generation_id: int = NO_GENERATION
@@ -117,6 +120,7 @@ class JoinGroupResponse(NamedTuple):
     leader: str = NO_MEMBER_ID
     member_id: str = NO_MEMBER_ID
     members: tuple[JoinGroupResponseMember, ...] = ()
+    skip_assignment: bool = False
 
 
 class Assignment(NamedTuple):

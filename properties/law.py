@@ -163,8 +163,9 @@ def _forgets_an_instance(step: Taken) -> bool:
 
 
 def _assignments_stay(step: Taken) -> bool:
-    """Nobody has been assigned anything in this step."""
-    before = {m.member_id: m.assignment for m in step.old.members}
+    """Nobody has been assigned anything in this step; who comes back keeps what it had."""
+    names = step.renamed
+    before = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
     return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
 
 
@@ -206,6 +207,11 @@ def _not_subscribed_before(step: Taken) -> bool:
 def _with_its_group(step: Taken) -> bool:
     """The group has had no members for as long as it retains offsets."""
     return step.old.state is GroupState.EMPTY and step.old.empty_left_ms == 0
+
+
+def _takes_back_an_id(step: Taken) -> bool:
+    """Who leaves has an id that was given out and not used yet."""
+    return "leave/pending-member" in step.fired
 
 
 KNOWN: Final = (
@@ -308,5 +314,29 @@ KNOWN: Final = (
             ("2.7", "GroupMetadata.scala:740 at 2.7.2"),
             ("4.1", "ClassicGroup.java:958 at 4.1"),
         )
+    ),
+    Known(
+        "4.1",
+        ("fenced",),
+        "an id that was given out and leaves is taken back without a look at the instance id that "
+        "comes with it",
+        "GroupMetadataManager.java:7933 at 4.1",
+        _takes_back_an_id,
+    ),
+    Known(
+        "4.1",
+        ("preparing-ends",),
+        "a static member that heartbeats and does not join again is spared by the rebalance "
+        "timeout, which begins anew if nobody else has joined",
+        "GroupMetadataManager.java:6605 at 4.1",
+        _spared_and_alive,
+    ),
+    Known(
+        "4.1",
+        ("silence-ends",),
+        "a static member that does not join again is spared by the rebalance timeout, and its "
+        "session begins anew as others end the join phase: as long as they do, it stays, silent",
+        "GroupMetadataManager.java:6663 at 4.1",
+        _session_begins_by_itself,
     ),
 )

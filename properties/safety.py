@@ -150,10 +150,13 @@ def _list_is_the_leaders(step: Taken) -> bool:
     members = {m.member_id for m in step.new.members}
     for answer in _admissions(step):
         listed = {m.member_id for m in answer.members}
-        if listed and answer.leader != answer.member_id:
+        leads = answer.leader == answer.member_id
+        if (listed or answer.skip_assignment) and not leads:
             return False
         expected = answer.generation_id == step.new.generation_id and step.new.state is COMPLETING
-        if expected and answer.leader == answer.member_id and listed != members:
+        if (expected or answer.skip_assignment) and leads and listed != members:
+            return False
+        if answer.skip_assignment and not step.old.state is step.new.state is STABLE:
             return False
     return True
 
@@ -441,8 +444,8 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _one_leader,
     Law(
         "member-list",
-        "only the leader is told the members of the generation, and at the end of the join phase "
-        "it is told all of them",
+        "only the leader is told the members of the generation: all of them at the end of the join "
+        "phase, and when it is to skip its assignment (KIP-814), as the group is and stays Stable",
         "GroupCoordinator.scala:1228",
     ): _list_is_the_leaders,
     Law(

@@ -357,6 +357,8 @@ def _join_answer(body: JoinGroupResponse, names: Names) -> str:
         parts.append(f"members {', '.join(listed)}")
     elif body.error_code == 0:
         parts.append("no member list")
+    if body.skip_assignment:
+        parts.append("to skip its assignment")
     return ", ".join(parts)
 
 

@@ -82,6 +82,12 @@ def test_a_version_carries_no_field_that_it_does_not_have() -> None:
     assert body["protocolName"] == ""
 
 
+def test_a_leader_is_told_to_skip_its_assignment_from_version_9_on() -> None:
+    answer = JoinGroupResponse(ErrorCode.NONE, skip_assignment=True)
+    assert encode(answer, 9)["skipAssignment"] is True
+    assert "skipAssignment" not in encode(answer, 8)
+
+
 def test_before_batches_the_error_of_the_one_member_is_that_of_the_answer() -> None:
     error = ErrorCode.UNKNOWN_MEMBER_ID
     left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("m", None, error),))

@@ -37,7 +37,12 @@ NEW: Final[Mapping[GroupState, set[GroupState]]] = {
 KAFKAS = {"0.10.0": (OLD, STABLE), "0.10.2": (NEW, EMPTY), "2.7": (NEW, EMPTY), "4.1": (NEW, EMPTY)}
 OF_VERSION = {
     "2.7": {"join/static-changed"},
-    "4.1": {"leave/pending-member", "time/syncs-expired"},
+    "4.1": {
+        "join/static-changed",
+        "leave/pending-member",
+        "time/lost-sync-expired",
+        "time/syncs-expired",
+    },
 }  # and of no other
 
 

@@ -11,7 +11,7 @@ from groupcheck.model import log, rebalance, timers
 from groupcheck.model.clients import Feature
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.graph import Hop
-from groupcheck.model.instance import Instance, virtual_spaces
+from groupcheck.model.instance import Instance, spaces, virtual_spaces
 from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.session import rearm_session
@@ -137,6 +137,16 @@ def test_4_1_keeps_every_law_only_because_the_time_to_sync_is_limited() -> None:
     found = by_law(explored(unlimited, 2))
     assert found.keys() == {"completing-ends", "sync-answered", "silence-ends"}
     assert not any(each.known for each in found.values())
+
+
+def test_in_4_1_an_absent_static_member_prolongs_a_join_phase_or_is_kept_by_others() -> None:
+    space = explore(spaces(PROFILES["4.1"], 2)["static"])
+    found = by_law(space)
+    assert found.keys() == {"preparing-ends", "silence-ends"}
+    assert all(each.known for each in found.values())
+    cycles = {law: says(space, each.cycle) for law, each in found.items()}
+    assert cycles["preparing-ends"] == ["Advance", "Heartbeat"]
+    assert cycles["silence-ends"] == ["Advance", "LeaveGroup", "JoinGroup"]
 
 
 def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:

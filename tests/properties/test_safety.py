@@ -60,7 +60,12 @@ SPACES = [
     *((profile, "membership", 3) for profile in PROFILES.values()),
 ]
 # Known breaks, and in how many steps they can be shown: of a version, or of a space.
-BREAKS = {"2.7": {}, "4.1": {"assigned-only-in-stable": 4}, "crowded": {"one-per-instance": 6}}
+BREAKS = {
+    "2.7": {},
+    "4.1": {"assigned-only-in-stable": 4},
+    "2.7 crowded": {"one-per-instance": 6},
+    "4.1 static": {"assigned-only-in-stable": 4, "fenced": 3},
+}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,7 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(
     found = by_law(explored(profile, name, members))
     breaks = BREAKS.get(profile.name, {"answered-once": 1})
     if members > 1:
-        breaks = BREAKS.get(name, breaks)
+        breaks = BREAKS.get(f"{profile.name} {name}", breaks)
     assert {law: len(each.hops) for law, each in found.items() if each.known} == breaks
     assert all(each.known for each in found.values())
 
@@ -432,6 +437,36 @@ def test_no_two_laws_have_the_same_name_and_every_known_break_is_of_a_law() -> N
 def test_4_1_is_not_excused_for_assignments_that_were_never_made_in_stable() -> None:
     early = faulty(PROFILES["4.1"], "heartbeat", "heartbeat/alive", _of_members(assignment=b"part"))
     found = by_law(explored(early, "membership", 1))["assigned-only-in-stable"]
+    assert found.known is None
+
+
+def test_a_leader_that_is_to_skip_its_assignment_and_is_told_nobody_breaks_the_law_of_lists(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "listed_members", lambda _group: ())
+    found = by_law(explored(PROFILES["4.1"], "static", 1))["member-list"]
+    assert len(found.hops) == 4
+    assert found.known is None
+
+
+def test_a_leader_that_is_to_skip_its_assignment_before_there_is_any_breaks_the_law_of_lists(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told(*given: Any) -> JoinGroupResponse:
+        answer = current(*given)
+        return answer._replace(skip_assignment=answer.leader == answer.member_id)
+
+    current = rebalance.current_generation
+    monkeypatch.setattr(rebalance, "current_generation", told)
+    found = by_law(explored(PROFILES["4.1"], "static", 1))["member-list"]
+    assert len(found.hops) == 2
+    assert found.known is None
+
+
+def test_4_1_is_not_excused_for_a_fenced_member_that_leaves() -> None:
+    fenced = PROFILES["4.1"]
+    tables = tuple(rule for rule in fenced.heartbeat if rule.name != "heartbeat/fenced")
+    found = by_law(explored(fenced._replace(heartbeat=tables), "static", 2))["fenced"]
     assert found.known is None
 
 

@@ -43,7 +43,7 @@ from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.story import story, title
-from groupcheck.reports.words import duration, letters, passing, step_in_words
+from groupcheck.reports.words import answer_in_words, duration, letters, passing, step_in_words
 from support.faulty import faulty_port
 
 JOIN = Request(
@@ -152,6 +152,13 @@ def test_null_is_said_as_null_and_fields_have_the_protocol_s_names() -> None:
         "protocolType null instead of 'consumer', protocolName '' instead of 'range',"
         " leader an unknown id instead of A"
     )
+
+
+def test_a_leader_that_is_to_skip_its_assignment_is_told_so_in_words() -> None:
+    lawful = JoinGroupResponse(ErrorCode.NONE, 1, leader="#1", member_id="#1", skip_assignment=True)
+    assert answer_in_words(lawful, {"#1": "A"}).endswith(", to skip its assignment")
+    finding = _judged(JOIN._replace(api_version=9), lawful, lawful._replace(skip_assignment=False))
+    assert title(finding).endswith("skipAssignment False instead of True")
 
 
 def test_answers_that_differ_in_nested_fields_are_told_in_words() -> None:

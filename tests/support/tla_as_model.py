@@ -173,6 +173,7 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         (PRODUCER_ID,) if group["awaited"] else (),
         None if group["subscribed"] == EVERY_TOPIC else tuple(sorted(group["subscribed"])),
         _ms(group["emptyLeft"], instance),
+        group["lostSync"],
     )
 
 
@@ -328,6 +329,7 @@ class _Names:
             "generation": body.generation_id,
             "leader": self._name(body.leader),
             "members": _record(listed),
+            "skips": body.skip_assignment,
         }
 
     def _name(self, member_id: str) -> str:
