@@ -44,9 +44,9 @@ shard = source("GroupCoordinatorShard.java")
 RULES = by_name(tuple(PROFILE_2_7.rules.values()))
 LOADING, ELSEWHERE = cr(2207), cr(2209)  # whoever gets to the runtime before the partition has
 
-# What the error of an append is to SyncGroup, to the JoinGroup that makes a group, and to the
-# LeaveGroup that empties one (GroupMetadataManager.java:7533, CoordinatorOperationException\
-# Helper.java:43).
+# What the error of an append is to SyncGroup and to the JoinGroup that makes a group
+# (GroupMetadataManager.java:7533), to OffsetCommit and to the LeaveGroup that empties a group
+# (CoordinatorOperationExceptionHelper.java:65).
 APPEND_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
     **dict.fromkeys(
         (

@@ -25,9 +25,8 @@ def settle(step: Step, error: ErrorCode) -> None:
     """
     if not step.existing.unwritten:
         return
-    if error is ErrorCode.NONE:
-        step.group = step.existing._replace(unwritten=False)
-    elif step.begets or step.choose(Open.UNWRITTEN, [True, False]):
+    fails = error is not ErrorCode.NONE
+    if fails and (step.begets or step.choose(Open.UNWRITTEN, [True, False])):
         forget(step)
     else:
         step.group = step.existing._replace(unwritten=False)

@@ -156,8 +156,8 @@ class Profile(NamedTuple):
     """One version's rules; each API's decision list is tried from the top.
 
     An API that `min_versions` does not name has versions from 0 on. `group_errors` and
-    `commit_errors` have, for the error of an append, what SyncGroup and OffsetCommit are answered;
-    an error that is not among them is passed on.
+    `commit_errors` have, for the error of an append, what SyncGroup and OffsetCommit are answered
+    (and JoinGroup with the one, LeaveGroup with the other); what is not among them is passed on.
     """
 
     name: str
