@@ -89,8 +89,16 @@ def untimed(state: Coordinator) -> Coordinator:
     )
 
 
+def _retains(group: Group) -> bool:
+    """Whether the group has anything that may have an age."""
+    return bool(group.offsets or group.transactions or group.empty_left_ms is not None)
+
+
 def _ageless(state: Coordinator) -> Coordinator:
     """The state with offsets of no age."""
+    group = state.group
+    if not (state.log or state.appends or (group and _retains(group))):
+        return state
     return state._replace(
         group=state.group and ageless(state.group),
         appends=tuple(

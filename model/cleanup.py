@@ -73,13 +73,9 @@ def _past_and_settled(step: Step, partition: TopicPartition, offset: Offset) -> 
 
 
 def _of_empty_group(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-    """The same, but that the time of offsets is that of the group.
-
-    A commit may have said another time; and what was loaded from an old log says none.
-    """
-    left_ms = step.existing.empty_left_ms
-    if not offset.fixed and left_ms is not None:
-        offset = offset._replace(left_ms=left_ms)
+    """The same, but that the time is that of the group, unless the commit has said another."""
+    if not offset.fixed:
+        offset = offset._replace(left_ms=step.existing.empty_left_ms)
     return _past_and_settled(step, partition, offset)
 
 
@@ -108,11 +104,12 @@ NOTHING = Retention(
     lambda step: step.group is None or not step.active,
     _never,
 )
+# Until KIP-211, in 2.1.
 EACH_BY_ITSELF = Retention(
     Rule(
         "cleanup/each-by-itself",
         "an offset expires once its time is past, whatever the group does",
-        "GroupMetadata.scala:303 at 0.10.2.2",
+        gm(303),
     ),
     lambda _step: True,
     _past_and_settled,

@@ -181,7 +181,7 @@ PROFILE_0_10_0: Final = PROFILE_0_10_2._replace(
     list_groups=LIST_GROUPS,
     cleanup=(cleanup.NOTHING.at(gmm(544)), cleanup.EACH_WHATEVER_COMES.at(gmm(545))),
     traits=PROFILE_0_10_2.traits._replace(
-        begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True
+        begins=GroupState.STABLE, empty_dies=True, empty_fetch_is_all=True, retention_wraps=True
     ),
     group_errors=without(PROFILE_0_10_2.group_errors, *REPLICAS),
     commit_errors=without(PROFILE_0_10_2.commit_errors, *REPLICAS),

@@ -5,21 +5,23 @@ What becomes of them when it is over is the matter of `cleanup`.
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from groupcheck.model.state import Group, Log, Offset, OffsetsAppend
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import NO_RETENTION
-
-MINUTE_MS: Final = 60_000
 
 Holder = TypeVar("Holder", Group, Log)
 
 
 def retention_ms(step: Step) -> int | None:
     """How long the broker retains offsets; None where ages are not kept."""
-    config = step.config
-    return config.offsets_retention_minutes * MINUTE_MS if config.keeps_ages else None
+    if not step.config.keeps_ages:
+        return None
+    seconds = step.config.offsets_retention_minutes * 60
+    if step.profile.traits.retention_wraps:
+        seconds = (seconds + 2**31) % 2**32 - 2**31
+    return max(seconds * 1_000, _least_ms(step))
 
 
 def retained(step: Step, offset: Offset, said_ms: int = NO_RETENTION) -> Offset:

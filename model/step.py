@@ -96,6 +96,8 @@ class Traits(NamedTuple):
         retained_from_empty: offsets are retained from when the last member has gone, and expire
             when that time is up; else each has its own time, and expires once that is past
             (KIP-211, 2.1).
+        retention_wraps: the retention of offsets is first made seconds, of 32 bits, so that there
+            is none where it is too long for that (until KAFKA-4472, 0.10.2).
         removals_are_written: what removes offsets and a group is written as anything else: if it
             fails, nothing is removed, and there is one for a group that was never recorded.
         returned_stay_new: a static member that comes back before its first generation has begun is
@@ -127,6 +129,7 @@ class Traits(NamedTuple):
     commits_fail_whole: bool = False
     shutdown_unloads: bool = False
     retained_from_empty: bool = True
+    retention_wraps: bool = False
     removals_are_written: bool = False
     returned_stay_new: bool = True
     any_join_ends: bool = True

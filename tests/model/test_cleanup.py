@@ -133,6 +133,16 @@ def test_a_retention_below_zero_is_over_at_once(profile: Profile) -> None:
     assert not survives(play)
 
 
+@pytest.mark.parametrize(("name", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
+def test_a_retention_of_more_seconds_than_an_int_can_count_is_none_in_0_10_0(
+    name: str, *, kept: bool
+) -> None:
+    play = Play(PROFILES[name], offsets_retention_minutes=36_500 * 24 * 60)
+    commit(play)
+    play.wait(RETENTION_MS)
+    assert survives(play) == kept
+
+
 @of_old
 def test_of_old_an_offset_expires_though_its_consumer_is_there(profile: Profile) -> None:
     play = begin(profile)
