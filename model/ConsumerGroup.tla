@@ -287,12 +287,18 @@ begin txn_offset_commit:  \* GC:668
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
       elsif Refused # "" then                                   \* gate GC:859
         Reply(ErrorAnswer(This, Refused));
+      elsif TxnAsMembers /\ Gone(group) /\ r.generation >= 0 then
+        \* txn-commit/no-group 4.1 OMM:513
+        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0 then
+        \* txn-commit/simple 4.1 CG:840
+        Finish(StoreTransaction(s, r), 0);
       elsif Fenced(s.group, r) then                             \* txn-commit/fenced GC:735
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif r.memberId # NoMember /\ r.memberId \notin DOMAIN s.group.members then
+      elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then
         \* txn-commit/unknown-member GC:737
         Finish({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}, 0);
-      elsif r.generation >= 0 /\ r.generation # s.group.generation then
+      elsif NamesGeneration(r) /\ r.generation # s.group.generation then
         \* txn-commit/other-generation GC:740
         Finish({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}, 0);
       else                                                      \* txn-commit/pending GC:744
@@ -330,7 +336,7 @@ begin list_groups:  \* GC:806
       elsif serving = "loading" then                            \* list/loading GC:810
         Reply([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]);
       else
-        Finish({Listed(Begin, r)}, 0);
+        Finish(Listed(Begin, r), 0);
       end if;
     end with;
   end while;
@@ -457,7 +463,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d6753d3e137f402274f944de29928e6e
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-03552ea6a167bc287704bf586d384665
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -1172,8 +1178,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ failing' = t.failing
                                                           /\ log' = t.log
                                                           /\ answers' = t.answers
-                                                ELSE /\ IF Fenced(s.group, r)
-                                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                ELSE /\ IF TxnAsMembers /\ Gone(group) /\ r.generation >= 0
+                                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1182,8 +1188,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
                                                                      /\ answers' = t.answers
-                                                           ELSE /\ IF r.memberId # NoMember /\ r.memberId \notin DOMAIN s.group.members
-                                                                      THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                           ELSE /\ IF TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0
+                                                                      THEN /\ \E t \in Ends((StoreTransaction(s, r)), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1192,8 +1198,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ failing' = t.failing
                                                                                 /\ log' = t.log
                                                                                 /\ answers' = t.answers
-                                                                      ELSE /\ IF r.generation >= 0 /\ r.generation # s.group.generation
-                                                                                 THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                      ELSE /\ IF Fenced(s.group, r)
+                                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                            /\ group' = t.group
                                                                                            /\ holding' = t.holding
                                                                                            /\ appends' = t.appends
@@ -1202,15 +1208,35 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ failing' = t.failing
                                                                                            /\ log' = t.log
                                                                                            /\ answers' = t.answers
-                                                                                 ELSE /\ \E t \in Ends((StoreTransaction(s, r)), 0):
-                                                                                           /\ group' = t.group
-                                                                                           /\ holding' = t.holding
-                                                                                           /\ appends' = t.appends
-                                                                                           /\ serving' = t.serving
-                                                                                           /\ active' = t.active
-                                                                                           /\ failing' = t.failing
-                                                                                           /\ log' = t.log
-                                                                                           /\ answers' = t.answers
+                                                                                 ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
+                                                                                            THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                                                                      /\ group' = t.group
+                                                                                                      /\ holding' = t.holding
+                                                                                                      /\ appends' = t.appends
+                                                                                                      /\ serving' = t.serving
+                                                                                                      /\ active' = t.active
+                                                                                                      /\ failing' = t.failing
+                                                                                                      /\ log' = t.log
+                                                                                                      /\ answers' = t.answers
+                                                                                            ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
+                                                                                                       THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                                                                 /\ group' = t.group
+                                                                                                                 /\ holding' = t.holding
+                                                                                                                 /\ appends' = t.appends
+                                                                                                                 /\ serving' = t.serving
+                                                                                                                 /\ active' = t.active
+                                                                                                                 /\ failing' = t.failing
+                                                                                                                 /\ log' = t.log
+                                                                                                                 /\ answers' = t.answers
+                                                                                                       ELSE /\ \E t \in Ends((StoreTransaction(s, r)), 0):
+                                                                                                                 /\ group' = t.group
+                                                                                                                 /\ holding' = t.holding
+                                                                                                                 /\ appends' = t.appends
+                                                                                                                 /\ serving' = t.serving
+                                                                                                                 /\ active' = t.active
+                                                                                                                 /\ failing' = t.failing
+                                                                                                                 /\ log' = t.log
+                                                                                                                 /\ answers' = t.answers
 
 EndTxn == \E r \in EndTxnRequests(Begin):
             IF r.groupId = ""
@@ -1276,7 +1302,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ failing' = t.failing
                                         /\ log' = t.log
                                         /\ answers' = t.answers
-                              ELSE /\ \E t \in Ends(({Listed(Begin, r)}), 0):
+                              ELSE /\ \E t \in Ends((Listed(Begin, r)), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1517,6 +1543,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-74176343e52c36ed43bbc336821e9ee9
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-06f91b7cd0a51a26150a8a6bf7241d76
 
 =============================================================================

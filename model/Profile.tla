@@ -55,6 +55,10 @@ LeavesTogether     == Newest   \* a batch leaves before the group is looked at
 AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
 SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
 HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
+TxnAsMembers       == Newest   \* who commits in a transaction must be one, if it names anything
+AnyCase            == Newest   \* of the states that are asked for
+FiltersTypes       == Newest   \* ListGroups does (KIP-848)
+LastOffsetTakesGroup == ~Newest  \* if it is Empty and the offset is deleted
 HoldsAppends       == ~Newest
 
 \* Appends that are incomplete at a time.

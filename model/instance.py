@@ -131,12 +131,15 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     offsets and, where they can be, the appends that are held. Together in one space they would
     multiply, and what one is about hardly depends on the others.
     """
-    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
     return {
         "membership": Instance(profile, members),
         "metadata": _untimed(profile, members, Feature.METADATA),
-        "storing": _untimed(profile, members, Feature.OFFSETS, *held),
+        "storing": _untimed(profile, members, Feature.OFFSETS, *_held_appends(profile)),
     }
+
+
+def _held_appends(profile: Profile) -> tuple[Feature, ...]:
+    return (Feature.HELD_APPENDS,) if profile.holds_appends else ()
 
 
 def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
@@ -176,7 +179,7 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
     if "TxnOffsetCommit" in profile.max_versions:
         found["transactions"] = _untimed(
-            profile, members, Feature.TRANSACTIONS, Feature.HELD_APPENDS
+            profile, members, Feature.TRANSACTIONS, *_held_appends(profile)
         )
     if failover.CRASH.name in profile.rules:
         found |= _failing_spaces(profile, members)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from groupcheck.model.rebalance import maybe_prepare_rebalance
-from groupcheck.model.records import next_error, record_group, record_offsets
+from groupcheck.model.records import next_error, record_group, record_offsets, show_group
 from groupcheck.model.replacement import replace
 from groupcheck.model.session import propagate_assignment, rearm_session
 from groupcheck.model.state import (
@@ -163,8 +163,7 @@ def store_new_id(step: Step, entry: StaticAppend, old: Member) -> None:
 
 def append(step: Step, entry: Append) -> None:
     """Append to the log; the completion comes now, or with the release."""
-    if step.existing.unwritten:
-        step.group = step.existing._replace(unwritten=False)
+    show_group(step)
     if step.holding:
         step.appends = (*step.appends, entry)
     else:

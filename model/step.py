@@ -99,6 +99,10 @@ class Traits(NamedTuple):
             written to its partition of the log, of whichever group.
         subscriptions: the topics that consumers subscribe to are read from their metadata (KIP-496,
             2.4).
+        refused_stay_pending: a partition of a transaction's commit that is refused is pending with
+            the others, and the marker fails at it (KAFKA-16371).
+        last_offset_takes_group: an Empty group whose last offset is deleted is gone with it; else
+            it stays until it is cleaned up.
     """
 
     initial_delay: bool = True
@@ -120,6 +124,8 @@ class Traits(NamedTuple):
     answers_as_asked: bool = False
     hides_unwritten: bool = False
     subscriptions: bool = True
+    refused_stay_pending: bool = True
+    last_offset_takes_group: bool = True
 
 
 # Version 0 of these two is ZooKeeper's.
