@@ -10,7 +10,7 @@ import gc
 import importlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 
 if TYPE_CHECKING:
+    from groupcheck.model.clients import Feature
     from groupcheck.properties.result import Result
 
 TESTS = Path(__file__).parent.parent / "tests"  # which only a clone of the repository has
@@ -154,6 +155,8 @@ def explore(options: argparse.Namespace) -> int:
         not options.no_symmetry,
         options.max_states,
         options.witness,
+        _features(options.features),
+        options.generations,
     )
     files: list[Path] = []
     broken: dict[str, Counterexample] = {}
@@ -163,7 +166,9 @@ def explore(options: argparse.Namespace) -> int:
         if settings.symmetry:
             bars(f"laws, {name}", None)
             for each in counterexamples(name, space):
-                broken.setdefault(each.law.name, each)
+                held = broken.setdefault(each.law.name, each)
+                if held.known is not None and each.known is None:
+                    broken[each.law.name] = each
         if options.out:
             bars(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
@@ -192,6 +197,18 @@ def explore(options: argparse.Namespace) -> int:
     return DIVERGES if wrong else CONFORMS
 
 
+def _features(names: Sequence[str]) -> frozenset[Feature]:
+    """The features of these names."""
+    from groupcheck.model.clients import Feature
+
+    known = {feature.value: feature for feature in Feature}
+    for name in names:
+        if name not in known:
+            msg = f"unknown feature {name!r}; known: {', '.join(known)}"
+            raise ImpossibleError(msg)
+    return frozenset(known[name] for name in names)
+
+
 def bench(options: argparse.Namespace) -> int:
     """Measure the explorer beside TLC.
 
@@ -208,7 +225,11 @@ def bench(options: argparse.Namespace) -> int:
     measured = []
     gc.set_threshold(50_000)  # as in verify
     try:
-        instances = [chosen(Settings(profile, n, spaces)) for n in options.members]
+        instances = [
+            chosen(Settings(profile, members, spaces, generations=generations))
+            for members in options.members
+            for generations in options.generations
+        ]
         with Bars() as bars:
             for name in instances[0]:
                 for each in instances:

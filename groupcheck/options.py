@@ -135,7 +135,22 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
     command.add_argument("--profile", default="2.7", help="the Kafka version (2.7)")
     command.add_argument("--members", type=_number(1, 9), default=2, help="1 to 9 (2)")
     command.add_argument(
+        "--generations",
+        metavar="N",
+        type=_number(1, 99),
+        default=1,
+        help="tell so many generations apart, all after them being like the last (1)",
+    )
+    part = command.add_mutually_exclusive_group()
+    part.add_argument(
         "--space", metavar="NAME", nargs="+", default=(), help="only these spaces (all of them)"
+    )
+    part.add_argument(
+        "--features",
+        metavar="NAME",
+        nargs="+",
+        default=(),
+        help="one space instead, of these features together (README)",
     )
     command.add_argument(
         "--no-symmetry",
@@ -181,7 +196,19 @@ def _add_bench(commands: argparse._SubParsersAction[_Parser]) -> None:
         help="instances of so many members (1 2 3)",
     )
     command.add_argument(
-        "--space", metavar="NAME", nargs="+", default=(), help="only these spaces (all of them)"
+        "--generations",
+        metavar="N",
+        type=_number(1, 99),
+        nargs="+",
+        default=(1,),
+        help="so many generations told apart (1)",
+    )
+    command.add_argument(
+        "--space",
+        metavar="NAME",
+        nargs="+",
+        default=("membership", "metadata", "storing", "order"),
+        help="these spaces (membership metadata storing order)",
     )
     command.set_defaults(command=bench)
 

@@ -1,7 +1,7 @@
 ------------------------------ MODULE Canonical -------------------------------
-(* What is the same about two states: which number a generation has (only the *)
-(* first and whether two are equal counts), what was assigned to somebody who *)
-(* is gone, and time, where none passes. How a step may end.                  *)
+(* What is the same about two states: which number a generation has (whether  *)
+(* two are equal counts, and whether one is the first), what was assigned to  *)
+(* somebody who is gone, and time, where none passes. How a step may end.     *)
 EXTENDS Timers
 
 Untimed(g) ==
@@ -19,11 +19,13 @@ Untimed(g) ==
 Settled(s) ==
   IF s.group = NoGroup THEN s
   ELSE LET g == IF Timed THEN s.group ELSE Untimed(s.group)
-           cut == Max(g.generation - 1, 0)
+           cut == Max(g.generation - Generations, 0)
            known == DOMAIN g.members \cup DOMAIN g.pending
            Known(n) == IF n \in known \cup {NoMember} THEN n ELSE GoneId
        IN [s EXCEPT
              !.group = [g EXCEPT !.generation = @ - cut],
+             !.log.group = IF @ = NoRecord THEN @
+                           ELSE [@ EXCEPT !.generation = Min(@, Generations)],
              !.appends = [i \in DOMAIN @ |->
                [s.appends[i] EXCEPT !.generation = Max(@ - cut, 0),
                                     !.assignments = Without(@, DOMAIN @ \ known),

@@ -34,7 +34,7 @@ Loaded(s) ==
       restored ==
         [alone EXCEPT
            !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
-           !.generation = 1, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
+           !.generation = r.generation, !.protocolType = r.protocolType, !.protocolName = r.protocolName,
            !.leader = r.leader,
            !.statics = [i \in instances |->
              CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],

@@ -10,6 +10,7 @@ CONSTANTS
   RebalanceTicks,  \* the rebalance timeout of every member
   DelayTicks,      \* group.initial.rebalance.delay.ms
   MaxSize,         \* group.max.size
+  Generations,     \* so many are told apart, the last from all before it
   NewMemberTicks   \* how long a new member may wait for its first generation
 
 Timed       == "time" \in Features     \* else none but the initial delay ever passes

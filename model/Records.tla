@@ -9,7 +9,8 @@ RecordGroup(s, given) ==
       named(p) == p.name = g.protocolName
   IN IF ~Logged THEN s
      ELSE [s EXCEPT !.log.group =
-             [protocolType |-> g.protocolType, protocolName |-> g.protocolName,
+             [generation |-> g.generation,
+              protocolType |-> g.protocolType, protocolName |-> g.protocolName,
               leader |-> g.leader,
               members |-> [n \in DOMAIN g.members |->
                 [protocols |-> SelectSeq(g.members[n].protocols, named),

@@ -2,13 +2,15 @@
 
 Members are renamed in an order that depends on nothing but what they are (so this is a complete
 symmetry reduction: where two sort alike, exchanging them changes nothing). Generations count only
-by whether they are equal and whether one is the first, so all after the first become 1. Request
-ids of parked requests are renumbered. The renaming comes back with the state, so that a path in
-the reduced graph can be replayed on a real coordinator: `Frame.restore` does that for an input.
+by whether they are equal and whether one is the first, so all after the first become 1 (or after
+the nth n, if more are to be told apart). Request ids of parked requests are renumbered. The
+renaming comes back with the state, so that a path in the reduced graph can be replayed on a real
+coordinator: `Frame.restore` does that for an input.
 """
 
 from __future__ import annotations
 
+import sys
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -26,8 +28,6 @@ from groupcheck.model.state import (
     StaticAppend,
 )
 from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody
-
-NEWEST_GENERATION = 1
 
 # What an untimed state has left on timers that shall not matter: longer than any test.
 UNTIMED_MS = 1_000_000_000
@@ -88,8 +88,13 @@ def untimed(state: Coordinator) -> Coordinator:
     )
 
 
-def canonical(state: Coordinator, *, timed: bool = True, logged: bool = False) -> Frame:
-    """The canonical form of a state; without its timers or its log if they do not count."""
+def canonical(
+    state: Coordinator, *, timed: bool = True, logged: bool = False, generations: int = 1
+) -> Frame:
+    """The canonical form of a state; without its timers or its log if they do not count.
+
+    So many `generations` are told apart: all after them have the number of the last.
+    """
     if not timed:
         state = untimed(state)
     if not logged and state.log is not None:
@@ -132,7 +137,7 @@ def canonical(state: Coordinator, *, timed: bool = True, logged: bool = False) -
         lost = [m.member_id for m in recorded.members if m.member_id not in names]
         lost.sort(key=lambda member_id: _recorded_key(recorded, member_id))
         names |= {member_id: f"m{i}" for i, member_id in enumerate(lost, len(members) + 1)}
-    return _renamed(state, members, pending, names)
+    return _renamed(state, members, pending, names, generations)
 
 
 def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ...]:
@@ -162,10 +167,11 @@ def _renamed(
     members: list[Member],
     pending: list[Pending],
     names: dict[str, str],
+    generations: int = sys.maxsize,
 ) -> Frame:
     """The state under these names, its members and pending ids in this order."""
     group = state.group or Group()
-    cut = max(group.generation_id - NEWEST_GENERATION, 0)
+    cut = max(group.generation_id - generations, 0)
     commits = {
         a.request_id: 300 + i for i, a in enumerate(state.appends) if isinstance(a, OffsetsAppend)
     }
@@ -186,16 +192,16 @@ def _renamed(
     appends = tuple(_renamed_append(a, present, cut, i) for i, a in enumerate(state.appends))
     node = state._replace(group=state.group and renamed, appends=appends)
     if state.log is not None and state.log.group is not None:
-        record = _renamed_record(state.log.group, names)
+        record = _renamed_record(state.log.group, names, generations)
         node = node._replace(log=state.log._replace(group=record))
     return Frame(node, names, cut)
 
 
-def _renamed_record(record: GroupRecord, names: dict[str, str]) -> GroupRecord:
-    """The record under these names; of its generation only that it is none counts."""
+def _renamed_record(record: GroupRecord, names: dict[str, str], generations: int) -> GroupRecord:
+    """The record under these names."""
     members = sorted(_renamed_member(m, names[m.member_id]) for m in record.members)
     return record._replace(
-        generation_id=min(record.generation_id, NEWEST_GENERATION),
+        generation_id=min(record.generation_id, generations),
         leader=record.leader and names[record.leader],
         members=tuple(members),
     )

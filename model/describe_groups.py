@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groupcheck.model.gate import gate
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.rebalance import STABLE
-from groupcheck.model.step import Open, Rule, Step, decide, gc, gm, no_group, source
+from groupcheck.model.step import Rule, Step, decide, gc, gm, no_group, source
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribedGroupMember,

@@ -8,9 +8,10 @@ from __future__ import annotations
 from itertools import compress, product
 from typing import cast
 
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.records import record_marker, show_group
 from groupcheck.model.state import PendingOffset
-from groupcheck.model.step import Open, Rule, Step, decide, gc, gm, gmm, no_group
+from groupcheck.model.step import Rule, Step, decide, gc, gm, gmm, no_group
 from groupcheck.model.transactions import end, pending_of
 from groupcheck.model.vocabulary import EndTxnRequest, EndTxnResponse, ErrorCode, Request
 
@@ -68,7 +69,7 @@ RULES = (
     Rule(
         "end-txn/not-active",
         "the coordinator is shut down: the marker is in the log, and changes nothing in memory",
-        "KafkaScheduler.scala:110 at 2.7.2",
+        "KafkaScheduler.scala:110",
         when=lambda step, _request: not step.active,
         then=lambda step, request: _reply(step, request, ErrorCode.UNKNOWN_SERVER_ERROR),
     ),

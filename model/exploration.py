@@ -5,18 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from groupcheck.model.clients import Feature
 from groupcheck.model.explorer import Space, TooManyStatesError, explore
 from groupcheck.model.figures import Figures, figures
 from groupcheck.model.graph import Component, StateGraph
-from groupcheck.model.instance import Instance, spaces
+from groupcheck.model.instance import Instance, composed, spaces, supported
 from groupcheck.model.path import Taken, along
 from groupcheck.model.projection import Projection, merged, project
 from groupcheck.model.step import Profile
 
 # What an explored space and its graph need in memory, about: seen with 25 labelled edges a state.
 KB_A_STATE = 20
+
+COMPOSED: Final = "composed"  # the name of the space that is made of features
 
 
 class UnfitSettingsError(Exception):
@@ -40,6 +43,7 @@ class Explored(NamedTuple):
     """
 
     name: str
+    instance: Instance
     figures: Figures
     unreachable: int
     longest_witness: int
@@ -49,7 +53,7 @@ class Explored(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What is explored; no `spaces` means all of them."""
+    """What is explored: some `spaces`, else one of these `features`, else all spaces there are."""
 
     profile: Profile
     members: int = 2
@@ -57,6 +61,8 @@ class Settings(NamedTuple):
     symmetry: bool = True
     most_states: int | None = None
     witness: str | None = None
+    features: frozenset[Feature] = frozenset()
+    generations: int = 1
 
 
 class Exploration(NamedTuple):
@@ -69,7 +75,8 @@ class Exploration(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether this is all that there is, so that whatever is not reached nowhere is."""
-        return not self.settings.spaces and self.settings.members > 1
+        part = self.settings.spaces or self.settings.features
+        return not part and self.settings.members > 1
 
     @property
     def unreached(self) -> list[str]:
@@ -138,8 +145,21 @@ def chosen(settings: Settings) -> dict[str, Instance]:
     """The spaces asked for.
 
     Raises:
-        UnfitSettingsError: there is no space of that name.
+        UnfitSettingsError: there is no space of that name, or the version lacks a feature.
     """
+    found = {COMPOSED: _composed(settings)} if settings.features else _named(settings)
+    return {name: space._replace(generations=settings.generations) for name, space in found.items()}
+
+
+def _composed(settings: Settings) -> Instance:
+    profile = settings.profile
+    if lacking := settings.features - supported(profile):
+        msg = f"the model of {profile.kafka} has no {', '.join(sorted(lacking))}"
+        raise UnfitSettingsError(msg)
+    return composed(profile, settings.members, settings.features)
+
+
+def _named(settings: Settings) -> dict[str, Instance]:
     known = spaces(settings.profile, settings.members)
     for name in settings.spaces:
         if name not in known:
@@ -175,6 +195,7 @@ def _explored(name: str, graph: StateGraph, seconds: float) -> Explored:
     space = graph.space
     return Explored(
         name,
+        space.instance,
         figures(space),
         len(graph.unreachable()),
         1 + max(len(graph.path(node)) for node, edges in enumerate(space.edges) if edges),

@@ -32,7 +32,8 @@ class Instance(NamedTuple):
     is as long as half the new-member timeout, which Kafka 2.7 does not let anyone configure. A
     space that is not `timed` knows no time but the initial delay: it is for coordinators on real
     clocks, where one waits for nothing else. `settings` are those of the broker besides the
-    initial delay.
+    initial delay. So many `generations` are told apart: one, as the rules see only whether two are
+    the same, and whether one is the first.
     """
 
     profile: Profile
@@ -43,6 +44,7 @@ class Instance(NamedTuple):
     rebalance_ticks: int = 3
     delay_ticks: int = 1
     settings: Mapping[str, int] = MappingProxyType({})
+    generations: int = 1
 
     @property
     def timed(self) -> bool:
@@ -60,7 +62,7 @@ class Instance(NamedTuple):
 
     def frame(self, state: Coordinator) -> Frame:
         """The canonical form of a state, as this space has it."""
-        return canonical(state, timed=self.timed, logged=self._logged)
+        return canonical(state, timed=self.timed, logged=self._logged, generations=self.generations)
 
     @property
     def config(self) -> Config:
@@ -210,6 +212,30 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         # Only time shows who is spared by the rebalance timeout.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
     return found
+
+
+def supported(profile: Profile) -> frozenset[Feature]:
+    """The features that the version has, as far as the model has it."""
+    has = {
+        Feature.HELD_APPENDS: profile.holds_appends,
+        Feature.STATIC_MEMBERS: static_members.RULES[-1].name in profile.rules,
+        Feature.MAX_SIZE: static_members.RULES[-1].name in profile.rules,
+        Feature.TRANSACTIONS: "TxnOffsetCommit" in profile.max_versions,
+        Feature.ADMINISTRATION: "ListGroups" in profile.max_versions,
+        Feature.FAILING_APPENDS: failover.CRASH.name in profile.rules,
+        Feature.CRASHES: failover.CRASH.name in profile.rules,
+        Feature.FAILOVER: failover.CRASH.name in profile.rules,
+    }
+    return frozenset(feature for feature in Feature if has.get(feature, True))
+
+
+def composed(profile: Profile, members: int, features: frozenset[Feature]) -> Instance:
+    """A space of features put together; with `max-size` there is one more member than room."""
+    timed = Feature.TIME in features
+    space = Instance(profile, members, features) if timed else _untimed(profile, members, *features)
+    if Feature.MAX_SIZE in features:
+        return space._replace(members=members + 1, settings={"group.max.size": members})
+    return space
 
 
 def spaces(profile: Profile, members: int) -> dict[str, Instance]:

@@ -7,7 +7,8 @@ from typing import Final, cast
 
 from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.gate import gate
-from groupcheck.model.step import Open, Rule, Step, decide, gc, no_group, source
+from groupcheck.model.nondeterminism import Open
+from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
     ListedGroup,

@@ -6,10 +6,11 @@ from collections import Counter
 from itertools import islice
 from typing import cast
 
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.records import record_empty, remove_group
 from groupcheck.model.session import propagate_assignment, rearm_session
 from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member, StaticAppend, put
-from groupcheck.model.step import Open, Rule, Step, gc, gm
+from groupcheck.model.step import Rule, Step, gc, gm
 from groupcheck.model.subscription import subscribed_topics
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,

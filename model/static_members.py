@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from groupcheck.model.log import store_new_id
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.rebalance import (
     COMPLETING,
     STABLE,
@@ -19,7 +20,7 @@ from groupcheck.model.rebalance import (
 from groupcheck.model.replacement import replace
 from groupcheck.model.session import rearm_session
 from groupcheck.model.state import Group, Member, StaticAppend
-from groupcheck.model.step import Open, Rule, Step, gc, gm, instance_of
+from groupcheck.model.step import Rule, Step, gc, gm, instance_of
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupRequest,

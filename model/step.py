@@ -8,11 +8,11 @@ runs the action once for every combination of choices, as TLC does for PlusCal's
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -23,17 +23,6 @@ from groupcheck.model.vocabulary import (
 )
 
 T = TypeVar("T")
-
-
-class Open(StrEnum):
-    """What Kafka leaves open; each choice of the model names one of these."""
-
-    LEADER = "which member leads after the leader left"
-    VOTE_TIE = "which protocol wins a tied vote"
-    TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
-    UNWRITTEN = "whether a group shows of which nothing was written yet"
-    TIMER_SLACK = "how late a timer fires on a real clock"
-    HALF_A_MARKER = "which offsets a marker comes to before it fails"
 
 
 def _always(_step: Step, _request: Request) -> bool:

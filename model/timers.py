@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.rebalance import (
     COMPLETING,
     STABLE,
@@ -15,7 +16,7 @@ from groupcheck.model.rebalance import (
     remove_pending,
 )
 from groupcheck.model.state import Group, Member, Pending
-from groupcheck.model.step import Open, Rule, Step, gc, source
+from groupcheck.model.step import Rule, Step, gc, source
 
 PASS = Rule("time/pass", "time passes", "Timer.scala:102")
 SESSION_EXPIRED = Rule(

@@ -129,9 +129,9 @@ def waiting(state: Coordinator) -> set[int]:
     return parked | {e.request_id for e in state.appends if isinstance(e, OffsetsAppend)}
 
 
-def known(profile: Profile, law: Law) -> Known | None:
+def known(profile: Profile, law: Law) -> tuple[Known, ...]:
     """What Kafka of that version is known for, of that law."""
-    return next((k for k in KNOWN if k.profile == profile.name and law.name in k.laws), None)
+    return tuple(k for k in KNOWN if k.profile == profile.name and law.name in k.laws)
 
 
 def _stuck(step: Taken) -> bool:
@@ -176,6 +176,13 @@ def _spared_and_alive(step: Taken) -> bool:
     return preparing and static
 
 
+def _session_begins_by_itself(step: Taken) -> bool:
+    """A member that has sent nothing is given a new session as others end a join phase."""
+    absent = {m.member_id for m in step.old.members if m.awaiting_join is None}
+    ends = "rebalance/complete" in step.fired
+    return ends and any(m.member_id in absent for m in step.new.members)
+
+
 KNOWN: Final = (
     *(
         Known(
@@ -207,6 +214,14 @@ KNOWN: Final = (
         "the log, who counts as static (KAFKA-10497, mended in 2.8)",
         "GroupCoordinator.scala:1199, GroupMetadataManager.scala:1429 at 2.7.2",
         _spared_and_alive,
+    ),
+    Known(
+        "2.7",
+        ("silence-ends",),
+        "a static member that does not join again is spared by the rebalance timeout, and its "
+        "session begins anew as others end the join phase: as long as they do, it stays, silent",
+        "GroupCoordinator.scala:1239 at 2.7.2",
+        _session_begins_by_itself,
     ),
     Known(
         "2.7",

@@ -108,8 +108,7 @@ def broken(space: Space) -> list[Broken]:
         return []
     found, states = [], StateGraph(space)
     for law, courses in _courses(space).items():
-        excuse = known(space.instance.profile, law)
-        for course, why in zip(courses, (None, excuse), strict=True):
+        for why, course in courses.items():
             lasso = course.lasso(states)
             if lasso is not None:
                 found.append(Broken(law, *lasso, known=why))
@@ -117,24 +116,30 @@ def broken(space: Space) -> list[Broken]:
     return found
 
 
-def _courses(space: Space) -> dict[Law, tuple[_Course, _Course]]:
-    """For each law what goes on unfinished without the steps Kafka is known for, and with them."""
-    courses = {law: (_Course(), _Course()) for law in OF_COURSES}
-    excuses = {law: known(space.instance.profile, law) for law in OF_COURSES}
+def _courses(space: Space) -> dict[Law, dict[Known | None, _Course]]:
+    """For each law what goes on unfinished, without any step that Kafka is known for, and with.
+
+    Of what the version is known for each is looked at by itself.
+    """
+    profile = space.instance.profile
+    courses = {law: {why: _Course() for why in (None, *known(profile, law))} for law in OF_COURSES}
     for step in taken(space):
         if isinstance(step.given, MOVES):
             continue
         node, names = landing(space, step.after)
         for law, still in OF_COURSES.items():
+            covering = _covering(courses[law], step)
             for who in still(step):
                 here, there = Unfinished(step.node, who), Unfinished(node, names.get(who, who))
-                for course in courses[law][_covers(excuses[law], step) :]:
+                for course in covering:
                     course.add(here, there, step)
     return courses
 
 
-def _covers(excuse: Known | None, step: Taken) -> bool:
-    return excuse is not None and excuse.covers(step)
+def _covering(courses: dict[Known | None, _Course], step: Taken) -> list[_Course]:
+    """The courses that a step is part of: all of them, or those of what Kafka is known for."""
+    covers = [why for why in courses if why is not None and why.covers(step)]
+    return [courses[why] for why in covers] if covers else list(courses.values())
 
 
 def _still_in(state: GroupState) -> Callable[[Taken], Iterator[str]]:

@@ -43,14 +43,11 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties import safety_offsets, safety_static
 from groupcheck.properties.law import Broken, Known, Law, Taken, hop_of, known, taken, waiting
-from groupcheck.properties.safety_log import MOVES, OF_LOG
+from groupcheck.properties.safety_log import ENDS, MOVES, OF_LOG
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
 WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
-
-# What ends a join phase; the last one does so half-way, which still raises the generation.
-ENDS: Final = ("rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol")
 
 
 def broken(space: Space) -> list[Broken]:
@@ -59,9 +56,8 @@ def broken(space: Space) -> list[Broken]:
     excused: dict[Law, Broken] = {}
     graph: StateGraph | None = None
     for step, law in _breaches(space):
-        excuse = known(space.instance.profile, law)
-        if excuse is not None and not excuse.covers(step):
-            excuse = None
+        excuses = known(space.instance.profile, law)
+        excuse = next((excuse for excuse in excuses if excuse.covers(step)), None)
         reports = found if excuse is None else excused
         if law not in reports:
             graph = graph or StateGraph(space)

@@ -26,6 +26,8 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.law import Law, Taken, waiting
 
 # What happens to a coordinator, and is nothing that the group does.
+# What ends a join phase; the last one does so half-way, which still raises the generation.
+ENDS: Final = ("rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol")
 MOVES: Final = (Crash, Unload, Loading, Load, Shutdown)
 
 
@@ -137,6 +139,16 @@ def _refused_elsewhere(step: Taken) -> bool:
     return before == step.after and not _takes_a_commit(step)
 
 
+def _dead_is_final(step: Taken) -> bool:
+    """Of a group that is gone nothing comes back but its offsets, unless it is loaded."""
+    before, after = step.before.group, step.after.group
+    there = before is not None and before.state is not GroupState.DEAD
+    if there or after is None or isinstance(step.given, MOVES):
+        return True
+    completed = sum(rule in ENDS for rule in step.fired)
+    return not step.old.members and after.generation_id == completed
+
+
 OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
     Law(
         "offsets-survive",
@@ -178,4 +190,10 @@ OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
         "takes no commit; the markers of transactions are in the log nevertheless",
         "GroupCoordinator.scala:856",
     ): _refused_elsewhere,
+    Law(
+        "dead-is-final",
+        "a group that is Dead or gone has no members, and whoever comes next finds a new one, "
+        "without a generation",
+        "GroupCoordinator.scala:180",
+    ): _dead_is_final,
 }

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any, Final
 
 from groupcheck import model
-from groupcheck.model.exploration import Exploration, Explored, Witness
+from groupcheck.model.exploration import COMPOSED, Exploration, Explored, Witness
 from groupcheck.model.figures import Degrees
 from groupcheck.model.graph import Component
 from groupcheck.model.path import Taken
@@ -36,8 +36,9 @@ def summary(
         else "members keep their names"
     )
     members = f"{settings.members} member{'' if settings.members == 1 else 's'}"
+    composed = [f"composed of {', '.join(sorted(settings.features))}"] if settings.features else []
     sections = [
-        [f"{settings.profile.kafka}, {members}; {alike}"],
+        wrap("; ".join((f"{settings.profile.kafka}, {members}", *composed, alike)), WIDTH),
         _table(_figures(exploration)),
         *(
             _table(_actions(exploration.spaces[at : at + MOST_COLUMNS]))
@@ -62,6 +63,8 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
         "profile": settings.profile.name,
         "kafka": settings.profile.kafka,
         "members": settings.members,
+        "features": sorted(settings.features),
+        "generations": settings.generations,
         "symmetry": settings.symmetry,
         "errors": exploration.errors,
         "spaces": [
@@ -123,13 +126,13 @@ def _figures(exploration: Exploration) -> list[list[str]]:
     }
     if exploration.settings.symmetry:
         columns |= {
-            "strong components": lambda space: _sizes(space.components),
+            "components": lambda space: _sizes(space.components),
             "terminal": lambda space: _sizes([c for c in space.components if c.terminal]),
         }
     else:
         columns |= {
             "generated": lambda space: f"{space.figures.generated:,}",
-            "new states of a state": lambda space: _degrees(space.figures.discovered),
+            "new of a state": lambda space: _degrees(space.figures.discovered),
         }
     columns["time"] = lambda space: f"{space.seconds:.1f} s"
     rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
@@ -137,18 +140,18 @@ def _figures(exploration: Exploration) -> list[list[str]]:
 
 
 def _degrees(degrees: Degrees) -> str:
-    return f"{degrees.least}-{degrees.most}, mean {degrees.mean:.1f}, 95 % {degrees.percentile_95}"
+    return f"{degrees.least}-{degrees.most}, avg {degrees.mean:.1f}, 95% {degrees.percentile_95}"
 
 
 def _sizes(components: list[Component]) -> str:
-    """How many there are, and of how many states."""
+    """How many there are, and of how many states each."""
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
-    return f"{len(sizes)}, of {span} state{'' if span == '1' else 's'}"
+    return f"{len(sizes)} of {span}"
 
 
 # So many spaces are side by side in a table, so that it is no wider than a screen.
-MOST_COLUMNS: Final = 5
+MOST_COLUMNS: Final = 4
 
 
 def _actions(spaces: list[Explored]) -> list[list[str]]:
@@ -211,22 +214,52 @@ def _lawful(projection: Projection) -> str:
 
 def _wrapped(head: str, words: Iterable[str]) -> list[str]:
     first, *more = wrap(", ".join(words), WIDTH - 11, break_on_hyphens=False)
-    return [f"{head:<11}{first}", *(" " * 11 + line for line in more)]
+    return [f"{head:<11}{first}", *_indented(more)]
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [" " * 11 + line for line in lines]
 
 
 def _compared(exploration: Exploration) -> list[str]:
     """How to have TLC find the same."""
-    name = exploration.spaces[0].name if len(exploration.spaces) == 1 else "SPACE"
-    names = ", ".join(f'"m{number}"' for number in range(1, exploration.settings.members + 1))
-    settings = f'Version = "{exploration.settings.profile.name}", Names = {{{names}}}'
+    first, *others = exploration.spaces
+    name = "SPACE" if others else _configuration(first)
+    changes = ", ".join(f"{name} = {value}" for name, value in _constants(exploration).items())
     command = "java -cp tla2tools.jar tlc2.TLC -deadlock"
     return [
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
-        f"{'':11}so is one more, and its out-degree what is here called new states",
-        f"{'':11}(with {settings} in the .cfg, both in",
+        f"{'':11}so is one more, and its out-degree is that of the new ones alone",
+        *_indented(wrap(f"(with {changes} in the .cfg, both in", WIDTH - 11)),
         f"{'':11}{MODEL})",
     ]
+
+
+def _configuration(space: Explored) -> str:
+    """Whose .cfg has the timeouts of the space."""
+    if space.name != COMPOSED:
+        return space.name
+    return "membership" if space.instance.timed else "metadata"
+
+
+def _constants(exploration: Exploration) -> dict[str, str]:
+    """What is to be changed in the .cfg of the first space."""
+    settings, instance = exploration.settings, exploration.spaces[0].instance
+    constants = {"Version": f'"{settings.profile.name}"', "Names": _set(instance.names)}
+    if settings.generations > 1:
+        constants["Generations"] = str(settings.generations)
+    if settings.features:
+        constants["Features"] = _set(sorted(settings.features))
+    if "group.max.size" in instance.settings:
+        constants["MaxSize"] = str(instance.settings["group.max.size"])
+    return constants
+
+
+def _set(strings: Iterable[str]) -> str:
+    """A set of strings in TLA+."""
+    quoted = ", ".join(f'"{string}"' for string in strings)
+    return f"{{{quoted}}}"
 
 
 def _laws(broken: list[Counterexample]) -> list[str]:

@@ -2,8 +2,8 @@
 
 They run one after the other. TLC has two workers and writes nothing of what it finds; its time is
 that of the whole process, so that its start counts. The explorer has one core and runs twice: as
-TLC does, with each member's name its own, and with symmetry, where one state stands for all that
-differ in names alone.
+TLC does, with each member's name its own, and reduced by symmetry, where one state stands for all
+that differ in names alone.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from support import tla
 WORKERS = 2
 
 HEAD = f"""\
-                                         states a second                       times TLC
-space       members   states    edges      TLC  explorer  with symmetry  explorer  with symmetry
-{"-" * 94}
+                                                         states a second            times TLC
+space                members  generations   states      edges    TLC  explorer  reduced  expl.  red.
+{"-" * 100}
 """
 
 
@@ -35,6 +35,7 @@ class Measured(NamedTuple):
 
     space: str
     members: int
+    generations: int
     states: int
     edges: int
     counted: tuple[int, int]
@@ -65,7 +66,8 @@ def measure(name: str, instance: Instance) -> Measured:
     found = len(space.nodes), space.edge_count
     del space  # which the next one shall not have to carry
     _, symmetric_s = _timed(instance, symmetry=True)
-    return Measured(name, instance.members, *found, counted, tlc_s, explorer_s, symmetric_s)
+    instances = instance.members, instance.generations
+    return Measured(name, *instances, *found, counted, tlc_s, explorer_s, symmetric_s)
 
 
 def _timed(instance: Instance, *, symmetry: bool) -> tuple[Space, float]:
@@ -85,8 +87,8 @@ def _row(one: Measured) -> str:
         one.states / seconds for seconds in (one.tlc_s, one.explorer_s, one.symmetric_s)
     )
     row = (
-        f"{one.space:12}{one.members:7}{one.states:9,}{one.edges:9,}{tlc:9,.0f}{explorer:10,.0f}"
-        f"{symmetric:15,.0f}{explorer / tlc:10.1f}{symmetric / tlc:15.1f}\n"
+        f"{one.space:23}{one.members:5}{one.generations:13}{one.states:9,}{one.edges:11,}{tlc:7,.0f}"
+        f"{explorer:10,.0f}{symmetric:9,.0f}{explorer / tlc:7.1f}{symmetric / tlc:6.1f}\n"
     )
     if not one.agreed:
         states, edges = one.counted

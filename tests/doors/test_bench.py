@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +44,20 @@ def test_both_are_run_on_the_same_instance_and_their_speeds_printed_with_the_rat
     printed = capsys.readouterr()
     assert printed.err == ""
     (row,) = (line.split() for line in printed.out.splitlines() if line.startswith("metadata"))
-    assert row[1:4] == ["1", "24", "288"]
-    tlc, explorer, symmetric, *ratios = (float(figure.replace(",", "")) for figure in row[4:])
+    assert row[1:5] == ["1", "1", "24", "288"]
+    tlc, explorer, symmetric, *ratios = (float(figure.replace(",", "")) for figure in row[5:])
     assert ratios == pytest.approx([explorer / tlc, symmetric / tlc], rel=0.1)
 
 
-def test_each_space_has_a_row_for_each_number_of_members(
+def test_each_space_has_a_row_for_each_number_of_members_and_generations(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tla, "check", _finds(0, 0))
     spaces = ["--profile", "0.10.0", "--space", "metadata", "order"]
-    assert main(["bench", "--members", "1", "2", *spaces]) == 1
+    assert main(["bench", "--members", "1", "2", "--generations", "1", "3", *spaces]) == 1
     lines = capsys.readouterr().out.splitlines()
-    rows = [line.split()[:2] for line in lines if line.startswith(("metadata", "order"))]
-    assert rows == [["metadata", "1"], ["metadata", "2"], ["order", "1"], ["order", "2"]]
+    rows = [tuple(line.split()[:3]) for line in lines if line.startswith(("metadata", "order"))]
+    assert rows == list(product(("metadata", "order"), "12", "13"))
 
 
 def test_it_has_exit_status_1_where_the_two_do_not_find_the_same(

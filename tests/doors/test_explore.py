@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model import profiles
+from groupcheck.model import exploration, profiles
+from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.step import Rule
 
 QUICK = ["--members", "1", "--space", "metadata"]
@@ -63,6 +64,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     whole = profiles.PROFILES["2.7"]
     part = whole._replace(rules={**whole.rules, rule.name: rule})
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
+    monkeypatch.setattr(exploration, "spaces", virtual_spaces)
     assert main(["explore"]) == 1
     assert "ERROR      no labelled edge applies the rule heartbeat/on-a-sunday" in (
         capsys.readouterr().out
@@ -116,3 +118,53 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     (tmp_path / "file").write_text("in the way")
     line = _fails_with(capsys, *QUICK, "--out", str(tmp_path / "file"))
     assert "cannot write the graphs" in line
+
+
+def test_features_are_put_together_to_one_space(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "--members", "1", "--features", "metadata"]) == 0
+    composed = capsys.readouterr().out
+    assert "composed of metadata" in composed
+    assert main(["explore", *QUICK]) == 0
+    named = capsys.readouterr().out
+    figures = [
+        next(line.split()[1:4] for line in said.splitlines() if line.startswith(f"{name}  "))
+        for name, said in (("composed", composed), ("metadata", named))
+    ]
+    assert figures[0] == figures[1] == ["24", "288", "7"]
+
+
+def test_generations_that_are_told_apart_make_more_states(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explore", "--json", *QUICK]) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert main(["explore", "--json", "--generations", "3", *QUICK]) == 0
+    three = json.loads(capsys.readouterr().out)
+    assert (one["generations"], three["generations"]) == (1, 3)
+    assert one["spaces"][0]["states"] < three["spaces"][0]["states"]
+
+
+def test_with_features_tlc_is_told_them_too(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--no-symmetry", "--members", "1", "--generations", "2"]
+    assert main(["explore", *arguments, "--features", "metadata", "max-size"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "-config metadata.cfg ConsumerGroup.tla" in said
+    assert (
+        'Version = "2.7", Names = {"m1", "m2"}, Generations = 2, '
+        'Features = {"max-size", "metadata"}, MaxSize = 1'
+    ) in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--features", "weather"], "unknown feature 'weather'; known: time, metadata, "),
+        (["--profile", "0.10.0", "--features", "static-members"], "has no static-members"),
+        (["--features", "time", "--space", "metadata"], "not allowed with argument --features"),
+        (["--generations", "0"], "--generations"),
+    ],
+)
+def test_features_and_generations_that_cannot_be_are_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert said in _fails_with(capsys, *arguments)

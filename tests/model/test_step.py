@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupcheck.model.nondeterminism import Open
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Open, Rule, Step, decide, outcomes
+from groupcheck.model.step import Rule, Step, decide, outcomes
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 
 PROFILE = PROFILES["2.7"]

@@ -119,7 +119,7 @@ def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
 def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
     newer: Space, law: str, field: str
 ) -> None:
-    courses = {each.name: followed for each, (_, followed) in liveness._courses(newer).items()}
+    courses = {law.name: each[None] for law, each in liveness._courses(newer).items()}
     for node, who in courses[law].graph:
         group = newer.nodes[node].group
         assert group is not None
@@ -232,7 +232,7 @@ def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
 def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
     space = explore(Instance(NEW, 1, HOLDING))
     law = next(law for law in liveness.LAWS if law.name == "completing-ends")
-    course = liveness._courses(space)[law][1]
+    course = list(liveness._courses(space)[law].values())[-1]
     tick = next((a, b) for a, b in course.ticks if space.nodes[a.node].holding)
     free = next(each for each in course.graph if not space.nodes[each.node].holding)
     with_release = course._cycle(tick[0], free, tick[1])

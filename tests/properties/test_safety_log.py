@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model import failover, log, offset_commit
+from groupcheck.model import failover, log, offset_commit, rebalance
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import feature_spaces
+from groupcheck.model.instance import feature_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.records import next_error, record_offsets
 from groupcheck.model.state import OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
+from groupcheck.model.vocabulary import GroupState
 from groupcheck.properties import liveness, safety
 from groupcheck.properties.law import Broken
 
@@ -87,7 +88,7 @@ def test_a_commit_that_fails_and_is_recorded_breaks_the_law_of_failing_appends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def store(step: Step, entry: OffsetsAppend) -> None:
-        record_offsets(step, entry.offsets)
+        record_offsets(step, entry)
         log.append(step, entry._replace(error=next_error(step)))
 
     monkeypatch.setattr(offset_commit, "store_offsets", store)
@@ -108,3 +109,16 @@ def test_a_commit_that_is_taken_by_the_wrong_coordinator_breaks_the_law_of_who_r
     rules = tuple(r for r in NEW.offset_commit if r.name != "commit/not-coordinator")
     found = by_law(explored(NEW._replace(offset_commit=rules), "failover"))
     assert len(found["refused-elsewhere"].hops) == 2
+
+
+def test_a_dead_group_that_keeps_its_generation_breaks_the_law_of_the_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def bury(step: Step) -> None:
+        step.group = step.existing._replace(state=GroupState.DEAD, join_timer=None)
+
+    monkeypatch.setattr(rebalance, "bury", bury)
+    space = explore(virtual_spaces(PROFILES["0.10.0"], 1)["metadata"])
+    broken = by_law(space)["dead-is-final"]
+    assert broken.known is None
+    assert len(broken.hops) == 3

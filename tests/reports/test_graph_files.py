@@ -24,7 +24,6 @@ from groupcheck.model.graph import StateGraph
 from groupcheck.model.instance import spaces, virtual_spaces
 from groupcheck.model.path import along
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Coordinator
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
@@ -155,7 +154,7 @@ def test_the_states_of_an_itf_trace_are_those_of_the_model(
             tuple(_decoded(hint, state[name]) for name, hint in VARIABLES.items())
             for state in read["states"]
         ]
-        assert initial == (*Coordinator(), None, (), ())
+        assert initial == (*spaces(PROFILE, 2)[witness.space].initial, None, (), ())
         assert after == [
             (*outcome.coordinator, given, outcome.responses, outcome.fired)
             for given, outcome in witness.steps

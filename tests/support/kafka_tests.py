@@ -7,15 +7,14 @@ writes the page that shows the table.
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
+
+from support.scenarios import ROOT, Scenario, decorated, links
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "tests" / "model" / "kafka"
 PAGE = ROOT / "docs" / "kafka-tests.md"
 
@@ -66,37 +65,14 @@ def holds(*names: str) -> Callable[[F], F]:
     return lambda scenario: scenario
 
 
-class Scenario(NamedTuple):
-    """A test of this project, and those of Kafka's that it holds."""
-
-    file: Path
-    name: str
-    holds: tuple[str, ...]
-
-
-def scenarios() -> Iterator[Scenario]:
-    """Every scenario, as the files have them: nothing has to be imported for the table."""
-    for file in sorted(SCENARIOS.glob("test_*.py")):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and (names := tuple(_held_by(node))):
-                yield Scenario(file, node.name, names)
-
-
-def _held_by(function: ast.FunctionDef) -> Iterator[str]:
-    for decorator in function.decorator_list:
-        match decorator:
-            case ast.Call(func=ast.Name(id="holds"), args=args):
-                yield from (ast.literal_eval(arg) for arg in args)
+def scenarios() -> list[Scenario]:
+    """Every scenario that holds a test of Kafka's."""
+    return list(decorated(SCENARIOS.glob("test_*.py"), "holds"))
 
 
 def page() -> str:
     """The table as a page."""
-    held: dict[str, list[str]] = {}
-    for scenario in scenarios():
-        link = f"../{scenario.file.relative_to(ROOT).as_posix()}"
-        words = scenario.name.removeprefix("test_").replace("_", " ")
-        for name in scenario.holds:
-            held.setdefault(name, []).append(f"[{words}]({link})")
+    held = links(scenarios())
     table = rows()
     lines = [
         f"| `{name}` | {subject} | {'; '.join(held.get(name, [unheld]))} |\n"

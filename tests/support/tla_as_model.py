@@ -114,7 +114,7 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
         for name, member in record["members"]
     )
     kind, name = _nullable(record["protocolType"]), _nullable(record["protocolName"])
-    group = GroupRecord(1, kind, name, record["leader"] or None, members)
+    group = GroupRecord(record["generation"], kind, name, record["leader"] or None, members)
     return log_of(group)
 
 

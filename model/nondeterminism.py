@@ -1,0 +1,71 @@
+"""What Kafka leaves open, each by its name, and how the model lets it be.
+
+A coordinator is free in these and in nothing else: a choice that the model has names one of them,
+and so does whatever two answers may differ in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Open(StrEnum):
+    """What Kafka leaves open, in words."""
+
+    MEMBER_IDS = "which member ids are given out"
+    LEADER = "which member leads after the leader left"
+    VOTE_TIE = "which protocol wins a tied vote"
+    LIST_ORDER = "the order of members, groups, topics and partitions in an answer"
+    ANSWER_ORDER = "the order of the answers that one step gives to different requests"
+    TIMER_SLACK = "how late a timer fires on a real clock"
+    DEADLINE = "whether a request comes before or after a timer that is due"
+    APPEND_WINDOW = "what comes between an append to the log and its completion"
+    INITIAL_DELAY = "when the initial delay ends, between its length and the rebalance timeout"
+    OVER_MAX_SIZE = "who is turned away from a group that is full"
+    FAILOVER = "when a group is lost, loaded and served again, and what is lost with it"
+    UNANSWERED = "whether a request is answered whose member is gone, or has sent it anew"
+    UNWRITTEN = "whether a group shows of which nothing was written yet"
+    WORDS = "throttle times, messages and reasons"
+    SNAPSHOT = "between which steps a group is described or listed"
+    EXTRA_ASSIGNMENTS = "what becomes of assignments to nobody, and of two to one member"
+    MARKER_ORDER = "whether a commit is in the log before a transaction's marker or after it"
+    TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
+    HALF_A_MARKER = "which offsets a marker comes to before it fails"
+
+
+class How(StrEnum):
+    """How the model lets it be open."""
+
+    CHOICE = "every outcome is one of the model's"
+    COMPARED = "answers that differ in it alone are the same"
+    INPUT = "it is an input, or the order of two: the model follows what was done"
+    EXACT = "a version does one thing, and so does its profile"
+    ABSENT = "it is no part of an answer as the model knows it"
+
+
+HOW: Final[Mapping[Open, How]] = MappingProxyType(
+    {
+        Open.MEMBER_IDS: How.COMPARED,
+        Open.LEADER: How.CHOICE,
+        Open.VOTE_TIE: How.CHOICE,
+        Open.LIST_ORDER: How.COMPARED,
+        Open.ANSWER_ORDER: How.COMPARED,
+        Open.TIMER_SLACK: How.CHOICE,
+        Open.DEADLINE: How.INPUT,
+        Open.APPEND_WINDOW: How.INPUT,
+        Open.INITIAL_DELAY: How.INPUT,
+        Open.OVER_MAX_SIZE: How.INPUT,
+        Open.FAILOVER: How.INPUT,
+        Open.UNANSWERED: How.EXACT,
+        Open.UNWRITTEN: How.CHOICE,
+        Open.WORDS: How.ABSENT,
+        Open.SNAPSHOT: How.INPUT,
+        Open.EXTRA_ASSIGNMENTS: How.EXACT,
+        Open.MARKER_ORDER: How.INPUT,
+        Open.TIMERS_DUE_TOGETHER: How.CHOICE,
+        Open.HALF_A_MARKER: How.CHOICE,
+    }
+)

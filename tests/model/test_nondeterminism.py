@@ -1,0 +1,200 @@
+"""What Kafka leaves open: each is named, and is open where it applies and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from groupcheck import model
+from groupcheck.model import vocabulary
+from groupcheck.model.nondeterminism import HOW, How, Open
+from groupcheck.model.state import Crash, HoldAppends, ReleaseAppends
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+    Protocol,
+)
+from groupcheck.properties.compare import normal
+from support.offsets import end_txn, txn_commit
+from support.play import PARTITION, SESSION_MS, Play
+
+PAGE = Path(__file__).parents[2] / "docs" / "nondeterminism.md"
+
+
+def test_each_source_is_open_in_one_way() -> None:
+    assert set(HOW) == set(Open)
+    assert set(HOW.values()) == set(How)
+
+
+def test_the_page_has_every_source_in_order() -> None:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "| `" in line]
+    assert rows == [
+        f"| {number} | `{source.name}` | {source} | {HOW[source]} |"
+        for number, source in enumerate(Open, 1)
+    ]
+
+
+def test_each_choice_of_the_model_names_a_source_and_each_of_these_is_chosen() -> None:
+    chosen: set[str] = set()
+    for module in Path(model.__file__).parent.glob("*.py"):
+        chosen.update(re.findall(r"\.choose\(\s*Open\.(\w+)", module.read_text(encoding="utf-8")))
+    assert chosen == {source.name for source in Open if HOW[source] is How.CHOICE}
+
+
+@pytest.mark.parametrize(
+    ("early", "error"), [(True, ErrorCode.NONE), (False, ErrorCode.UNKNOWN_MEMBER_ID)]
+)
+def test_deadline_a_heartbeat_comes_before_the_session_timer_or_after_it(
+    *, early: bool, error: ErrorCode
+) -> None:
+    play = Play()
+    member = play.stable_member()
+    play.wait(SESSION_MS - 1 if early else SESSION_MS)
+    assert play.heartbeat(member.member_id, member.generation_id) is error
+
+
+def test_append_window_a_join_between_append_and_completion_makes_the_assignments_outdated() -> (
+    None
+):
+    play = Play()
+    member = play.first_member()
+    play.do(HoldAppends())
+    sync = play.sync(member.member_id, 1, {member.member_id: b"all"})
+    play.join()
+    assert play.state == "PreparingRebalance"
+    assert sync.answer.error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    play.do(ReleaseAppends())
+    assert play.state == "PreparingRebalance"
+
+
+@pytest.mark.parametrize(
+    ("joins_ms", "ends_ms"), [((0,), 3_000), ((0, 2_000), 6_000), ((0, 2_000, 5_000), 9_000)]
+)
+def test_initial_delay_it_ends_later_the_later_members_come(
+    joins_ms: tuple[int, ...], ends_ms: int
+) -> None:
+    play, now_ms = Play(), 0
+    for at_ms in joins_ms:
+        play.wait(at_ms - now_ms)
+        play.join()
+        now_ms = at_ms
+    play.wait(ends_ms - 1 - now_ms)
+    assert play.state == "PreparingRebalance"
+    play.wait(1)
+    assert play.state == "CompletingRebalance"
+
+
+@pytest.mark.parametrize("order", [("A", "B"), ("B", "A")])
+def test_over_max_size_who_comes_last_is_turned_away(order: tuple[str, str]) -> None:
+    play = Play(group_max_size=1)
+    first, last = (play.join(instance=instance) for instance in order)
+    assert last.answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert not first.answered
+    assert [m.group_instance_id for m in play.group.members] == [order[0]]
+
+
+def test_failover_a_generation_that_was_not_recorded_comes_again() -> None:
+    play = Play()
+    member = play.stable_member()
+    play.join()
+    play.join(member.member_id)
+    assert (play.generation_id, play.state) == (2, "CompletingRebalance")
+    play.do(Crash())
+    assert (play.generation_id, play.state) == (1, "Stable")
+
+
+def test_unanswered_who_is_removed_with_its_sync_parked_is_never_told() -> None:
+    play = Play()
+    leader, follower = play.pair()
+    sync = play.sync(follower.member_id, 2)
+    play.leave(follower.member_id)
+    play.wait(10 * SESSION_MS)
+    assert not sync.answered
+    assert leader.member_id not in play.member_ids
+
+
+def test_words_no_answer_has_throttle_times_messages_or_reasons() -> None:
+    fields = {
+        field
+        for answer in vars(vocabulary).values()
+        if getattr(answer, "__name__", "").endswith("Response")
+        for field in getattr(answer, "_fields", ())
+    }
+    assert "error_code" in fields
+    assert not fields & {"throttle_time_ms", "error_message", "reason"}
+
+
+def test_snapshot_a_group_is_described_as_it_is_between_two_steps() -> None:
+    play = Play()
+    play.join()
+    assert play.describe().group_state == "PreparingRebalance"
+    play.wait(3_000)
+    assert play.describe().group_state == "CompletingRebalance"
+
+
+def test_extra_assignments_those_to_nobody_are_ignored_and_the_last_of_two_counts() -> None:
+    play = Play()
+    member = play.first_member()
+    given = {member.member_id: b"first", "nobody": b"lost"}
+    synced = play.sync(member.member_id, 1, given | {member.member_id: b"last"})
+    assert synced.answer.assignment == b"last"
+    assert [m.assignment for m in play.group.members] == [b"last"]
+
+
+@pytest.mark.parametrize(("first", "stands"), [("commit", 42), ("transaction", 7)])
+def test_marker_order_what_is_last_in_the_log_stands(first: str, stands: int) -> None:
+    play = Play()
+
+    def commit() -> None:
+        assert play.commit(offsets={PARTITION: 7}) is ErrorCode.NONE
+
+    if first == "commit":
+        commit()
+    assert txn_commit(play, 42) is ErrorCode.NONE
+    if first == "transaction":
+        commit()
+    end_txn(play, committed=True)
+    assert play.fetch(PARTITION)[PARTITION].committed_offset == stands
+
+
+def test_member_ids_and_list_order_make_no_difference_between_answers() -> None:
+    play = Play()
+    one, two = (play.join() for _ in range(2))
+    play.wait(6_000)
+    leader = next(each.answer for each in (one, two) if each.answer.members)
+    ids = [m.member_id for m in leader.members]
+    others = {ids[0]: "other-1", ids[1]: "other-2"}
+    renamed = leader._replace(
+        member_id=others[leader.member_id],
+        leader=others[leader.leader],
+        members=tuple(m._replace(member_id=others[m.member_id]) for m in reversed(leader.members)),
+    )
+    symbols = {ids[0]: "#1", ids[1]: "#2"}
+    theirs = {other: symbols[own] for own, other in others.items()}
+    assert normal(renamed, theirs, 3) == normal(leader, symbols, 3)
+    changed = renamed._replace(leader=others[next(m for m in ids if m != leader.leader)])
+    assert normal(changed, theirs, 3) != normal(leader, symbols, 3)
+
+
+def test_list_order_partitions_may_come_in_any_order() -> None:
+    partitions = tuple(OffsetFetchResponsePartition(index, index) for index in range(3))
+    there, back = (
+        OffsetFetchResponse(ErrorCode.NONE, (OffsetFetchResponseTopic("topic", each),))
+        for each in (partitions, partitions[::-1])
+    )
+    assert normal(there, {}, 7) == normal(back, {}, 7)
+
+
+def test_vote_tie_either_protocol_may_win_and_no_third() -> None:
+    play = Play()
+    play.join(protocols=(Protocol("one", b""), Protocol("two", b""), Protocol("three", b"")))
+    play.join(protocols=(Protocol("two", b""), Protocol("one", b""), Protocol("three", b"")))
+    play.wait(6_000)
+    chosen = {
+        world.coordinator.group.protocol_name for world in play.worlds if world.coordinator.group
+    }
+    assert chosen == {"one", "two"}
