@@ -76,6 +76,8 @@ OffsetCommitRequests(g) ==
   IN (IF ~Transacted /\ ~Administered /\ ~Expires THEN {}
       ELSE {commit(n, Current(g)) : n \in Told(g)} \cup {commit(NoMember, -1)})
      \cup (IF Expires THEN {[commit(NoMember, -1) EXCEPT !.retention = 1]} ELSE {})
+     \cup (IF ~Administered \/ ~HidesUnwritten \/ g # NoGroup THEN {}
+           ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
      \cup (IF ~WithOffsets THEN {}
       ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
            \cup {commit(n, Current(g) - 1) : n \in Told(g)}
@@ -97,9 +99,9 @@ TxnOffsetCommitRequests(g) ==
   IN (IF "static-members" \notin Features \/ ~CommitsInTransactions THEN {}
       ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
      \cup (IF ~Transacted THEN {}
-           ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
+           ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody, NoMember}}
                 \cup {commit(n, Current(g) - 1) : n \in Told(g)}
-                \cup {commit(NoMember, -1)}
+                \cup {commit(n, -1) : n \in Told(g) \cup {NoMember}}
                 \cup (IF g # NoGroup THEN {}
                       ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE],
                             [commit(NoMember, -1) EXCEPT !.nothing = TRUE],
@@ -116,8 +118,10 @@ EndTxnRequests(s) ==
 \* A null filter is none.
 ListGroupsRequests ==
   IF ~Administered THEN {}
-  ELSE {[filter |-> Null]}
-       \cup (IF FiltersStates THEN {[filter |-> "Empty"], [filter |-> "empty"]} ELSE {})
+  ELSE {[filter |-> Null, type |-> Null]}
+       \cup (IF ~FiltersStates THEN {}
+             ELSE {[filter |-> state, type |-> Null] : state \in {"Empty", "empty"}})
+       \cup (IF FiltersTypes THEN {[filter |-> Null, type |-> "consumer"]} ELSE {})
 
 OffsetDeleteRequests(g) ==
   IF ~Administered \/ ~DeletesOffsets THEN {}

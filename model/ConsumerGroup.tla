@@ -299,12 +299,20 @@ begin txn_offset_commit:  \* GC:668
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
       elsif Refused # "" then                                   \* gate GC:859
         Reply(ErrorAnswer(This, Refused));
+      elsif TxnAsMembers /\ Gone(group) /\ r.generation >= 0 then
+        \* txn-commit/no-group 4.1 OMM:513
+        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0 then
+        \* txn-commit/simple 4.1 CG:840
+        Finish(StoreTransaction(s, r), 0);
+      elsif Unregistered(s.group, r) then                       \* txn-commit/unknown-instance
+        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif Fenced(s.group, r) then                             \* txn-commit/fenced GC:735
         Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif r.memberId # NoMember /\ r.memberId \notin DOMAIN s.group.members then
+      elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then
         \* txn-commit/unknown-member GC:737
         Finish({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}, 0);
-      elsif r.generation >= 0 /\ r.generation # s.group.generation then
+      elsif NamesGeneration(r) /\ r.generation # s.group.generation then
         \* txn-commit/other-generation GC:740
         Finish({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}, 0);
       else                                                      \* txn-commit/pending GC:744
@@ -342,7 +350,7 @@ begin list_groups:  \* GC:806
       elsif serving = "loading" then                            \* list/loading GC:810
         Reply([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]);
       else
-        Finish({Listed(Begin, r)}, 0);
+        Finish(Listed(Begin, r), 0);
       end if;
     end with;
   end while;
@@ -477,7 +485,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5ce2752c6f5e346496b6e222ab864e8c
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-976f99f1c6abc0e296a21943bc205f9c
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -1235,8 +1243,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ failing' = t.failing
                                                           /\ log' = t.log
                                                           /\ answers' = t.answers
-                                                ELSE /\ IF Fenced(s.group, r)
-                                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                ELSE /\ IF TxnAsMembers /\ Gone(group) /\ r.generation >= 0
+                                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1245,8 +1253,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
                                                                      /\ answers' = t.answers
-                                                           ELSE /\ IF r.memberId # NoMember /\ r.memberId \notin DOMAIN s.group.members
-                                                                      THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                           ELSE /\ IF TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0
+                                                                      THEN /\ \E t \in Ends((StoreTransaction(s, r)), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1255,8 +1263,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ failing' = t.failing
                                                                                 /\ log' = t.log
                                                                                 /\ answers' = t.answers
-                                                                      ELSE /\ IF r.generation >= 0 /\ r.generation # s.group.generation
-                                                                                 THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                      ELSE /\ IF Unregistered(s.group, r)
+                                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                            /\ group' = t.group
                                                                                            /\ holding' = t.holding
                                                                                            /\ appends' = t.appends
@@ -1265,15 +1273,45 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ failing' = t.failing
                                                                                            /\ log' = t.log
                                                                                            /\ answers' = t.answers
-                                                                                 ELSE /\ \E t \in Ends((StoreTransaction(s, r)), 0):
-                                                                                           /\ group' = t.group
-                                                                                           /\ holding' = t.holding
-                                                                                           /\ appends' = t.appends
-                                                                                           /\ serving' = t.serving
-                                                                                           /\ active' = t.active
-                                                                                           /\ failing' = t.failing
-                                                                                           /\ log' = t.log
-                                                                                           /\ answers' = t.answers
+                                                                                 ELSE /\ IF Fenced(s.group, r)
+                                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                                                      /\ group' = t.group
+                                                                                                      /\ holding' = t.holding
+                                                                                                      /\ appends' = t.appends
+                                                                                                      /\ serving' = t.serving
+                                                                                                      /\ active' = t.active
+                                                                                                      /\ failing' = t.failing
+                                                                                                      /\ log' = t.log
+                                                                                                      /\ answers' = t.answers
+                                                                                            ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
+                                                                                                       THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                                                                                 /\ group' = t.group
+                                                                                                                 /\ holding' = t.holding
+                                                                                                                 /\ appends' = t.appends
+                                                                                                                 /\ serving' = t.serving
+                                                                                                                 /\ active' = t.active
+                                                                                                                 /\ failing' = t.failing
+                                                                                                                 /\ log' = t.log
+                                                                                                                 /\ answers' = t.answers
+                                                                                                       ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
+                                                                                                                  THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                                                                            /\ group' = t.group
+                                                                                                                            /\ holding' = t.holding
+                                                                                                                            /\ appends' = t.appends
+                                                                                                                            /\ serving' = t.serving
+                                                                                                                            /\ active' = t.active
+                                                                                                                            /\ failing' = t.failing
+                                                                                                                            /\ log' = t.log
+                                                                                                                            /\ answers' = t.answers
+                                                                                                                  ELSE /\ \E t \in Ends((StoreTransaction(s, r)), 0):
+                                                                                                                            /\ group' = t.group
+                                                                                                                            /\ holding' = t.holding
+                                                                                                                            /\ appends' = t.appends
+                                                                                                                            /\ serving' = t.serving
+                                                                                                                            /\ active' = t.active
+                                                                                                                            /\ failing' = t.failing
+                                                                                                                            /\ log' = t.log
+                                                                                                                            /\ answers' = t.answers
 
 EndTxn == \E r \in EndTxnRequests(Begin):
             IF r.groupId = ""
@@ -1339,7 +1377,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ failing' = t.failing
                                         /\ log' = t.log
                                         /\ answers' = t.answers
-                              ELSE /\ \E t \in Ends(({Listed(Begin, r)}), 0):
+                              ELSE /\ \E t \in Ends((Listed(Begin, r)), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1591,6 +1629,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-5df260092d97e86e87323b228e21f72c
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-2577fc6a2a3c8d6da8f0003ffb7cdfd1
 
 =============================================================================

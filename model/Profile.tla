@@ -62,13 +62,17 @@ HidesUnwritten     == Newest   \* a group shows once anything was written to its
 ExpiresInPeace     == Newest   \* nothing while a group rebalances (KAFKA-13636)
 AwaitsTransactions == Newest   \* nothing expires that a transaction has pending
 RemovalsAreWritten == Newest   \* and if that fails, nothing is removed
+TxnAsMembers       == Newest   \* who commits in a transaction must be one, if it names anything
+AnyCase            == Newest   \* of the states that are asked for
+FiltersTypes       == Newest   \* ListGroups does (KIP-848)
+LastOffsetTakesGroup == ~Newest  \* if it is Empty and the offset is deleted
 HoldsAppends       == ~Newest
 ChecksInstances    == Newest   \* a group.instance.id that stands for no member is refused
 SkipsAssignment    == Newest   \* a leader that is back is told to (KIP-814)
 ReturnedStayNew    == ~Newest  \* if their first generation has not begun
 AnyJoinEnds        == ~Newest  \* the join phase, not only one that is parked
 ForgetsTurnedAway  == Newest   \* with all that is its own, and nothing else
-CommitsInTransactions == Version = "2.7"
+CommitsInTransactions == ~Old
 ActiveFirst        == Version # "2.7"  \* a shutdown is told before an empty group id
 RuntimeIsElsewhere == Newest   \* if it is not the group's: told last, and without the member's id
 LoadsUnsynced      == ~Newest  \* a SyncGroup while loading is told to join again

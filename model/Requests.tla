@@ -125,15 +125,25 @@ Described(s) ==
      ELSE {there}
 
 \* A TxnOffsetCommit brings the group into being, even if it is then refused. GC:680
-Commenced(s) == IF s.group = NoGroup THEN [s EXCEPT !.group = NewGroup] ELSE s
+Commenced(s) ==
+  IF s.group = NoGroup THEN [s EXCEPT !.group = [NewGroup EXCEPT !.unwritten = HidesUnwritten]]
+  ELSE s
 
-\* list/no-group GC:813, list/other-state GC:815, list/group GC:816
+\* The states that a filter asks for.
+Wanted(filter) == {filter} \cup (IF AnyCase /\ filter = "empty" THEN {"Empty"} ELSE {})
+
+\* list/no-group GC:813, list/other-state GC:815, list/other-type 4.1 GMM:622, list/group GC:816
 Listed(s, r) ==
   LET g == s.group
       shown == [state |-> g.state,
                 protocolType |-> IF g.protocolType = Null THEN "" ELSE g.protocolType]
-  IN Answer(s, [to |-> This, error |-> "NONE",
-                groups |-> IF Gone(g) \/ r.filter \notin {Null, g.state} THEN {} ELSE {shown}])
+      filtered == \/ r.filter # Null /\ g.state \notin Wanted(r.filter)
+                  \/ r.type \notin {Null, "classic"}
+      listed(t, groups) == Answer(t, [to |-> This, error |-> "NONE", groups |-> groups])
+      there == listed([s EXCEPT !.group.unwritten = FALSE], {shown})
+  IN IF Gone(g) \/ filtered THEN {listed(s, {})}
+     ELSE IF g.unwritten THEN {listed(s, {}), there}  \* list/unwritten 4.1 GMM:627
+     ELSE {there}
 
 \* With the ids that were given out. group/deleted GMM:834
 Deleted(s) == [s EXCEPT !.group = NoGroup]
@@ -144,7 +154,7 @@ OffsetDeleted(s, topic) ==
            ELSE [s.group EXCEPT !.offset = NoOffset, !.unstable = 0,
                                 !.transaction = NoTransaction]
       left == g.offset # NoOffset \/ g.unstable # 0 \/ g.awaited
-      dies == g.state = "Empty" /\ ~left
+      dies == g.state = "Empty" /\ ~left /\ LastOffsetTakesGroup
       t == Removed(s, topic = "topic" /\ s.group.offset # NoOffset, dies)
   IN IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g]
 

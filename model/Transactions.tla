@@ -2,6 +2,12 @@
 (* Offsets that wait for their marker, and the marker; what deletions leave.  *)
 EXTENDS Log
 
+\* Whether a TxnOffsetCommit's member id is looked at, and its generation; in 4.1 both are if
+\* anything is named. 4.1 CG:847
+NamesAnything(r) == r.memberId # NoMember \/ r.instance # NoInstance \/ r.generation >= 0
+NamesMember(r) == IF TxnAsMembers THEN NamesAnything(r) ELSE r.memberId # NoMember
+NamesGeneration(r) == IF TxnAsMembers THEN NamesAnything(r) ELSE r.generation >= 0
+
 \* GMM:340
 StoreTransaction(s, r) ==
   IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
@@ -17,11 +23,12 @@ Ended(s, committed) ==
   IN [s EXCEPT !.group.offset = IF readable THEN s.group.transaction.offset ELSE @,
                !.group.transaction = NoTransaction, !.group.awaited = FALSE]
 
-\* The marker is in the log, whoever coordinates the group.
+\* The marker is in the log, whoever coordinates the group, and shows it.
 Marked(s, committed) ==
-  [s EXCEPT !.log.offset =
-              IF committed /\ s.log.transaction.newer THEN s.log.transaction.offset ELSE @,
-            !.log.transaction = NoTransaction]
+  LET t == IF s.group = NoGroup THEN s ELSE [s EXCEPT !.group.unwritten = FALSE]
+  IN [t EXCEPT !.log.offset = IF committed /\ s.log.transaction.newer
+                              THEN s.log.transaction.offset ELSE @,
+               !.log.transaction = NoTransaction]
 
 \* The records that remove the offset and the group, in one append for which nobody waits. GMM:843
 Removed(s, offset, group) ==

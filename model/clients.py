@@ -219,10 +219,14 @@ def offsets(scene: Scene) -> Iterator[RequestBody]:
     for member_id in scene.told:
         yield commit(older, member_id)
     yield commit(NO_GENERATION, NO_MEMBER_ID)
-    too_long = min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
-    yield commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * too_long)
+    yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
     yield fetch(require_stable=False)
     yield fetch(require_stable=True)
+
+
+def _too_long(scene: Scene) -> str:
+    """Metadata that is refused; as long as a string can be, where the broker allows any."""
+    return "x" * min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
 
 
 def static_members(scene: Scene) -> Iterator[RequestBody]:
@@ -283,7 +287,9 @@ def transactions(scene: Scene) -> Iterator[RequestBody]:
         yield txn_commit(current, member_id)
     for member_id in scene.told:
         yield txn_commit(older, member_id)
+        yield txn_commit(NO_GENERATION, member_id)
         yield commit(current, member_id)
+    yield txn_commit(current, NO_MEMBER_ID)
     yield txn_commit(NO_GENERATION, NO_MEMBER_ID)
     yield commit(NO_GENERATION, NO_MEMBER_ID)
     yield fetch(require_stable=False)
@@ -292,8 +298,7 @@ def transactions(scene: Scene) -> Iterator[RequestBody]:
         for committed in (True, False):
             yield EndTxnRequest(GROUP_ID, PRODUCER_ID, committed)
     if scene.state.group is None:
-        too_long = min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
-        yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata="x" * too_long)
+        yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
         yield txn_commit(NO_GENERATION, NO_MEMBER_ID)._replace(topics=())
         yield txn_commit(0, NO_MEMBER_ID)._replace(group_id="")
         yield EndTxnRequest("", PRODUCER_ID, committed=True)
@@ -323,6 +328,10 @@ def administration(scene: Scene) -> Iterator[RequestBody]:
     if newest["ListGroups"] >= 4:
         yield ListGroupsRequest((GroupState.EMPTY.value,))
         yield ListGroupsRequest((GroupState.EMPTY.value.lower(),))
+    if newest["ListGroups"] >= 5:
+        yield ListGroupsRequest(types_filter=("consumer",))
+    if scene.state.group is None and scene.profile.traits.hides_unwritten:
+        yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
     if "DeleteGroups" in newest:
         yield DeleteGroupsRequest((GROUP_ID,))
     if "OffsetDelete" in newest:

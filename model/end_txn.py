@@ -9,7 +9,7 @@ from itertools import compress, product
 from typing import cast
 
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.records import record_marker
+from groupcheck.model.records import record_marker, show_group
 from groupcheck.model.state import PendingOffset
 from groupcheck.model.step import Rule, Step, decide, gc, gm, gmm, no_group
 from groupcheck.model.transactions import end, pending_of
@@ -21,6 +21,7 @@ def end_txn(step: Step, request: Request) -> None:
     body = _body(request)
     if body.group_id:
         record_marker(step, body.producer_id, committed=body.committed)
+        show_group(step)
     decide(step, request, step.profile.end_txn)
 
 

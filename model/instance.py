@@ -149,12 +149,15 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     offsets and, where they can be, the appends that are held. Together in one space they would
     multiply, and what one is about hardly depends on the others.
     """
-    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
     return {
         "membership": Instance(profile, members),
         "metadata": _untimed(profile, members, Feature.METADATA),
-        "storing": _untimed(profile, members, Feature.OFFSETS, *held),
+        "storing": _untimed(profile, members, Feature.OFFSETS, *_held_appends(profile)),
     }
+
+
+def _held_appends(profile: Profile) -> tuple[Feature, ...]:
+    return (Feature.HELD_APPENDS,) if profile.holds_appends else ()
 
 
 def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
@@ -194,7 +197,7 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
     if "TxnOffsetCommit" in profile.max_versions:
         found["transactions"] = _untimed(
-            profile, members, Feature.TRANSACTIONS, Feature.HELD_APPENDS
+            profile, members, Feature.TRANSACTIONS, *_held_appends(profile)
         )
     if failover.CRASH.name in profile.rules:
         found |= _failing_spaces(profile, members)
@@ -237,13 +240,13 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         "failing": _untimed(profile, members, Feature.OFFSETS, *crashes),
         "failover": _untimed(profile, members, Feature.OFFSETS, *moves),
     }
-    if "ListGroups" in profile.max_versions:
+    if "list/not-active" in profile.rules:
         found["failover-administration"] = _untimed(
             profile, members, Feature.ADMINISTRATION, Feature.FAILOVER
         )
     if static_members.RULES[-1].name in profile.rules:
         found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
-    if "TxnOffsetCommit" in profile.max_versions:
+    if "txn-commit/not-active" in profile.rules:
         few = max(members - 1, 1)
         found["failing-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *crashes)
         found["failover-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *moves)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
 from typing import cast
 
 from groupcheck.model.delete_groups import forget_group
@@ -32,9 +34,14 @@ def _body(request: Request) -> OffsetDeleteRequest:
     return cast("OffsetDeleteRequest", request.body)
 
 
-def _named(request: Request) -> list[TopicPartition]:
+def _named(step: Step, request: Request) -> list[tuple[str, list[int]]]:
+    """The topics and partitions, as often as the version answers for them."""
     topics = _body(request).topics
-    return sorted({(t.name, p.partition_index) for t in topics for p in t.partitions})
+    named = [(t.name, [p.partition_index for p in t.partitions]) for t in topics if t.partitions]
+    if step.profile.traits.answers_as_asked:
+        return named
+    each = sorted({(name, index) for name, indexes in named for index in indexes})
+    return [(name, [index for _, index in those]) for name, those in groupby(each, itemgetter(0))]
 
 
 def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
@@ -44,31 +51,34 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
 def _delete(step: Step, request: Request) -> None:
     """Delete what is not subscribed to; an Empty group that has no offset left is gone with it."""
     reason = step.fired[-1]
-    refused = {tp for tp in _named(request) if _is_subscribed(step.existing, tp)}
-    deleted = [tp for tp in _named(request) if tp not in refused]
+    named = _named(step, request)
+    refused = {name for name, _ in named if _is_subscribed(step.existing, name)}
+    deleted = {(name, i) for name, indexes in named for i in indexes if name not in refused}
     readable = {tp for tp, _ in step.existing.offsets if tp in deleted}
     step.group = _without(step.existing, deleted)
-    dies = bool(deleted) and step.group.state is EMPTY and not has_offsets(step.group)
+    dies = bool(deleted) and _dies_without_offsets(step)
     remove_from_log(step, readable, with_group=dies)
     if dies:
         forget_group(step)
-    topics: dict[str, list[OffsetDeleteResponsePartition]] = {}
-    for name, index in _named(request):
-        subscribed = (name, index) in refused
-        error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE
-        topics.setdefault(name, []).append(OffsetDeleteResponsePartition(index, error))
-    answer = tuple(OffsetDeleteResponseTopic(name, tuple(found)) for name, found in topics.items())
+    answer = tuple(_answer(name, indexes, refused=name in refused) for name, indexes in named)
     step.answer(request.request_id, OffsetDeleteResponse(ErrorCode.NONE, answer), reason)
 
 
-def _is_subscribed(group: Group, partition: TopicPartition) -> bool:
+def _answer(name: str, indexes: list[int], *, refused: bool) -> OffsetDeleteResponseTopic:
+    error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if refused else ErrorCode.NONE
+    return OffsetDeleteResponseTopic(
+        name, tuple(OffsetDeleteResponsePartition(index, error) for index in indexes)
+    )
+
+
+def _is_subscribed(group: Group, topic: str) -> bool:
     """Whether a member may need it: where subscriptions are not known, any may."""
     if group.state is EMPTY:
         return False
-    return group.subscribed is None or partition[0] in group.subscribed
+    return group.subscribed is None or topic in group.subscribed
 
 
-def _without(group: Group, partitions: list[TopicPartition]) -> Group:
+def _without(group: Group, partitions: set[TopicPartition]) -> Group:
     """The group without those offsets, those on their way and those of transactions (GM:699)."""
     return forget(group, partitions)._replace(
         offsets=tuple(entry for entry in group.offsets if entry[0] not in partitions),
@@ -79,6 +89,13 @@ def _without(group: Group, partitions: list[TopicPartition]) -> Group:
 def has_offsets(group: Group) -> bool:
     """Whether offsets are left, or expected (GroupMetadata.scala:782)."""
     return bool(group.offsets or group.unstable or group.producers)
+
+
+def _dies_without_offsets(step: Step) -> bool:
+    """Whether an Empty group goes with its last offset."""
+    group = step.existing
+    kept = group.state is not EMPTY or not step.profile.traits.last_offset_takes_group
+    return not (kept or has_offsets(group))
 
 
 RULES = (

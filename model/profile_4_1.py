@@ -21,12 +21,14 @@ from groupcheck.model import (
     heartbeat,
     join_group,
     leave_group,
+    list_groups,
     log,
     offset_commit,
     revert,
     static_members,
     sync_group,
     timers,
+    txn_offset_commit,
 )
 from groupcheck.model.gate import gate
 from groupcheck.model.profile_2_7 import PROFILE_2_7
@@ -223,6 +225,7 @@ OFFSET_FETCH: Final = cited(
         "fetch/loading": LOADING,
         "fetch/not-coordinator": ELSEWHERE,
         "fetch/no-group": omm(871),
+        "fetch/in-transaction": omm(900),
         "fetch/committed": omm(915),
     },
 )
@@ -255,6 +258,64 @@ CLEANUP: Final = (
         )
     ),
 )
+# Unlike 2.7's, a TxnOffsetCommit is looked at as an OffsetCommit is, but for the group's state.
+TXN_OFFSET_COMMIT: Final = (
+    *cited(RULES, {"txn-commit/nothing": apis(2077), "txn-commit/invalid-group-id": gcs(2021)}),
+    txn_offset_commit.NO_GROUP,
+    txn_offset_commit.SIMPLE,
+    txn_offset_commit.UNKNOWN_INSTANCE,
+    RULES["txn-commit/fenced"].at(cg(810)),
+    RULES["txn-commit/unknown-member"]._replace(
+        says="a member id or a generation is said, and the member id is not in the group",
+        source=cg(814),
+        when=txn_offset_commit.is_no_member,
+    ),
+    RULES["txn-commit/other-generation"]._replace(
+        says="a member says a generation that is not the group's, or none",
+        source=cg(850),
+        when=txn_offset_commit.is_not_of_generation,
+    ),
+    RULES["txn-commit/pending"].at(omm(723)),
+)
+# A refused partition is not pending, so that a marker always comes to its end.
+END_TXN: Final = cited(
+    RULES,
+    {
+        "end-txn/invalid-group-id": gcs(2021),
+        "end-txn/nothing-pending": omm(1209),
+        "end-txn/committed": omm(1223),
+        "end-txn/aborted": omm(1259),
+    },
+)
+LIST_GROUPS: Final = (
+    RULES["list/no-group"].at(gmm(627)),
+    RULES["list/other-state"]._replace(
+        says="the group's state is none of those asked for, in upper or lower case",
+        source=gmm(621),
+        when=list_groups.filtered_out_in_any_case,
+    ),
+    list_groups.OTHER_TYPE,
+    list_groups.UNWRITTEN,
+    RULES["list/group"].at(gmm(631)),
+)
+DELETE_GROUPS: Final = cited(
+    RULES,
+    {
+        "delete/no-group": gmm(8398),
+        "delete/not-empty": cg(920),
+        "delete/empty": source("GroupCoordinatorShard.java")(622),
+    },
+)
+OFFSET_DELETE: Final = cited(
+    RULES,
+    {
+        "offset-delete/invalid-group-id": gcs(2061),
+        "offset-delete/no-group": omm(558),
+        "offset-delete/empty": cg(905),
+        "offset-delete/consumers": omm(746),
+        "offset-delete/not-consumers": cg(902),
+    },
+)
 SHARED: Final = (
     *cited(
         RULES,
@@ -286,6 +347,8 @@ SHARED: Final = (
             "failover/restored": gmm(6078),
             "failover/restored-empty": omm(1148),
             "log/new-id-stored": gmm(7274),
+            "log/transaction-stored": omm(1169),
+            "group/deleted": gmm(6046),
             "time/pass": source("CoordinatorTimer.java")(60),
             "time/session-expired": gmm(6726),
             "time/new-member-expired": gmm(6726),
@@ -316,6 +379,11 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         # Versions 8 and 9 ask for several groups at a time, which is another record.
         "OffsetFetch": 7,
         "DescribeGroups": 6,
+        "TxnOffsetCommit": 5,
+        "EndTxn": 0,
+        "ListGroups": 5,
+        "DeleteGroups": 2,
+        "OffsetDelete": 0,
     },
     min_versions={"OffsetCommit": 2, "OffsetFetch": 1},
     join_gate=JOIN_GATE,
@@ -327,11 +395,11 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
     offset_commit=OFFSET_COMMIT,
     offset_fetch=OFFSET_FETCH,
     describe_groups=DESCRIBE_GROUPS,
-    txn_offset_commit=(),  # and the rest of what is not modelled of this version
-    end_txn=(),
-    list_groups=(),
-    delete_groups=(),
-    offset_delete=(),
+    txn_offset_commit=TXN_OFFSET_COMMIT,
+    end_txn=END_TXN,
+    list_groups=LIST_GROUPS,
+    delete_groups=DELETE_GROUPS,
+    offset_delete=OFFSET_DELETE,
     cleanup=CLEANUP,
     group_errors=APPEND_ERRORS,
     commit_errors=APPEND_ERRORS,
@@ -351,5 +419,7 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         removals_are_written=True,
         returned_stay_new=False,
         any_join_ends=False,
+        refused_stay_pending=False,
+        last_offset_takes_group=False,
     ),
 ).with_rules(*SHARED)

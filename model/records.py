@@ -23,6 +23,12 @@ from groupcheck.model.transactions import end, mark_older, pend, pending_of
 from groupcheck.model.vocabulary import ErrorCode
 
 
+def show_group(step: Step) -> None:
+    """Something is written to the group's partition: the group shows, if that was hiding it."""
+    if step.group is not None and step.group.unwritten:
+        step.group = step.group._replace(unwritten=False)
+
+
 def next_error(step: Step) -> ErrorCode:
     """How the next append ends: with an error if it is one of those that are to fail."""
     failing = step.failing

@@ -104,6 +104,10 @@ class Traits(NamedTuple):
             still a new one, which a parked JoinGroup does not keep alive.
         any_join_ends: after a JoinGroup that was refused, too, the join phase ends if everybody is
             there; else only after one that is parked.
+        refused_stay_pending: a partition of a transaction's commit that is refused is pending with
+            the others, and the marker fails at it (KAFKA-16371).
+        last_offset_takes_group: an Empty group whose last offset is deleted is gone with it; else
+            it stays until it is cleaned up.
     """
 
     initial_delay: bool = True
@@ -133,6 +137,8 @@ class Traits(NamedTuple):
     removals_are_written: bool = False
     returned_stay_new: bool = True
     any_join_ends: bool = True
+    refused_stay_pending: bool = True
+    last_offset_takes_group: bool = True
 
 
 class Retention(NamedTuple):

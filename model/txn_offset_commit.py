@@ -11,9 +11,21 @@ from typing import Final, cast
 
 from groupcheck.model.gate import gate
 from groupcheck.model.log import commit_response, store_offsets
-from groupcheck.model.offset_commit import TOO_LARGE, offsets_of, too_large
+from groupcheck.model.offset_commit import TOO_LARGE, fits, offsets_of, too_large
+from groupcheck.model.rebalance import EMPTY
 from groupcheck.model.state import Group, OffsetsAppend
-from groupcheck.model.step import Rule, Step, apis, decide, fenced, gc, no_group
+from groupcheck.model.step import (
+    Rule,
+    Step,
+    apis,
+    decide,
+    fenced,
+    gc,
+    instance_of,
+    no_group,
+    source,
+    unregistered,
+)
 from groupcheck.model.transactions import pend
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
@@ -71,7 +83,7 @@ def _refuse_in_group(error: ErrorCode) -> Callable[[Step, Request], None]:
 
 def _bring_into_being(step: Step, request: Request) -> None:
     if no_group(step, request):
-        step.group = Group()
+        step.group = Group(unwritten=step.profile.traits.hides_unwritten)
 
 
 def _is_unknown(step: Step, request: Request) -> bool:
@@ -89,7 +101,7 @@ def _is_of_other_generation(step: Step, request: Request) -> bool:
 def _store(step: Step, request: Request) -> None:
     """Store what is short enough (GroupMetadataManager.scala:340).
 
-    As with OffsetCommit all partitions of the request become pending, the refused ones too.
+    In 2.7, as with OffsetCommit, all partitions of the request become pending, the refused too.
     """
     _bring_into_being(step, request)
     offsets = offsets_of(step, request)
@@ -99,11 +111,53 @@ def _store(step: Step, request: Request) -> None:
         _reply(step, request, ErrorCode.OFFSET_METADATA_TOO_LARGE)
         return
     producer_id = _body(request).producer_id
-    step.group = pend(step.existing, producer_id, dict(offsets), request.request_id)
-    stored = tuple(item for item in offsets if item[0] not in refused)
+    stored = tuple(item for item in offsets if fits(step, item[1]))
+    pending = dict(offsets if step.profile.traits.refused_stay_pending else stored)
+    step.group = pend(step.existing, producer_id, pending, request.request_id)
     store_offsets(step, OffsetsAppend(request.request_id, stored, refused, producer_id))
 
 
+def names_member(request: Request) -> bool:
+    """Whether the request says who commits, or in which generation."""
+    body = _body(request)
+    anonymous = body.member_id == NO_MEMBER_ID and instance_of(request) is None
+    return body.generation_id >= 0 or not anonymous
+
+
+def is_no_member(step: Step, request: Request) -> bool:
+    """Whether somebody is named, or a generation, and the member id is not in the group."""
+    return names_member(request) and step.existing.member(_body(request).member_id) is None
+
+
+def is_not_of_generation(step: Step, request: Request) -> bool:
+    """Whether somebody is named, or a generation, and not the group's: to say none is wrong."""
+    return names_member(request) and _body(request).generation_id != step.existing.generation_id
+
+
+NO_GROUP = Rule(
+    "txn-commit/no-group",
+    "the group does not exist, so the generation is an old one",
+    source("OffsetMetadataManager.java")(513),
+    when=lambda step, request: no_group(step, request) and _body(request).generation_id >= 0,
+    then=_refuse(ErrorCode.ILLEGAL_GENERATION),
+)
+SIMPLE = Rule(
+    "txn-commit/simple",
+    "without a generation, a group that has no members or does not exist takes it from anybody",
+    source("ClassicGroup.java")(840),
+    when=lambda step, request: (
+        no_group(step, request)
+        or (step.existing.state is EMPTY and _body(request).generation_id < 0)
+    ),
+    then=_store,
+)
+UNKNOWN_INSTANCE = Rule(
+    "txn-commit/unknown-instance",
+    "the group.instance.id stands for no member",
+    source("ClassicGroup.java")(805),
+    when=unregistered,
+    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+)
 RULES = (
     Rule(
         "txn-commit/nothing",

@@ -52,8 +52,8 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     DescribedGroupMember: {"group_instance_id": 4},
     TxnOffsetCommitRequest: {"generation_id": 3, "member_id": 3, "group_instance_id": 3},
     TxnOffsetCommitRequestPartition: {"committed_leader_epoch": 2},
-    ListGroupsRequest: {"states_filter": 4},
-    ListedGroup: {"group_state": 4},
+    ListGroupsRequest: {"states_filter": 4, "types_filter": 5},
+    ListedGroup: {"group_state": 4, "group_type": 5},
 }
 
 # And the last one, where newer versions have it no more.

@@ -374,6 +374,7 @@ class ListGroupsRequest(NamedTuple):
     """ListGroups (API key 16); no filter lists every group."""
 
     states_filter: tuple[str, ...] = ()
+    types_filter: tuple[str, ...] = ()
 
 
 class ListedGroup(NamedTuple):
@@ -382,6 +383,7 @@ class ListedGroup(NamedTuple):
     group_id: str
     protocol_type: str
     group_state: str = ""
+    group_type: str = ""
 
 
 class ListGroupsResponse(NamedTuple):

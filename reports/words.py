@@ -222,12 +222,17 @@ def _offset_details(body: RequestBody) -> str:
         return f" in a transaction of producer {body.producer_id}{_committed(body)}"
     if isinstance(body, EndTxnRequest):
         return f": {'commit' if body.committed else 'abort'} of producer {body.producer_id}"
-    if isinstance(body, ListGroupsRequest) and body.states_filter:
-        return f" in state {' or '.join(map(word, body.states_filter))}"
+    if isinstance(body, ListGroupsRequest):
+        return _filters(body)
     if isinstance(body, OffsetDeleteRequest):
         named = [f"{word(t.name)}/{p.partition_index}" for t in body.topics for p in t.partitions]
         return f": {', '.join(named) or 'no partition'}"
     return ""
+
+
+def _filters(body: ListGroupsRequest) -> str:
+    asked = (("in state", body.states_filter), ("of type", body.types_filter))
+    return "".join(f" {what} {' or '.join(map(word, each))}" for what, each in asked if each)
 
 
 def _join_details(body: JoinGroupRequest) -> str:

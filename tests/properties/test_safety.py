@@ -84,8 +84,14 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(
 
 
 @pytest.mark.parametrize("members", [1, 2])
-def test_no_law_is_broken_by_transactions(members: int) -> None:
-    assert not by_law(explored(NEW, "transactions", members))
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_no_law_is_broken_by_transactions_but_as_the_version_is_known_for(
+    profile: str, members: int
+) -> None:
+    found = by_law(explored(PROFILES[profile], "transactions", members))
+    assert {law: bool(each.known) for law, each in found.items()} == dict.fromkeys(
+        BREAKS[profile], True
+    )
 
 
 def _member(step: Step, request: Request) -> Member:

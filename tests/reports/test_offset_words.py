@@ -52,6 +52,11 @@ ASKED: tuple[tuple[int, RequestBody, str], ...] = (
         ListGroupsRequest(("Empty", "Dead")),
         "somebody sends ListGroups v4 in state Empty or Dead",
     ),
+    (
+        5,
+        ListGroupsRequest(("Empty",), ("classic", "share")),
+        "somebody sends ListGroups v5 in state Empty of type classic or share",
+    ),
     (2, DeleteGroupsRequest((GROUP_ID,)), "somebody sends DeleteGroups v2"),
     (0, offset_delete("other"), "somebody sends OffsetDelete v0: other/0"),
 )
@@ -108,7 +113,7 @@ def test_a_commit_says_how_long_its_offsets_are_to_be_retained() -> None:
 
 def test_a_trace_holds_what_is_asked() -> None:
     steps = tuple(Request(n, version, body) for n, (version, body, _) in enumerate(ASKED, 1))
-    sequence = Sequence("2.7", {}, steps)
+    sequence = Sequence("4.1", {}, steps)
     assert parse(dump(sequence), "trace") == sequence
 
 
