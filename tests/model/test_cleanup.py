@@ -21,6 +21,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from support.differences import differ
 from support.offsets import end_txn, txn_commit
 from support.play import GROUP_ID, Play
 
@@ -176,6 +177,7 @@ def test_where_subscriptions_cannot_be_read_or_are_no_consumers_nothing_expires(
         assert survives(play)
 
 
+@differ("offset expiry")
 @pytest.mark.parametrize(("name", "kept"), [("2.7", False), ("4.1", True)])
 def test_2_7_lets_offsets_expire_while_a_group_rebalances(name: str, *, kept: bool) -> None:
     play = begin(PROFILES[name])
@@ -382,6 +384,7 @@ def test_in_4_1_nothing_is_removed_if_the_removal_cannot_be_written() -> None:
     assert not survives(play)
 
 
+@differ("tombstone of an empty group")
 def test_only_in_4_1_is_a_group_that_was_never_recorded_removed_from_the_log() -> None:
     for name, failures in (("2.7", 1), ("4.1", 0)):
         play = begin(PROFILES[name])

@@ -37,6 +37,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     SyncGroupRequest,
 )
+from support.differences import differ
 
 OLD, NEW = PROFILES["2.7"], PROFILES["4.1"]
 SESSION_MS, REBALANCE_MS = 10_000, 4_000
@@ -140,6 +141,7 @@ def test_a_commit_that_fails_fails_in_4_1_for_the_partitions_too_that_are_refuse
         assert [partition.error_code for partition in topic.partitions] == told
 
 
+@differ("record of a new group")
 @pytest.mark.parametrize(
     "asked",
     [Request(0, 4, join()), join(), join()._replace(protocols=())],

@@ -27,6 +27,7 @@ from groupcheck.model.vocabulary import (
     Request,
     RequestBody,
 )
+from support.differences import differ
 from support.profile_runs import (
     DELAY,
     REBALANCE_MS,
@@ -75,6 +76,7 @@ def commit_error(answer: Any) -> ErrorCode:
     return error
 
 
+@differ("timeouts of a member that joins again")
 def test_a_member_that_joins_again_has_its_new_timeouts_in_the_newer_alone() -> None:
     again = join("#1", session_timeout_ms=20_000, rebalance_timeout_ms=8_000)
     steps = (join(), DELAY, sync("#1", 1), again)
@@ -83,6 +85,7 @@ def test_a_member_that_joins_again_has_its_new_timeouts_in_the_newer_alone() -> 
     assert (new.session_timeout_ms, new.rebalance_timeout_ms) == (20_000, 8_000)
 
 
+@differ("initial delay")
 def test_who_joins_prolongs_the_initial_delay_of_any_generation_in_the_newer_alone() -> None:
     # Everybody leaves generation 1; in the next delay a second member comes.
     steps = (join(), DELAY, leave("#1"), join(), join(), DELAY)
@@ -113,6 +116,7 @@ def test_who_leaves_during_the_initial_delay_does_not_end_it_in_either() -> None
         assert group_state(run(profile, give_id(), join(), leave("#1"))[0]) is PREPARING
 
 
+@differ("time to sync")
 def test_a_member_that_has_not_synced_in_the_rebalance_timeout_is_removed_by_the_newer() -> None:
     steps = (join(), DELAY, Advance(REBALANCE_MS - 1), heartbeat("#1", 1))
     for profile in (OLD, NEW):
@@ -148,6 +152,7 @@ def test_the_time_to_sync_is_off_when_a_rebalance_begins() -> None:
     assert not any(m.unsynced for m in group.members)
 
 
+@differ("sync in Stable")
 def test_a_sync_in_stable_starts_the_session_anew_in_the_older_alone() -> None:
     steps = (join(), DELAY, sync("#1", 1), Advance(1_000), sync("#1", 1))
     assert member_after(OLD, "#1", *steps).session_left_ms == SESSION_MS
@@ -166,6 +171,7 @@ def test_before_a_protocol_is_chosen_the_newer_has_nothing_against_any() -> None
     assert run(NEW, *steps)[1][3].error_code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
+@differ("batch leave")
 def test_a_batch_leaves_one_by_one_in_the_older_and_together_in_the_newer() -> None:
     # The SyncGroup of #3 is parked: the older tells it of the rebalance that #1 leaves behind.
     steps = (*TWO, sync("#3", 2), leave("#1", "#3"))
@@ -197,6 +203,7 @@ def test_a_pending_id_that_leaves_an_empty_group_leaves_it_empty() -> None:
         assert group_state(run(profile, give_id(), leave("#1"))[0]) is GroupState.EMPTY
 
 
+@differ("commit to no group")
 @pytest.mark.parametrize(
     ("version", "expected"),
     [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)],
@@ -217,6 +224,7 @@ def test_a_commit_without_member_and_generation_is_refused_while_there_are_membe
     assert "commit/simple-in-use" in NEW.rules.keys() - OLD.rules.keys()
 
 
+@differ("stable offsets", "metadata too long")
 def test_a_partition_refused_beside_a_stored_one_stays_unstable_in_the_older_alone() -> None:
     partitions = (
         OffsetCommitRequestPartition(0, 5, committed_metadata="x" * 5_000),
@@ -260,6 +268,7 @@ def test_a_fetch_is_answered_topic_by_topic_as_it_was_asked_by_the_newer_alone()
     assert told(NEW) == [("topic", [1, 0, 1]), ("none", []), ("topic", [0])]
 
 
+@differ("describe")
 @pytest.mark.parametrize(
     ("version", "expected"), [(5, ErrorCode.NONE), (6, ErrorCode.GROUP_ID_NOT_FOUND)]
 )
@@ -292,6 +301,7 @@ def test_a_group_shows_once_anything_of_it_was_written() -> None:
     assert group_after(NEW, refused, join(), DELAY).unwritten
 
 
+@differ("describe")
 def test_outside_stable_only_the_newer_shows_what_members_were_assigned() -> None:
     steps = (join(), DELAY, sync("#1", 1), join(), DESCRIBE)
     for profile, expected in (OLD, b""), (NEW, b"part"):

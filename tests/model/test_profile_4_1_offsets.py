@@ -22,6 +22,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
+from support.differences import differ
 from support.offsets import (
     delete_group,
     delete_offsets,
@@ -77,6 +78,7 @@ def of_types(play: Play, *types: str, version: int = 5) -> tuple[ListedGroup, ..
     return call.answer.groups
 
 
+@differ("transactional commit of a known member without generation")
 def test_a_member_that_names_no_generation_commits_in_a_transaction_of_the_older_alone(
     both: tuple[Play, Play],
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_state_that_is_not_asked_for_is_not_listed_whether_the_group_shows_or_
     assert new.group.unwritten
 
 
+@differ("list")
 @pytest.mark.parametrize(
     ("state", "found"),
     [("Empty", (1, 1)), ("empty", (0, 1)), (" EMPTY\t", (0, 1)), ("Em pty", (0, 0))],

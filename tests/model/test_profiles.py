@@ -15,7 +15,7 @@ from groupcheck.model.explorer import explore
 from groupcheck.model.graph import check_every_rule_is_reached
 from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
+from groupcheck.model.state import Advance, FailAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
@@ -24,8 +24,11 @@ from groupcheck.model.vocabulary import (
     LeaveGroupRequest,
     ListGroupsRequest,
     MemberIdentity,
+    Request,
     RequestBody,
 )
+from support.differences import differ
+from support.play import Play
 from support.profile_runs import (
     DELAY,
     REBALANCE_MS,
@@ -40,16 +43,23 @@ from support.profile_runs import (
 OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
 
 
+@differ("initial delay")
 def test_from_empty_only_the_newer_waits_for_more_members_to_come() -> None:
     assert group_state(run(OLD, join())[0]) is GroupState.COMPLETING_REBALANCE
     assert group_state(run(NEW, join())[0]) is GroupState.PREPARING_REBALANCE
 
 
+@differ("ids given out first")
 def test_only_the_newer_gives_ids_out_first_and_only_from_version_4_on() -> None:
     assert OLD.max_versions["JoinGroup"] < 4 <= NEW.max_versions["JoinGroup"]
-    assert "join/member-id-required" in NEW.rules.keys() - OLD.rules.keys()
+    assert not run(OLD, Advance(1), join(), Advance(1))[0].group.pending
+    assert run(OLD, join())[1][1].error_code is ErrorCode.NONE
+    asked, answers = run(NEW, Request(1, 4, join()))
+    assert answers[1].error_code is ErrorCode.MEMBER_ID_REQUIRED
+    assert [pending.member_id for pending in asked.group.pending] == [answers[1].member_id]
 
 
+@differ("first member without protocols")
 def test_a_first_member_without_protocols_is_refused_by_the_newer_and_jams_the_older() -> None:
     state, answers = run(OLD, join(protocols=()), Advance(10**9), join())
     assert answers[1].error_code is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -60,6 +70,7 @@ def test_a_first_member_without_protocols_is_refused_by_the_newer_and_jams_the_o
     assert group_state(state) is GroupState.EMPTY
 
 
+@differ("generation of a refusal")
 def test_a_refused_join_says_generation_0_in_the_older_and_minus_1_in_the_newer() -> None:
     assert run(OLD, join("nobody"))[1][1].generation_id == 0
     assert run(NEW, join("nobody"))[1][1].generation_id == -1
@@ -80,6 +91,7 @@ def test_a_parked_new_member_waits_for_ever_in_the_older_and_five_minutes_in_the
     assert answers[3].error_code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+@differ("join that is parked as its member leaves")
 def test_a_member_that_leaves_while_its_join_is_parked_is_told_so_by_the_newer_alone() -> None:
     leave = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
     two_members = (join(), join(), join("#1"), DELAY, DELAY)
@@ -90,6 +102,7 @@ def test_a_member_that_leaves_while_its_join_is_parked_is_told_so_by_the_newer_a
     assert new[6].error_code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+@differ("heartbeat before the assignments")
 def test_a_heartbeat_before_the_assignments_counts_in_the_newer_alone() -> None:
     _, old = run(OLD, join(), DELAY, heartbeat("#1", 1))
     _, new = run(NEW, join(), DELAY, heartbeat("#1", 1))
@@ -97,6 +110,7 @@ def test_a_heartbeat_before_the_assignments_counts_in_the_newer_alone() -> None:
     assert new[3].error_code is ErrorCode.NONE
 
 
+@differ("generation of an early heartbeat")
 def test_before_the_assignments_the_older_does_not_look_at_a_heartbeats_generation() -> None:
     assert run(OLD, join(), DELAY, heartbeat("#1", 7))[1][3].error_code == 27
     assert run(NEW, join(), DELAY, heartbeat("#1", 7))[1][3].error_code == 22
@@ -109,6 +123,7 @@ def test_a_leader_that_never_syncs_but_heartbeats_is_removed_by_the_older_alone(
     assert group_state(run(NEW, join(), DELAY, *beats)[0]) is GroupState.COMPLETING_REBALANCE
 
 
+@differ("commit before the assignments")
 def test_before_the_assignments_the_older_refuses_a_commit_without_looking_at_its_member() -> None:
     def refused(profile: Profile) -> ErrorCode:
         _, answers = run(profile, join(), DELAY, commit(1, "nobody"))
@@ -172,6 +187,41 @@ def test_a_group_that_everybody_has_left_is_dead_in_the_oldest_and_empty_in_the_
     assert group_state(run(OLDEST, join(), LEAVE)[0]) is GroupState.DEAD
     assert group_state(run(OLD, join(), LEAVE)[0]) is GroupState.EMPTY
     assert group_state(run(NEW, join(), DELAY, LEAVE)[0]) is GroupState.EMPTY
+
+
+@differ("group that is not there")
+def test_who_commits_when_everybody_has_left_is_told_so_in_the_oldest_by_the_generation() -> None:
+    for profile, error in (
+        (OLDEST, ErrorCode.ILLEGAL_GENERATION),
+        (OLD, ErrorCode.UNKNOWN_MEMBER_ID),
+        (NEW, ErrorCode.UNKNOWN_MEMBER_ID),
+    ):
+        _, answers = run(profile, join(), DELAY, sync("#1", 1), LEAVE, commit(1, "#1"))
+        assert answers[5].topics[0].partitions[0].error_code is error
+
+
+@differ("maximum size")
+def test_only_the_newer_turns_members_away_from_a_full_group() -> None:
+    for profile, size in ((OLDEST, 2), (OLD, 2), (NEW, 1), (PROFILES["4.1"], 1)):
+        play = Play(profile, group_max_size=1)
+        play.join()
+        last = play.join()
+        assert len(play.member_ids) == size
+        full = last.answered and last.answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+        assert full == (size == 1)
+
+
+@differ("append that times out")
+def test_a_leader_whose_append_times_out_joins_again_or_in_4_1_looks_for_the_coordinator() -> None:
+    for name, error in (
+        ("0.10.0", ErrorCode.REBALANCE_IN_PROGRESS),
+        ("2.7", ErrorCode.REBALANCE_IN_PROGRESS),
+        ("4.1", ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ):
+        play = Play(PROFILES[name])
+        leader = play.first_member().member_id
+        play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
+        assert play.sync(leader, 1, {leader: b"all"}).answer.error_code is error
 
 
 def test_generations_begin_anew_in_the_oldest_when_everybody_had_left() -> None:

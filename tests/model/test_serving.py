@@ -23,6 +23,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     SyncGroupRequest,
 )
+from support.differences import differ
 
 OLDEST, OLD, NEW, NEWEST = (PROFILES[name] for name in ("0.10.0", "0.10.2", "2.7", "4.1"))
 EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
@@ -69,6 +70,7 @@ def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_grou
     assert _error(profile, both, body) is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
+@differ("loading")
 @pytest.mark.parametrize(
     ("profile", "of_sync"),
     [
@@ -97,6 +99,7 @@ def test_the_older_do_not_own_what_they_are_loading(profile: Profile) -> None:
     assert errors == {ErrorCode.NOT_COORDINATOR}
 
 
+@differ("gate order")
 def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_others() -> None:
     nameless = JOIN._replace(group_id="")
     assert _error(NEW, SHUT_DOWN, nameless) is ErrorCode.INVALID_GROUP_ID
@@ -105,6 +108,7 @@ def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_
         assert _error(profile, ELSEWHERE, nameless) is ErrorCode.INVALID_GROUP_ID
 
 
+@differ("gate order")
 @EVERY
 def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range_but_in_4_1(
     profile: Profile,

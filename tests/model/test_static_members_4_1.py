@@ -19,6 +19,7 @@ from groupcheck.model.vocabulary import (
     Request,
     RequestBody,
 )
+from support.differences import differ
 from support.profile_runs import (
     DELAY,
     REBALANCE_MS,
@@ -79,6 +80,7 @@ STATIC_PAIR: tuple[Given, ...] = (*PAIR[:2], static(), *PAIR[3:])
 TURNED_AWAY: tuple[Given, ...] = (join("#1"), join(), join("#3"))
 
 
+@differ("static members")
 def test_a_leader_that_is_back_is_told_the_members_and_to_skip_them_from_version_9_on() -> None:
     assert OLD.max_versions["JoinGroup"] < 9
     for profile, version in (OLD, 7), (NEW, 7), (NEW, 8):
@@ -105,6 +107,7 @@ def test_in_neither_a_member_that_is_back_before_the_assignments_skips_anything(
         assert (answers[3].generation_id, answers[3].skip_assignment) == (2, False)
 
 
+@differ("unregistered instance id")
 @pytest.mark.parametrize(
     "asked",
     [
@@ -120,6 +123,7 @@ def test_a_group_instance_id_that_nobody_has_is_ignored_by_the_older_alone(
         assert run(profile, join(), DELAY, sync("#1", 1), asked)[1][4].error_code is expected
 
 
+@differ("unregistered instance id")
 def test_a_commit_under_a_group_instance_id_that_nobody_has_is_refused_by_the_newer_alone() -> None:
     asked = commit(1, "#1")._replace(group_instance_id=NO_INSTANCE)
     for profile, expected in (OLD, NONE), (NEW, UNKNOWN):
@@ -166,6 +170,7 @@ def test_an_id_given_out_that_leaves_as_another_member_is_fenced_by_the_older_al
         assert answers[5].members[0].error_code is expected
 
 
+@differ("timeouts of a member that joins again")
 def test_a_static_member_that_is_back_has_its_new_timeouts_in_the_newer_after_its_session() -> None:
     back = static(session_timeout_ms=20_000, rebalance_timeout_ms=8_000)
     for profile, expected in (OLD, (SESSION_MS, REBALANCE_MS)), (NEW, (20_000, 8_000)):
@@ -184,6 +189,7 @@ def test_a_new_static_member_that_is_back_at_once_is_no_longer_new_in_the_newer_
         assert [m.member_id for m in state.group.members] == expected
 
 
+@differ("static member that does not join again")
 def test_an_absent_static_member_is_spared_by_both_until_the_newer_misses_its_sync() -> None:
     for profile in (OLD, NEW):
         group = group_after(profile, *ABSENT)
@@ -244,6 +250,7 @@ def test_a_join_that_is_refused_does_not_end_the_join_phase_of_the_newer_either(
     assert group_state(state) is COMPLETING
 
 
+@differ("maximum size")
 def test_a_static_member_back_in_a_full_group_loses_its_name_in_the_older_alone() -> None:
     for profile, expected in (OLD, None), (NEW, "#1"):
         state, answers = run(limited(profile, 1), *LEADER, static())
