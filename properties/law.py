@@ -17,7 +17,7 @@ from groupcheck.model.revert import FORGOTTEN
 from groupcheck.model.state import Coordinator, Group, Member, OffsetsAppend
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
-from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, Response
+from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, RequestBody, Response
 
 
 class Law(NamedTuple):
@@ -53,6 +53,11 @@ class Taken(NamedTuple):
     def new(self) -> Group:
         """The group after."""
         return self.after.group or Group()
+
+    @property
+    def body(self) -> RequestBody | None:
+        """What was asked, if this is the step of a request."""
+        return self.given.body if isinstance(self.given, Request) else None
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -176,7 +181,7 @@ def _is_forgotten(step: Taken) -> bool:
 
 def _spared_and_alive(step: Taken) -> bool:
     """A member that counts as static and does not join again says that it is alive."""
-    body = step.given.body if isinstance(step.given, Request) else None
+    body = step.body
     member = step.old.member(body.member_id) if isinstance(body, HeartbeatRequest) else None
     preparing = step.old.state is GroupState.PREPARING_REBALANCE
     static = member is not None and (member.null_instance or member.group_instance_id is not None)

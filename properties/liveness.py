@@ -26,7 +26,7 @@ from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop, StateGraph
 from groupcheck.model.projection import MAKES
 from groupcheck.model.state import Advance, Group
-from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest, Request
+from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest
 from groupcheck.properties.law import (
     Broken,
     Known,
@@ -38,7 +38,7 @@ from groupcheck.properties.law import (
     taken,
     waiting,
 )
-from groupcheck.properties.safety_log import MOVES
+from groupcheck.properties.safety.log import MOVES
 
 GROUP = "group"  # what is unfinished is the group's rebalance, and not a request of a member
 
@@ -167,7 +167,7 @@ def _still_waiting(field: str) -> Callable[[Taken], Iterator[str]]:
 
 def _still_silent(step: Taken) -> Iterator[str]:
     """The members that stay, and the ids given out that stay unused, and that sent nothing."""
-    body = step.given.body if isinstance(step.given, Request) else None
+    body = step.body
     heard = {getattr(body, "member_id", None)}
     if isinstance(body, LeaveGroupRequest):
         heard = {identity.member_id for identity in body.members}

@@ -14,7 +14,8 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Offset, TopicPartition
 from groupcheck.model.step import Profile, Retention, Step
 from groupcheck.model.transactions import forget
-from groupcheck.properties import liveness, safety, safety_expiry
+from groupcheck.properties import liveness, safety
+from groupcheck.properties.safety import expiry as safety_expiry
 
 NEW = PROFILES["2.7"]
 NEWEST = PROFILES["4.1"]

@@ -19,7 +19,8 @@ from groupcheck.model.vocabulary import (
     OffsetDeleteResponse,
     Request,
 )
-from groupcheck.properties import safety, safety_offsets
+from groupcheck.properties import safety
+from groupcheck.properties.safety import offsets as safety_offsets
 
 NEW = PROFILES["2.7"]
 

@@ -12,16 +12,10 @@ from groupcheck.model.vocabulary import (
     EndTxnRequest,
     ErrorCode,
     OffsetDeleteRequest,
-    Request,
-    RequestBody,
     ResponseBody,
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.law import Law, Taken
-
-
-def _body(step: Taken) -> RequestBody | None:
-    return step.given.body if isinstance(step.given, Request) else None
 
 
 def _answer(step: Taken) -> ResponseBody | None:
@@ -35,7 +29,7 @@ def _pending(step: Taken, producer_id: int) -> dict[TopicPartition, Offset]:
 
 def _markers_make_readable(step: Taken) -> bool:
     """An abort changes no offset; a commit only to what its producer had pending."""
-    body = _body(step)
+    body = step.body
     before, after = dict(step.old.offsets), dict(step.new.offsets)
     if isinstance(body, TxnOffsetCommitRequest):
         return before == after
@@ -50,7 +44,7 @@ def _markers_make_readable(step: Taken) -> bool:
 
 def _newest_stands(step: Taken) -> bool:
     """What a commit marker leaves standing is what was committed last."""
-    body = _body(step)
+    body = step.body
     if not isinstance(body, EndTxnRequest) or not body.committed or not step.before.active:
         return True
     after = dict(step.new.offsets)
@@ -62,7 +56,7 @@ def _newest_stands(step: Taken) -> bool:
 
 
 def _marker_ends_all(step: Taken) -> bool:
-    body = _body(step)
+    body = step.body
     if not isinstance(body, EndTxnRequest) or not body.group_id or not step.before.active:
         return True
     left = {p.producer_id for p in step.new.transactions} | {*step.new.producers}
@@ -73,7 +67,7 @@ def _only_empty_groups_go(step: Taken) -> bool:
     """A group is gone by a deletion or a cleanup alone, and only if it had no members."""
     if step.before.group is None or step.after.group is not None:
         return True
-    asked = isinstance(_body(step), DeleteGroupsRequest | OffsetDeleteRequest)
+    asked = isinstance(step.body, DeleteGroupsRequest | OffsetDeleteRequest)
     deletes = asked or isinstance(step.given, Cleanup)
     return deletes and not step.old.members
 
@@ -90,7 +84,7 @@ def _deletion_as_answered(step: Taken) -> bool:
 
 def _subscribed_offsets_stay(step: Taken) -> bool:
     """No OffsetDelete takes an offset that the members have subscribed to."""
-    if not isinstance(_body(step), OffsetDeleteRequest) or not step.old.members:
+    if not isinstance(step.body, OffsetDeleteRequest) or not step.old.members:
         return True
     deleted = {tp for tp, _ in step.old.offsets} - {tp for tp, _ in step.new.offsets}
     known = step.old.subscribed
