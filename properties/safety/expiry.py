@@ -57,9 +57,14 @@ def _only_spent_groups_expire(step: Taken) -> bool:
     return step.old.state is GroupState.EMPTY and not _awaits_offsets(step.old)
 
 
+def _is_not_written(step: Taken) -> bool:
+    """Whether what the cleanup removes has to be written first, and cannot be."""
+    return step.profile.traits.removals_are_written and step.before.failing is not None
+
+
 def _spent_groups_end(step: Taken) -> bool:
     spent = step.old.state is GroupState.EMPTY and not step.old.offsets
-    awaited = _awaits_offsets(step.old) or not step.before.active
+    awaited = _awaits_offsets(step.old) or not step.before.active or _is_not_written(step)
     if not isinstance(step.given, Cleanup) or not spent or awaited:
         return True
     return step.after.group is None
@@ -74,7 +79,7 @@ def _all_is_removed(step: Taken) -> bool:
     over = [tp for tp, o in step.old.offsets if o.left_ms is not None and o.left_ms <= least_ms]
     of_group = step.old.empty_left_ms
     waits = of_group is not None and of_group > 0
-    return waits or not {tp for tp, _ in step.new.offsets} & {*over}
+    return waits or _is_not_written(step) or not {tp for tp, _ in step.new.offsets} & {*over}
 
 
 def _rest_is_spared(step: Taken) -> bool:
@@ -116,12 +121,14 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _only_spent_groups_expire,
     Law(
         "spent-groups-end",
-        "a group without members and offsets that awaits none is gone after the next cleanup",
+        "a group without members and offsets that awaits none is gone after the next cleanup, "
+        "unless that cannot be written first where it has to be",
         "GroupMetadataManager.scala:808",
     ): _spent_groups_end,
     Law(
         "expired-offsets-go",
-        "a group without members that awaits no offsets keeps none past a cleanup after their time",
+        "a group without members that awaits no offsets keeps none past a cleanup after their "
+        "time, unless that cannot be written first where it has to be",
         "GroupMetadata.scala:767",
     ): _all_is_removed,
     Law(
