@@ -61,6 +61,7 @@ SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups 
 HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
 ExpiresInPeace     == Newest   \* nothing while a group rebalances (KAFKA-13636)
 AwaitsTransactions == Newest   \* nothing expires that a transaction has pending
+UndoesFailures     == Newest   \* of appends, whole
 RemovalsAreWritten == Newest   \* and if that fails, nothing is removed
 TxnAsMembers       == Newest   \* who commits in a transaction must be one, if it names anything
 AnyCase            == Newest   \* of the states that are asked for

@@ -24,6 +24,10 @@ TurnAway(s, r) ==
 \* Names that the one who takes a member's place may be given.
 FreeBut(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
 
+FencedParked(m, n) ==
+  (IF m.awaitingJoin THEN {JoinAnswer(Parked("JoinGroup", n), "FENCED_INSTANCE_ID", n)} ELSE {})
+  \cup (IF m.awaitingSync THEN {SyncAnswer(Parked("SyncGroup", n), "FENCED_INSTANCE_ID")} ELSE {})
+
 \* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. If
 \* the generation waits for its SyncGroup, it does so under the old id. GM:305, 4.1 CG:577
 TakePlace(s, r, n) ==
@@ -36,11 +40,7 @@ TakePlace(s, r, n) ==
       parked == [renewed EXCEPT !.awaitingJoin = TRUE,
                                 !.sessionLeft = IF renewed.isNew THEN @ ELSE Stopped]
   IN [s EXCEPT
-        !.answers = @ \cup
-          (IF m.awaitingJoin
-           THEN {JoinAnswer(Parked("JoinGroup", old), "FENCED_INSTANCE_ID", old)} ELSE {}) \cup
-          (IF m.awaitingSync
-           THEN {SyncAnswer(Parked("SyncGroup", old), "FENCED_INSTANCE_ID")} ELSE {}),
+        !.answers = @ \cup FencedParked(m, old),
         !.group.members = With(Without(@, {old}), n, parked),
         !.group.leader = IF @ = old THEN n ELSE @,
         !.group.lostSync = @ \/ m.unsynced,
@@ -55,6 +55,17 @@ TakePlace(s, r, n) ==
 VotedBy(g, r) ==
   SelectProtocol([g.members EXCEPT ![StandsFor(g, r.instance)].protocols = r.protocols])
 
+\* The new id cannot be stored: all is as it was, but that nobody waits under the old one any more,
+\* and its session begins anew. 4.1 GMM:7252
+NotReplaced(s, old) ==
+  LET g == s.group
+      m == [g.members[old] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE]
+      told == Answer(s, [CurrentGeneration(This, g, NoMember) EXCEPT
+                           !.error = GroupError(s.failing), !.members = NoEntries])
+  IN Settle([told EXCEPT !.answers = @ \cup FencedParked(g.members[old], old),
+                         !.group.members[old] = RearmSession(m), !.failing = Fine],
+            s.failing)
+
 \* The new id is stored; the answer names who led before, so that nobody assigns again, or tells a
 \* leader that it need not. GC:1053, 4.1 GMM:7274
 StoreNewId(s, r, n) ==
@@ -62,7 +73,8 @@ StoreNewId(s, r, n) ==
       old == StandsFor(s.group, r.instance)
       t == [TakePlace(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
       leads == r.skips /\ led = old
-  IN AppendToLog(t, [NoEntry EXCEPT
+  IN IF UndoesFailures /\ s.failing # Fine THEN NotReplaced(s, old)
+     ELSE AppendToLog(t, [NoEntry EXCEPT
        !.kind = "static", !.told = n, !.memberId = n,
        !.replaced = IF s.failing = Fine THEN @ ELSE old,
        !.wasTold = s.failing = Fine \/ s.group.members[old].told,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, cast
 
 from groupcheck.model.rebalance import listed_members, maybe_prepare_rebalance
 from groupcheck.model.records import next_error, record_group, record_new, record_offsets
@@ -152,13 +152,18 @@ def store_offsets(step: Step, entry: OffsetsAppend) -> None:
     append(step, entry._replace(error=error))
 
 
-def store_new_id(step: Step, entry: StaticAppend, old: Member) -> None:
-    """The new id of a static member goes to the log, with what everybody was assigned before."""
+def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) -> None:
+    """The new id of a static member goes to the log, with what everybody was assigned before.
+
+    It had the place of `old` in the group `before` it came back.
+    """
     error = next_error(step)
     if error is ErrorCode.NONE:
         record_group(step, {m.member_id: m.assignment for m in step.existing.members})
     else:
         entry = entry._replace(replaced=old.member_id, was_told=old.told, error=error)
+        if step.profile.traits.failures_are_undone:
+            entry = entry._replace(before=before)
     append(step, entry)
 
 
@@ -286,12 +291,17 @@ def _answer_outlived(
 
 
 def _not_stored(step: Step, entry: StaticAppend, answer: JoinGroupResponse) -> JoinGroupResponse:
-    error = step.profile.group_errors.get(entry.error, entry.error)
-    return answer._replace(error_code=error, member_id=NO_MEMBER_ID)
+    return answer._replace(
+        error_code=step.profile.group_errors.get(entry.error, entry.error),
+        leader=entry.replaced if entry.skips else answer.leader,
+        member_id=NO_MEMBER_ID,
+        members=(),
+        skip_assignment=False,
+    )
 
 
 def _revert(step: Step, entry: StaticAppend, member: Member) -> None:
-    """The member has its old id again, but offers what it came back with.
+    """The member has its old id again, but offers what it came back with, unless that is undone.
 
     Kafka keeps the protocols to go back to only once the new ones are in their place. If the member
     has come back yet again under a third id, it fails here, and nothing is reverted.
@@ -303,8 +313,21 @@ def _revert(step: Step, entry: StaticAppend, member: Member) -> None:
     if member.awaiting_join is not None:
         refusal = _not_stored(step, entry, told_new_id(step.existing, entry))
         step.answer(member.awaiting_join, refusal)
+    if entry.before is not None:
+        _restore(step, entry.before, entry.replaced)
+        return
     waiting_no_more = member._replace(awaiting_join=None)
     rearm_session(step, replace(step, waiting_no_more, entry.replaced, told=entry.was_told))
+
+
+def _restore(step: Step, before: Group, member_id: str) -> None:
+    """All is as it was, but that nobody waits any more, and the session begins anew.
+
+    Source: 4.1 GroupMetadataManager.java:7252.
+    """
+    step.group = before
+    old = cast("Member", before.member(member_id))
+    rearm_session(step, old._replace(awaiting_join=None, awaiting_sync=None))
 
 
 def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
@@ -320,7 +343,7 @@ def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
             step.group = _no_longer_on_its_way(_made_readable(step, group, entry), entry)
         elif entry.error is ErrorCode.NONE:
             step.group = mark_in_log(group, entry)
-        else:
+        elif not step.profile.traits.failures_are_undone:
             step.group = drop_failed(group, entry)
     error = step.profile.commit_errors.get(entry.error, entry.error)
     errors = [(partition, error) for partition, _ in entry.offsets]

@@ -347,6 +347,7 @@ SHARED: Final = (
             "failover/restored": gmm(6078),
             "failover/restored-empty": omm(1148),
             "log/new-id-stored": gmm(7274),
+            "log/new-id-failed": gmm(7252),
             "log/transaction-stored": omm(1169),
             "group/deleted": gmm(6046),
             "time/pass": source("CoordinatorTimer.java")(60),
@@ -420,6 +421,9 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         returned_stay_new=False,
         any_join_ends=False,
         refused_stay_pending=False,
+        failures_are_undone=True,
+        writes_markers=True,
+        tombstones_end_transactions=True,
         last_offset_takes_group=False,
     ),
 ).with_rules(*SHARED)

@@ -184,9 +184,10 @@ class StaticAppend(NamedTuple):
 
     `told` is the id that the answer will tell, `member_id` the one that the member has by now, None
     once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
-    is given back the id that it had, `replaced`, which was told or not as `was_told` says. Where
-    the group was unloaded meanwhile, `outlived` is the request to answer nevertheless, and the
-    answer if all is well. A leader that `skips` is told the members, and need not assign them.
+    is given back the id that it had, `replaced`, which was told or not as `was_told` says; where a
+    version restores all that it was, the group is that `before` it came back. Where the group was
+    unloaded meanwhile, `outlived` is the request to answer nevertheless, and the answer if all is
+    well. A leader that `skips` is told the members, and need not assign them.
     """
 
     told: str
@@ -197,6 +198,7 @@ class StaticAppend(NamedTuple):
     error: ErrorCode = ErrorCode.NONE
     outlived: tuple[int, JoinGroupResponse] | None = None
     skips: bool = False
+    before: Group | None = None
 
 
 class OffsetsAppend(NamedTuple):

@@ -87,17 +87,18 @@ def _fail(step: Step, request: Request) -> None:
 
 def _store(step: Step, request: Request) -> None:
     """The new id goes to the log; the answer names who led before, so that nobody assigns again."""
-    led_before = step.existing.leader
+    before = step.existing
     old, member = _take_place_alive(step, request)
-    store_new_id(step, StaticAppend(member.member_id, member.member_id, led_before), old)
+    store_new_id(step, StaticAppend(member.member_id, member.member_id, before.leader), old, before)
 
 
 def _store_and_tell(step: Step, request: Request) -> None:
     """The new id goes to the log; the answer names who leads now, and tells a leader whom."""
+    before = step.existing
     old, member = _take_place_alive(step, request)
     leader = step.existing.leader
     entry = StaticAppend(member.member_id, member.member_id, leader)
-    store_new_id(step, entry._replace(skips=leader == member.member_id), old)
+    store_new_id(step, entry._replace(skips=leader == member.member_id), old, before)
 
 
 def _take_place_alive(step: Step, request: Request) -> tuple[Member, Member]:

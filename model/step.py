@@ -106,6 +106,13 @@ class Traits(NamedTuple):
             there; else only after one that is parked.
         refused_stay_pending: a partition of a transaction's commit that is refused is pending with
             the others, and the marker fails at it (KAFKA-16371).
+        failures_are_undone: what cannot be stored is undone: a static member is as it was before
+            it came back, a transaction has pending what it had before; else the member offers what
+            it came back with, and the transaction has lost what it had of those partitions.
+        writes_markers: the marker that ends a transaction is written by the group's coordinator, or
+            by nobody; else it is in the log, whatever becomes of it there.
+        tombstones_end_transactions: what removes an offset removes what transactions have pending
+            of its partition, in the log too, and of whom nothing is left no marker is awaited.
         last_offset_takes_group: an Empty group whose last offset is deleted is gone with it; else
             it stays until it is cleaned up.
     """
@@ -138,6 +145,9 @@ class Traits(NamedTuple):
     returned_stay_new: bool = True
     any_join_ends: bool = True
     refused_stay_pending: bool = True
+    failures_are_undone: bool = False
+    writes_markers: bool = False
+    tombstones_end_transactions: bool = False
     last_offset_takes_group: bool = True
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, PROTOCOLS, commit
+from groupcheck.model.clients import GROUP_ID, INSTANCE, PROTOCOLS, commit
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
@@ -33,6 +33,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    Protocol,
     Request,
     RequestBody,
     SyncGroupRequest,
@@ -271,3 +272,44 @@ def test_a_member_that_has_not_synced_is_not_waited_for_after_a_load() -> None:
     assert [m.member_id for m in removed.members] == ["#1"]
     assert [(m.member_id, m.unsynced) for m in kept.members] == [("#1", False), ("#3", False)]
     assert kept.state is GroupState.STABLE
+
+
+STATIC = Request(0, 9, join()._replace(group_instance_id=INSTANCE))
+MORE = (*PROTOCOLS, Protocol("sticky", b"one"))
+RETURNED = STATIC._replace(
+    body=STATIC.body._replace(protocols=MORE, session_timeout_ms=2 * SESSION_MS)  # type: ignore[call-arg]
+)
+
+
+def test_a_static_member_whose_new_id_cannot_be_stored_offers_in_4_1_what_it_did_before() -> None:
+    steps = (STATIC, DELAY, sync("#1", 1))
+    sticky = join()._replace(protocols=MORE[-1:])
+    for profile, error in ((OLD, None), (NEW, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)):
+        version = profile.max_versions["JoinGroup"]
+        first, again = (given._replace(api_version=version) for given in (STATIC, RETURNED))
+        inputs = (first, *steps[1:], FAILING, again)
+        answer = answers(end(profile, *inputs, sticky)).get(6)
+        assert (answer.error_code if answer else None) is error
+    assert group_of(end(NEW, *steps, FAILING, RETURNED)) == group_of(end(NEW, *steps))
+
+
+def test_a_leader_whose_new_id_cannot_be_stored_is_told_its_old_one_and_nobody_elses() -> None:
+    answer = answers(end(NEW, STATIC, DELAY, sync("#1", 1), FAILING, RETURNED))[5]
+    assert (answer.error_code, answer.generation_id, answer.leader, answer.member_id) == (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        1,
+        "#1",
+        "",
+    )
+    assert (answer.members, answer.skip_assignment) == ((), False)
+
+
+def test_a_member_is_waited_for_to_sync_as_before_if_its_new_id_cannot_be_stored() -> None:
+    steps = (join(), DELAY, STATIC, join("#1"), sync("#1", 2))
+    lost = group_of(end(NEW, *steps, STATIC))
+    assert lost.lost_sync
+    undone = group_of(end(NEW, *steps, FAILING, STATIC))
+    assert [member.unsynced for member in undone.members] == [False, True]
+    assert not undone.lost_sync
+    later = group_of(end(NEW, *steps, FAILING, STATIC, Advance(REBALANCE_MS)))
+    assert [member.member_id for member in later.members] == ["#1"]
