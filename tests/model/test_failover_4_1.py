@@ -281,6 +281,7 @@ RETURNED = STATIC._replace(
 )
 
 
+@differ("static member whose new id cannot be stored")
 def test_a_static_member_whose_new_id_cannot_be_stored_offers_in_4_1_what_it_did_before() -> None:
     steps = (STATIC, DELAY, sync("#1", 1))
     sticky = join()._replace(protocols=MORE[-1:])
