@@ -49,49 +49,52 @@ def faulty(profile: Profile, table: str, name: str, then: Then) -> Profile:
     return profile._replace(**changes)
 
 
-SPACES = [
-    *(
-        (profile, name, members)
-        for profile in PROFILES.values()
-        for members in (1, 2)
-        for name in spaces(profile, members)
-        # Of these tests of their own are.
-        if name != "transactions" and not name.startswith("expiry")
-    ),
-    *((profile, "membership", 3) for profile in PROFILES.values()),
-]
-# Known breaks, and in how many steps they can be shown: of a version, or of a space.
+# Known breaks of safety, and in how many steps they can be shown: of a version, and of a space.
 BREAKS = {
+    "0.10.0": {"answered-once": 1},
+    "0.10.2": {"answered-once": 1},
     "2.7": {},
     "4.1": {"assigned-only-in-stable": 4},
+}
+EXPIRED_OF_OLD = {"subscribed-offsets-are-kept": 5, "rebalances-keep-offsets": 5}
+MORE = {
+    "0.10.0 expiry": EXPIRED_OF_OLD,
+    "0.10.0 expiry-failing": EXPIRED_OF_OLD,
+    "0.10.2 expiry": EXPIRED_OF_OLD,
+    "0.10.2 expiry-failing": EXPIRED_OF_OLD,
     "2.7 crowded": {"one-per-instance": 6},
-    "4.1 static": {"assigned-only-in-stable": 4, "fenced": 3},
+    "2.7 expiry": {"rebalances-keep-offsets": 4, "offsets-are-retained": 7},
+    "2.7 expiry-transactions": {"rebalances-keep-offsets": 4, "offsets-are-retained": 5},
+    "2.7 expiry-failing": {"rebalances-keep-offsets": 4, "offsets-are-retained": 5},
+    "4.1 static": {"fenced": 3},
+    "4.1 failing": {"only-empty-groups-go": 3, "removed-in-time": 5, "unanswered": 5},
+    "4.1 failing-static": {"fenced": 3},
+    "4.1 expiry": {"offsets-are-retained": 7},
+    "4.1 expiry-transactions": {"offsets-are-retained": 5},
+    "4.1 expiry-failing": {"offsets-are-retained": 5},
 }
 
 
 @pytest.mark.parametrize(
-    ("profile", "name", "members"), SPACES, ids=lambda value: getattr(value, "name", str(value))
+    ("profile", "name"),
+    [(profile, name) for profile in PROFILES for name in spaces(PROFILES[profile], 2)],
 )
-def test_no_law_is_broken_but_as_the_version_is_known_for(
-    profile: Profile, name: str, members: int
-) -> None:
-    found = by_law(explored(profile, name, members))
-    breaks = BREAKS.get(profile.name, {"answered-once": 1})
-    if members > 1:
-        breaks = BREAKS.get(f"{profile.name} {name}", breaks)
-    assert {law: len(each.hops) for law, each in found.items() if each.known} == breaks
-    assert all(each.known for each in found.values())
+def test_no_law_is_broken_but_as_the_version_is_known_for(profile: str, name: str) -> None:
+    space = explored(PROFILES[profile], name, 2)
+    found = safety.broken(space)
+    expected = BREAKS[profile] | MORE.get(f"{profile} {name}", {})
+    assert {each.law.name: len(each.hops) for each in found} == expected
+    assert [each.law.name for each in (*found, *liveness.broken(space)) if not each.known] == []
 
 
-@pytest.mark.parametrize("members", [1, 2])
-@pytest.mark.parametrize("profile", ["2.7", "4.1"])
-def test_no_law_is_broken_by_transactions_but_as_the_version_is_known_for(
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_with_more_or_fewer_members_no_other_law_of_safety_is_broken(
     profile: str, members: int
 ) -> None:
-    found = by_law(explored(PROFILES[profile], "transactions", members))
-    assert {law: bool(each.known) for law, each in found.items()} == dict.fromkeys(
-        BREAKS[profile], True
-    )
+    found = by_law(explored(PROFILES[profile], "membership", members))
+    assert {law: len(each.hops) for law, each in found.items() if each.known} == BREAKS[profile]
+    assert all(each.known for each in found.values())
 
 
 def _member(step: Step, request: Request) -> Member:

@@ -14,24 +14,11 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Offset, TopicPartition
 from groupcheck.model.step import Profile, Retention, Step
 from groupcheck.model.transactions import forget
-from groupcheck.properties import liveness, safety
+from groupcheck.properties import safety
 from groupcheck.properties.safety import expiry as safety_expiry
 
 NEW = PROFILES["2.7"]
 NEWEST = PROFILES["4.1"]
-SPACES = [
-    (profile, name)
-    for profile in PROFILES.values()
-    for name in spaces(profile, 2)
-    if name.startswith("expiry")
-]
-
-
-@pytest.mark.parametrize(("profile", "name"), SPACES, ids=lambda each: getattr(each, "name", each))
-def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, name: str) -> None:
-    space = explore(spaces(profile, 2)[name])
-    found = [*safety.broken(space), *liveness.broken(space)]
-    assert [each.law.name for each in found if not each.known] == []
 
 
 @pytest.mark.parametrize(

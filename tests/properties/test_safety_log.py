@@ -15,11 +15,10 @@ from groupcheck.model.records import next_error, record_offsets
 from groupcheck.model.state import OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import ErrorCode, GroupState
-from groupcheck.properties import liveness, safety
+from groupcheck.properties import safety
 from groupcheck.properties.law import Broken
 
 NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
-SPACES = [(profile, name) for profile in PROFILES.values() for name in feature_spaces(profile, 2)]
 
 
 def explored(profile: Profile, name: str, members: int = 1) -> Space:
@@ -28,13 +27,6 @@ def explored(profile: Profile, name: str, members: int = 1) -> Space:
 
 def by_law(space: Space) -> dict[str, Broken]:
     return {found.law.name: found for found in safety.broken(space)}
-
-
-@pytest.mark.parametrize(("profile", "name"), SPACES, ids=lambda each: getattr(each, "name", each))
-def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, name: str) -> None:
-    space = explored(profile, name, 2)
-    found = [*safety.broken(space), *liveness.broken(space)]
-    assert [each.law.name for each in found if not each.known] == []
 
 
 def _spoilt(**changes: Any) -> Callable[[Step], None]:
