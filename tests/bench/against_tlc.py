@@ -59,7 +59,7 @@ def measure(name: str, instance: Instance) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         text = tla.config(name, instance)
         started = time.perf_counter()
-        checked = tla.check(Path(folder), text, workers=WORKERS, dump=False)
+        checked = tla.check(Path(folder), text, workers=WORKERS, dump=None)
         tlc_s = time.perf_counter() - started
     space, explorer_s = _timed(instance, symmetry=False)
     counted = checked.distinct, checked.generated - 1  # one is the initial state

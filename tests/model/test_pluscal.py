@@ -65,7 +65,7 @@ def test_tlc_and_the_explorer_give_the_same_answers_on_the_way_to_each_state(
     name, explored = space
     instance = explored.instance
     text = tla.config(name, instance, answers=True)
-    checked = tla.check(tmp_path, text, workers=2)
+    checked = tla.check(tmp_path, text, workers=2, dump="states")
     found = {(coordinator(state, instance), state["answers"]) for state in checked.states}
     assert checked.distinct == len(found)
     assert found == answered(explored)

