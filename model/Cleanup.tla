@@ -30,9 +30,8 @@ Cleaned(s) ==
       dies == /\ g # NoGroup /\ g.state = "Empty"
               /\ left.offset = NoOffset /\ g.unstable = 0 /\ ~g.awaited
       t == Removed(s, expired, dies)
-  IN IF g = NoGroup \/ ~s.active THEN s                \* cleanup/nothing GMM:786
-     ELSE IF RemovalsAreWritten /\ s.failing # Fine /\ (expired \/ dies)
-     THEN [s EXCEPT !.failing = Fine]
-     ELSE [t EXCEPT !.group = IF dies THEN NoGroup ELSE left]  \* cleanup/group-gone GMM:808
+  IN IF g = NoGroup \/ ~s.active THEN {s}              \* cleanup/nothing GMM:786
+     ELSE IF RemovalFails(s, expired \/ dies) THEN NotRemoved(s)
+     ELSE {[t EXCEPT !.group = IF dies THEN NoGroup ELSE left]}  \* cleanup/group-gone GMM:808
 
 =============================================================================

@@ -294,7 +294,7 @@ begin txn_offset_commit:  \* GC:668
       if r.nothing then
         \* txn-commit/nothing KafkaApis.scala:2393
         Reply(ErrorAnswer(This, "NONE"));
-      elsif r.groupId = "" then
+      elsif NoId(r) then
         \* txn-commit/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
       elsif Refused # "" then                                   \* gate GC:859
@@ -326,8 +326,13 @@ process EndTxn = "EndTxn"
 begin end_txn:  \* GMM:883
   while TRUE do
     with r \in EndTxnRequests(Begin) do
-      if r.groupId = "" then                                    \* end-txn/invalid-group-id GC:857
+      if NoId(r) then                                           \* end-txn/invalid-group-id GC:857
         Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif WritesMarkers /\ Refused # "" then
+        \* gate 4.1 GCS:2093, as a transaction's coordinator is told: KafkaApis.scala:1797
+        Reply(ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER"));
+      elsif WritesMarkers /\ failing # Fine then                \* end-txn/not-written 4.1 CR:1187
+        Finish(NotMarked(Begin), 0);
       elsif ~active then                                        \* end-txn/not-active
         Finish({Answer(Marked(Begin, r.committed),
                        ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}, 0);
@@ -366,8 +371,10 @@ begin delete_groups:  \* GC:510
       Reply(DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}));
     elsif group.state # "Empty" then                            \* delete/not-empty GC:534
       Reply(DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}));
+    elsif RemovalFails(Begin, TRUE) then                        \* delete/not-stored 4.1 GCS:1438
+      Finish({Answer(t, DeleteAnswer("NONE", {CommitError(failing)})) : t \in NotRemoved(Begin)}, 0);
     else                                                        \* delete/empty GC:530
-      Finish({Answer(Deleted(Removed(Begin, group.offset # NoOffset, TRUE)),
+      Finish({Answer(Deleted(Removed(Begin, HasOffset(group), TRUE)),
                      DeleteAnswer("NONE", {"NONE"}))}, 0);
     end if;
   end while;
@@ -377,7 +384,7 @@ process OffsetDelete = "OffsetDelete"
 begin offset_delete:  \* GC:551
   while TRUE do
     with r \in OffsetDeleteRequests(group) do
-      if r.groupId = "" then
+      if NoId(r) then
         \* offset-delete/invalid-group-id GC:857
         Reply(DeleteAnswer("INVALID_GROUP_ID", {}));
       elsif Refused # "" then                                   \* gate GC:859
@@ -385,12 +392,12 @@ begin offset_delete:  \* GC:551
       elsif Gone(group) then                                    \* offset-delete/no-group GC:563
         Reply(DeleteAnswer("GROUP_ID_NOT_FOUND", {}));
       elsif group.state = "Empty" then                          \* offset-delete/empty GC:574
-        Finish({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}, 0);
+        Finish(OffsetDeleted(Begin, r.topic), 0);
       elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then
         \* offset-delete/consumers GC:577
         Reply(DeleteAnswer("NONE", {"GROUP_SUBSCRIBED_TO_TOPIC"}));
       elsif group.protocolType = "consumer" then                \* offset-delete/consumers GC:577
-        Finish({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}, 0);
+        Finish(OffsetDeleted(Begin, r.topic), 0);
       else                                         \* offset-delete/not-consumers GC:584
         Reply(DeleteAnswer("NON_EMPTY_GROUP", {}));
       end if;
@@ -414,7 +421,7 @@ process Cleanup = "Cleanup"
 begin cleanup:  \* GMM:784
   while TRUE do
     await Expires;
-    Finish({Cleaned(Begin)}, 0);
+    Finish(Cleaned(Begin), 0);
   end while;
 end process
 
@@ -485,7 +492,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-976f99f1c6abc0e296a21943bc205f9c
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-ff88242e89c5080ee7f0f14d57655401
 VARIABLES group, holding, appends, serving, active, failing, log, answers
 
 (* define statement *)
@@ -1223,7 +1230,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                     /\ failing' = t.failing
                                     /\ log' = t.log
                                     /\ answers' = t.answers
-                          ELSE /\ IF r.groupId = ""
+                          ELSE /\ IF NoId(r)
                                      THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                                /\ group' = t.group
                                                /\ holding' = t.holding
@@ -1314,7 +1321,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ answers' = t.answers
 
 EndTxn == \E r \in EndTxnRequests(Begin):
-            IF r.groupId = ""
+            IF NoId(r)
                THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                          /\ group' = t.group
                          /\ holding' = t.holding
@@ -1324,9 +1331,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ failing' = t.failing
                          /\ log' = t.log
                          /\ answers' = t.answers
-               ELSE /\ IF ~active
-                          THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed),
-                                                         ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}), 0):
+               ELSE /\ IF WritesMarkers /\ Refused # ""
+                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER")))}), 0):
                                     /\ group' = t.group
                                     /\ holding' = t.holding
                                     /\ appends' = t.appends
@@ -1335,8 +1341,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ failing' = t.failing
                                     /\ log' = t.log
                                     /\ answers' = t.answers
-                          ELSE /\ IF Gone(group) \/ ~group.awaited
-                                     THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}), 0):
+                          ELSE /\ IF WritesMarkers /\ failing # Fine
+                                     THEN /\ \E t \in Ends((NotMarked(Begin)), 0):
                                                /\ group' = t.group
                                                /\ holding' = t.holding
                                                /\ appends' = t.appends
@@ -1345,16 +1351,37 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                /\ failing' = t.failing
                                                /\ log' = t.log
                                                /\ answers' = t.answers
-                                     ELSE /\ \E t \in Ends(({Answer(Ended(Marked(Begin, r.committed), r.committed),
-                                                                    ErrorAnswer(This, "NONE"))}), 0):
-                                               /\ group' = t.group
-                                               /\ holding' = t.holding
-                                               /\ appends' = t.appends
-                                               /\ serving' = t.serving
-                                               /\ active' = t.active
-                                               /\ failing' = t.failing
-                                               /\ log' = t.log
-                                               /\ answers' = t.answers
+                                     ELSE /\ IF ~active
+                                                THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed),
+                                                                               ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}), 0):
+                                                          /\ group' = t.group
+                                                          /\ holding' = t.holding
+                                                          /\ appends' = t.appends
+                                                          /\ serving' = t.serving
+                                                          /\ active' = t.active
+                                                          /\ failing' = t.failing
+                                                          /\ log' = t.log
+                                                          /\ answers' = t.answers
+                                                ELSE /\ IF Gone(group) \/ ~group.awaited
+                                                           THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}), 0):
+                                                                     /\ group' = t.group
+                                                                     /\ holding' = t.holding
+                                                                     /\ appends' = t.appends
+                                                                     /\ serving' = t.serving
+                                                                     /\ active' = t.active
+                                                                     /\ failing' = t.failing
+                                                                     /\ log' = t.log
+                                                                     /\ answers' = t.answers
+                                                           ELSE /\ \E t \in Ends(({Answer(Ended(Marked(Begin, r.committed), r.committed),
+                                                                                          ErrorAnswer(This, "NONE"))}), 0):
+                                                                     /\ group' = t.group
+                                                                     /\ holding' = t.holding
+                                                                     /\ appends' = t.appends
+                                                                     /\ serving' = t.serving
+                                                                     /\ active' = t.active
+                                                                     /\ failing' = t.failing
+                                                                     /\ log' = t.log
+                                                                     /\ answers' = t.answers
 
 ListGroups == \E r \in ListGroupsRequests:
                 IF ~active
@@ -1418,19 +1445,29 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                       /\ failing' = t.failing
                                                       /\ log' = t.log
                                                       /\ answers' = t.answers
-                                            ELSE /\ \E t \in Ends(({Answer(Deleted(Removed(Begin, group.offset # NoOffset, TRUE)),
-                                                                           DeleteAnswer("NONE", {"NONE"}))}), 0):
-                                                      /\ group' = t.group
-                                                      /\ holding' = t.holding
-                                                      /\ appends' = t.appends
-                                                      /\ serving' = t.serving
-                                                      /\ active' = t.active
-                                                      /\ failing' = t.failing
-                                                      /\ log' = t.log
-                                                      /\ answers' = t.answers
+                                            ELSE /\ IF RemovalFails(Begin, TRUE)
+                                                       THEN /\ \E t \in Ends(({Answer(t, DeleteAnswer("NONE", {CommitError(failing)})) : t \in NotRemoved(Begin)}), 0):
+                                                                 /\ group' = t.group
+                                                                 /\ holding' = t.holding
+                                                                 /\ appends' = t.appends
+                                                                 /\ serving' = t.serving
+                                                                 /\ active' = t.active
+                                                                 /\ failing' = t.failing
+                                                                 /\ log' = t.log
+                                                                 /\ answers' = t.answers
+                                                       ELSE /\ \E t \in Ends(({Answer(Deleted(Removed(Begin, HasOffset(group), TRUE)),
+                                                                                      DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                                 /\ group' = t.group
+                                                                 /\ holding' = t.holding
+                                                                 /\ appends' = t.appends
+                                                                 /\ serving' = t.serving
+                                                                 /\ active' = t.active
+                                                                 /\ failing' = t.failing
+                                                                 /\ log' = t.log
+                                                                 /\ answers' = t.answers
 
 OffsetDelete == \E r \in OffsetDeleteRequests(group):
-                  IF r.groupId = ""
+                  IF NoId(r)
                      THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
@@ -1461,7 +1498,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                      /\ log' = t.log
                                                      /\ answers' = t.answers
                                            ELSE /\ IF group.state = "Empty"
-                                                      THEN /\ \E t \in Ends(({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                      THEN /\ \E t \in Ends((OffsetDeleted(Begin, r.topic)), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
@@ -1481,7 +1518,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                            /\ log' = t.log
                                                                            /\ answers' = t.answers
                                                                  ELSE /\ IF group.protocolType = "consumer"
-                                                                            THEN /\ \E t \in Ends(({Answer(OffsetDeleted(Begin, r.topic), DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                                            THEN /\ \E t \in Ends((OffsetDeleted(Begin, r.topic)), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1522,7 +1559,7 @@ Advance == IF Timed
                         /\ answers' = t.answers
 
 Cleanup == /\ Expires
-           /\ \E t \in Ends(({Cleaned(Begin)}), 0):
+           /\ \E t \in Ends((Cleaned(Begin)), 0):
                 /\ group' = t.group
                 /\ holding' = t.holding
                 /\ appends' = t.appends
@@ -1629,6 +1666,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-2577fc6a2a3c8d6da8f0003ffb7cdfd1
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-33c03d5687623c06264c8df0d2c856a9
 
 =============================================================================

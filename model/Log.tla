@@ -42,6 +42,7 @@ CompleteOffsetsAppend(s, entry, place) ==
 CompleteTransactionAppend(s, entry, place) ==
   LET t == IF entry.error = Fine
            THEN [s EXCEPT !.group.transaction.is = IF @ = "held" THEN "pending" ELSE @]
+           ELSE IF UndoesFailures THEN s
            ELSE [s EXCEPT !.group.transaction = NoTransaction, !.group.awaited = FALSE]
   IN {Stored(IF entry.outlived THEN s ELSE t, entry, place)}
 

@@ -62,6 +62,8 @@ HidesUnwritten     == Newest   \* a group shows once anything was written to its
 ExpiresInPeace     == Newest   \* nothing while a group rebalances (KAFKA-13636)
 AwaitsTransactions == Newest   \* nothing expires that a transaction has pending
 UndoesFailures     == Newest   \* of appends, whole
+WritesMarkers      == Newest   \* the coordinator does, if it is the group's, or nobody
+TombstonesEndTransactions == Newest  \* what removes an offset removes those that are pending
 RemovalsAreWritten == Newest   \* and if that fails, nothing is removed
 TxnAsMembers       == Newest   \* who commits in a transaction must be one, if it names anything
 AnyCase            == Newest   \* of the states that are asked for

@@ -148,16 +148,21 @@ Listed(s, r) ==
 \* With the ids that were given out. group/deleted GMM:834
 Deleted(s) == [s EXCEPT !.group = NoGroup]
 
+DeleteAnswer(error, each) == [to |-> This, error |-> error, errors |-> each]
+
 \* An Empty group that has no offset left is gone with the last. GM:699
 OffsetDeleted(s, topic) ==
   LET g == IF topic # "topic" THEN s.group
            ELSE [s.group EXCEPT !.offset = NoOffset, !.unstable = 0,
-                                !.transaction = NoTransaction]
+                                !.transaction = NoTransaction,
+                                !.awaited = @ /\ ~TombstonesEndTransactions]
+      removes == topic = "topic" /\ HasOffset(s.group)
       left == g.offset # NoOffset \/ g.unstable # 0 \/ g.awaited
       dies == g.state = "Empty" /\ ~left /\ LastOffsetTakesGroup
-      t == Removed(s, topic = "topic" /\ s.group.offset # NoOffset, dies)
-  IN IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g]
-
-DeleteAnswer(error, each) == [to |-> This, error |-> error, errors |-> each]
+      t == Removed(s, removes, dies)
+  IN IF RemovalFails(s, removes)                \* offset-delete/not-stored 4.1 GCS:2072
+     THEN {Answer(u, DeleteAnswer(CommitError(s.failing), {})) : u \in NotRemoved(s)}
+     ELSE {Answer(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
+                  DeleteAnswer("NONE", {"NONE"}))}
 
 =============================================================================

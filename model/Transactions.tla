@@ -8,13 +8,14 @@ NamesAnything(r) == r.memberId # NoMember \/ r.instance # NoInstance \/ r.genera
 NamesMember(r) == IF TxnAsMembers THEN NamesAnything(r) ELSE r.memberId # NoMember
 NamesGeneration(r) == IF TxnAsMembers THEN NamesAnything(r) ELSE r.generation >= 0
 
-\* GMM:340
+\* Where what fails is undone, nothing becomes pending with it. GMM:340
 StoreTransaction(s, r) ==
   IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE LET offset == Committed(6, r)
-       IN AppendToLog([s EXCEPT !.group.transaction =
-                                  [is |-> "held", newer |-> TRUE, offset |-> offset],
-                                !.group.awaited = TRUE],
+           begun == [s EXCEPT !.group.transaction =
+                                [is |-> "held", newer |-> TRUE, offset |-> offset],
+                              !.group.awaited = TRUE]
+       IN AppendToLog(IF UndoesFailures /\ s.failing # Fine THEN s ELSE begun,
                       [NoEntry EXCEPT !.kind = "transaction", !.offset = offset])
 
 \* The offset can be read if it is committed, and no newer one has been. GM:660
@@ -30,6 +31,19 @@ Marked(s, committed) ==
                               THEN s.log.transaction.offset ELSE @,
                !.log.transaction = NoTransaction]
 
+\* The marker cannot be written, and the transaction goes on. 4.1 CR:1187
+NotMarked(s) ==
+  LET t == Answer([s EXCEPT !.failing = Fine], ErrorAnswer(This, s.failing))
+  IN IF s.group = NoGroup THEN {t} ELSE Settle(t, s.failing)
+
+\* Whether there is an offset to remove, where one that is pending counts.
+HasOffset(g) ==
+  g.offset # NoOffset \/ (TombstonesEndTransactions /\ g.transaction # NoTransaction)
+
+\* What removes anything is written, and if that fails nothing is removed. 4.1 CR:873
+RemovalFails(s, removes) == RemovalsAreWritten /\ removes /\ s.failing # Fine
+NotRemoved(s) == Settle([s EXCEPT !.failing = Fine], s.failing)
+
 \* The records that remove the offset and the group, in one append for which nobody waits. GMM:843
 Removed(s, offset, group) ==
   LET recorded == group /\ (RemovalsAreWritten \/ s.group.generation > 0)
@@ -38,6 +52,9 @@ Removed(s, offset, group) ==
      ELSE [s EXCEPT
              !.log.group = IF recorded THEN NoRecord ELSE @,
              !.log.offset = IF offset THEN NoOffset ELSE @,
-             !.log.transaction.newer = @ \/ (offset /\ s.log.transaction.is = "pending")]
+             !.log.transaction =
+               IF ~offset THEN @
+               ELSE IF TombstonesEndTransactions THEN NoTransaction  \* 4.1 OMM:1184
+               ELSE [@ EXCEPT !.newer = @ \/ s.log.transaction.is = "pending"]]
 
 =============================================================================

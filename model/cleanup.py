@@ -5,19 +5,17 @@ It is no request, and nobody is told of it (GroupMetadataManager.scala:784).
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from typing import Final
 
 from groupcheck.model.delete_groups import dissolve
 from groupcheck.model.offset_delete import has_offsets
 from groupcheck.model.rebalance import EMPTY, STABLE
-from groupcheck.model.records import next_error, remove_from_log
+from groupcheck.model.records import removal_fails, remove_from_log
 from groupcheck.model.retention import is_over
 from groupcheck.model.state import Offset, TopicPartition
 from groupcheck.model.step import Retention, Rule, Step, gm, gmm
 from groupcheck.model.subscription import CONSUMER
 from groupcheck.model.transactions import mark_newest
-from groupcheck.model.vocabulary import ErrorCode
 
 EXPIRED = Rule(
     "cleanup/expired",
@@ -43,7 +41,7 @@ def cleanup(step: Step) -> None:
         offsets=tuple(entry for entry in step.existing.offsets if entry[0] not in expired)
     )
     dies = step.active and group.state is EMPTY and not has_offsets(group)
-    if _cannot_be_written(step, expired, dies=dies):
+    if removal_fails(step, removes=bool(expired) or dies):
         return
     if expired:
         step.fire(EXPIRED)
@@ -52,14 +50,6 @@ def cleanup(step: Step) -> None:
     if dies:
         step.fire(GROUP_GONE)
         dissolve(step)
-
-
-def _cannot_be_written(step: Step, expired: AbstractSet[TopicPartition], *, dies: bool) -> bool:
-    """Whether it fails to be written, where that is waited for, what there is to remove."""
-    written = step.profile.traits.removals_are_written and (bool(expired) or dies)
-    if not written or step.failing is None:
-        return False
-    return next_error(step) is not ErrorCode.NONE
 
 
 def _past(step: Step, _partition: TopicPartition, offset: Offset) -> bool:

@@ -7,9 +7,10 @@ from typing import cast
 
 from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import EMPTY
-from groupcheck.model.records import remove_from_log
-from groupcheck.model.state import Append, GroupAppend, OffsetsAppend
-from groupcheck.model.step import Rule, Step, decide, gc, gmm, no_group
+from groupcheck.model.records import removal_fails, remove_from_log
+from groupcheck.model.state import Append, GroupAppend, OffsetsAppend, TopicPartition
+from groupcheck.model.step import Rule, Step, decide, gc, gmm, no_group, source
+from groupcheck.model.transactions import awaiting_marker
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -19,6 +20,11 @@ from groupcheck.model.vocabulary import (
 )
 
 DELETED = Rule("group/deleted", "the group is gone with all it had", gmm(834))
+NOT_STORED = Rule(
+    "delete/not-stored",
+    "that the group is gone cannot be stored, so it is not, and whoever deletes it is told",
+    source("GroupCoordinatorService.java")(1438),
+)
 
 
 def delete_groups(step: Step, request: Request) -> None:
@@ -26,22 +32,32 @@ def delete_groups(step: Step, request: Request) -> None:
     decide(step, request, step.profile.delete_groups)
 
 
-def _reply(error: ErrorCode) -> Callable[[Step, Request], None]:
+def _reply(error: ErrorCode, reason: str | None = None) -> Callable[[Step, Request], None]:
     def then(step: Step, request: Request) -> None:
         names = cast("DeleteGroupsRequest", request.body).groups_names
         results = tuple(DeletableGroupResult(name, error) for name in names)
-        step.answer(request.request_id, DeleteGroupsResponse(results))
+        step.answer(request.request_id, DeleteGroupsResponse(results), reason)
 
     return then
 
 
 def _delete(step: Step, request: Request) -> None:
     reason = step.fired[-1]
-    remove_from_log(step, {tp for tp, _ in step.existing.offsets}, with_group=True)
+    if removal_fails(step, removes=True):
+        step.fire(NOT_STORED)
+        _reply(step.profile.commit_errors.get(step.failed, step.failed))(step, request)
+        return
+    remove_from_log(step, offsets_in_log(step), with_group=True)
     forget_group(step)
-    names = cast("DeleteGroupsRequest", request.body).groups_names
-    results = tuple(DeletableGroupResult(name, ErrorCode.NONE) for name in names)
-    step.answer(request.request_id, DeleteGroupsResponse(results), reason)
+    _reply(ErrorCode.NONE, reason)(step, request)
+
+
+def offsets_in_log(step: Step) -> set[TopicPartition]:
+    """The partitions of which there is an offset to remove, where it counts one that is pending."""
+    found = {tp for tp, _ in step.existing.offsets}
+    if step.profile.traits.tombstones_end_transactions:
+        found |= awaiting_marker(step.existing)
+    return found
 
 
 def forget_group(step: Step) -> None:

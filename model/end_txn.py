@@ -1,28 +1,39 @@
 """The marker that ends a transaction (GroupMetadataManager.scala:883).
 
-It is in the log already: nothing can refuse it, and nobody is told what becomes of the offsets.
+It is in the log already: nothing can refuse it, and nobody is told what becomes of the offsets. In
+4.1 the coordinator writes it itself, if it is the group's, and who asked for it is told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import compress, product
-from typing import cast
+from typing import Final, cast
 
+from groupcheck.model.gate import gate
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.records import record_marker, show_group
-from groupcheck.model.state import PendingOffset
-from groupcheck.model.step import Rule, Step, decide, gc, gm, gmm, no_group
+from groupcheck.model.records import next_error, record_marker, show_group
+from groupcheck.model.revert import settle
+from groupcheck.model.state import PendingOffset, Serving
+from groupcheck.model.step import Rule, Step, decide, gc, gm, gmm, no_group, source
 from groupcheck.model.transactions import end, pending_of
 from groupcheck.model.vocabulary import EndTxnRequest, EndTxnResponse, ErrorCode, Request
 
 
 def end_txn(step: Step, request: Request) -> None:
-    """The marker, which is in the log whoever coordinates the group, and whatever it does."""
+    """The marker, which is in the log before anything comes of it, or is not written at all."""
     body = _body(request)
-    if body.group_id:
+    if body.group_id and _is_in_log(step):
         record_marker(step, body.producer_id, committed=body.committed)
         show_group(step)
     decide(step, request, step.profile.end_txn)
+
+
+def _is_in_log(step: Step) -> bool:
+    """It is, whoever coordinates the group and whatever it does, unless that one is to write it."""
+    if not step.profile.traits.writes_markers:
+        return True
+    return step.active and step.serving is Serving.SERVED and step.failing is None
 
 
 def _body(request: Request) -> EndTxnRequest:
@@ -58,6 +69,38 @@ def _abort(step: Step, request: Request) -> None:
     _reply(step, request)
 
 
+# A transaction's coordinator knows none of these, and asks again (KafkaApis.scala:1797 at 4.1).
+NOT_READY: Final[Mapping[ErrorCode, ErrorCode]] = dict.fromkeys(
+    (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+    ),
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+)
+
+
+def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
+    return lambda step, request: _reply(step, request, NOT_READY.get(error, error))
+
+
+def _fail(step: Step, request: Request) -> None:
+    """Of a group that is not written yet no more is known than after any append that fails."""
+    reason = step.fired[-1]
+    error = next_error(step)
+    if step.group is not None:
+        settle(step, error)
+    step.answer(request.request_id, EndTxnResponse(NOT_READY.get(error, error)), reason)
+
+
+GATE: Final = gate("end-txn", _refuse)
+NOT_WRITTEN: Final = Rule(
+    "end-txn/not-written",
+    "the marker cannot be written: the transaction goes on, and who ends it is told",
+    source("CoordinatorRuntime.java")(1187),
+    when=lambda step, _request: step.failing is not None,
+    then=_fail,
+)
 RULES = (
     Rule(
         "end-txn/invalid-group-id",

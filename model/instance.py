@@ -231,8 +231,9 @@ def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
 def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what may fail: appends, and the coordinator itself.
 
-    What becomes of transactions hardly depends on members: one fewer is enough.
+    What becomes of transactions and deletions hardly depends on members: one fewer is enough.
     """
+    few = max(members - 1, 1)
     crashes = (Feature.FAILING_APPENDS, Feature.CRASHES)
     held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
     moves = (*held, Feature.FAILOVER)
@@ -247,9 +248,10 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     if static_members.RULES[-1].name in profile.rules:
         found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
     if "txn-commit/not-active" in profile.rules:
-        few = max(members - 1, 1)
         found["failing-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *crashes)
         found["failover-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *moves)
+    if "delete/not-active" in profile.rules:
+        found["failing-administration"] = _untimed(profile, few, Feature.ADMINISTRATION, *crashes)
     if profile.traits.loaded_count_as_static or profile.traits.syncs_expire:
         # Only time shows who is spared by the rebalance timeout, and who may not have synced.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))

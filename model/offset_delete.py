@@ -7,14 +7,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
-from groupcheck.model.delete_groups import forget_group
+from groupcheck.model.delete_groups import forget_group, offsets_in_log
 from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import EMPTY
-from groupcheck.model.records import remove_from_log
+from groupcheck.model.records import removal_fails, remove_from_log
 from groupcheck.model.state import Group, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gc, no_group
+from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
 from groupcheck.model.subscription import CONSUMER
-from groupcheck.model.transactions import forget
+from groupcheck.model.transactions import forget, forget_with_producers
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetDeleteRequest,
@@ -22,6 +22,12 @@ from groupcheck.model.vocabulary import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
     Request,
+)
+
+NOT_STORED = Rule(
+    "offset-delete/not-stored",
+    "that the offsets are gone cannot be stored, so they are not, and whoever deletes them is told",
+    source("GroupCoordinatorService.java")(2072),
 )
 
 
@@ -54,10 +60,14 @@ def _delete(step: Step, request: Request) -> None:
     named = _named(step, request)
     refused = {name for name, _ in named if _is_subscribed(step.existing, name)}
     deleted = {(name, i) for name, indexes in named for i in indexes if name not in refused}
-    readable = {tp for tp, _ in step.existing.offsets if tp in deleted}
-    step.group = _without(step.existing, deleted)
+    removed = offsets_in_log(step) & deleted
+    if removal_fails(step, removes=bool(removed)):
+        step.fire(NOT_STORED)
+        _refuse(step.profile.commit_errors.get(step.failed, step.failed))(step, request)
+        return
+    step.group = _without(step, deleted)
     dies = bool(deleted) and _dies_without_offsets(step)
-    remove_from_log(step, readable, with_group=dies)
+    remove_from_log(step, removed, with_group=dies)
     if dies:
         forget_group(step)
     answer = tuple(_answer(name, indexes, refused=name in refused) for name, indexes in named)
@@ -78,9 +88,11 @@ def _is_subscribed(group: Group, topic: str) -> bool:
     return group.subscribed is None or topic in group.subscribed
 
 
-def _without(group: Group, partitions: set[TopicPartition]) -> Group:
+def _without(step: Step, partitions: set[TopicPartition]) -> Group:
     """The group without those offsets, those on their way and those of transactions (GM:699)."""
-    return forget(group, partitions)._replace(
+    ends = step.profile.traits.tombstones_end_transactions
+    group = (forget_with_producers if ends else forget)(step.existing, partitions)
+    return group._replace(
         offsets=tuple(entry for entry in group.offsets if entry[0] not in partitions),
         unstable=tuple(entry for entry in group.unstable if entry[0] not in partitions),
     )

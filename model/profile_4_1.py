@@ -17,13 +17,16 @@ from typing import Final
 
 from groupcheck.model import (
     cleanup,
+    delete_groups,
     describe_groups,
+    end_txn,
     heartbeat,
     join_group,
     leave_group,
     list_groups,
     log,
     offset_commit,
+    offset_delete,
     revert,
     static_members,
     sync_group,
@@ -260,7 +263,16 @@ CLEANUP: Final = (
 )
 # Unlike 2.7's, a TxnOffsetCommit is looked at as an OffsetCommit is, but for the group's state.
 TXN_OFFSET_COMMIT: Final = (
-    *cited(RULES, {"txn-commit/nothing": apis(2077), "txn-commit/invalid-group-id": gcs(2021)}),
+    *cited(
+        RULES,
+        {
+            "txn-commit/nothing": apis(2077),
+            "txn-commit/not-active": gcs(2014),
+            "txn-commit/invalid-group-id": gcs(2021),
+            "txn-commit/loading": LOADING,
+            "txn-commit/not-coordinator": ELSEWHERE,
+        },
+    ),
     txn_offset_commit.NO_GROUP,
     txn_offset_commit.SIMPLE,
     txn_offset_commit.UNKNOWN_INSTANCE,
@@ -278,16 +290,25 @@ TXN_OFFSET_COMMIT: Final = (
     RULES["txn-commit/pending"].at(omm(723)),
 )
 # A refused partition is not pending, so that a marker always comes to its end.
-END_TXN: Final = cited(
-    RULES,
-    {
-        "end-txn/invalid-group-id": gcs(2021),
-        "end-txn/nothing-pending": omm(1209),
-        "end-txn/committed": omm(1223),
-        "end-txn/aborted": omm(1259),
-    },
+END_TXN: Final = (
+    *cited(by_name(end_txn.GATE), {"end-txn/not-active": gcs(2093)}),
+    RULES["end-txn/invalid-group-id"].at(gcs(2021)),
+    *cited(
+        by_name(end_txn.GATE),
+        {"end-txn/loading": LOADING, "end-txn/not-coordinator": ELSEWHERE},
+    ),
+    end_txn.NOT_WRITTEN,
+    *cited(
+        RULES,
+        {
+            "end-txn/nothing-pending": omm(1209),
+            "end-txn/committed": omm(1223),
+            "end-txn/aborted": omm(1259),
+        },
+    ),
 )
 LIST_GROUPS: Final = (
+    *cited(RULES, {"list/not-active": gcs(1040), "list/loading": LOADING}),
     RULES["list/no-group"].at(gmm(627)),
     RULES["list/other-state"]._replace(
         says="the group's state is none of those asked for, in upper or lower case",
@@ -301,6 +322,9 @@ LIST_GROUPS: Final = (
 DELETE_GROUPS: Final = cited(
     RULES,
     {
+        "delete/not-active": gcs(1329),
+        "delete/loading": LOADING,
+        "delete/not-coordinator": ELSEWHERE,
         "delete/no-group": gmm(8398),
         "delete/not-empty": cg(920),
         "delete/empty": source("GroupCoordinatorShard.java")(622),
@@ -309,7 +333,10 @@ DELETE_GROUPS: Final = cited(
 OFFSET_DELETE: Final = cited(
     RULES,
     {
+        "offset-delete/not-active": gcs(2055),
         "offset-delete/invalid-group-id": gcs(2061),
+        "offset-delete/loading": LOADING,
+        "offset-delete/not-coordinator": ELSEWHERE,
         "offset-delete/no-group": omm(558),
         "offset-delete/empty": cg(905),
         "offset-delete/consumers": omm(746),
@@ -349,6 +376,7 @@ SHARED: Final = (
             "log/new-id-stored": gmm(7274),
             "log/new-id-failed": gmm(7252),
             "log/transaction-stored": omm(1169),
+            "log/transaction-failed": gcs(2037),
             "group/deleted": gmm(6046),
             "time/pass": source("CoordinatorTimer.java")(60),
             "time/session-expired": gmm(6726),
@@ -362,6 +390,8 @@ SHARED: Final = (
     leave_group.UNKNOWN_INSTANCE,
     timers.SYNCS_EXPIRED,
     leave_group.EMPTY_NOT_STORED,
+    delete_groups.NOT_STORED,
+    offset_delete.NOT_STORED,
     revert.FORGOTTEN,
     cleanup.EXPIRED.at(omm(1047)),
     cleanup.GROUP_GONE.at(gmm(8410)),

@@ -19,7 +19,14 @@ from groupcheck.model.state import (
     put,
 )
 from groupcheck.model.step import Step
-from groupcheck.model.transactions import end, mark_older, pend, pending_of
+from groupcheck.model.transactions import (
+    end,
+    forget_with_producers,
+    mark_newest,
+    mark_older,
+    pend,
+    pending_of,
+)
 from groupcheck.model.vocabulary import ErrorCode
 
 
@@ -100,21 +107,36 @@ def remove_from_log(
 ) -> None:
     """The records that remove offsets, and the group if it was ever recorded, in one append.
 
-    Nobody waits for it, nor is told if it fails (GroupMetadataManager.scala:843). Offsets of a
-    transaction that is open stay in the log.
+    Nobody waits for it, nor is told if it fails (GroupMetadataManager.scala:843), unless that
+    undoes it (`removal_fails`). Offsets of a transaction that is open stay in the log, unless what
+    removes an offset removes them too.
     """
-    always = step.profile.traits.removals_are_written
-    recorded = with_group and (always or step.existing.generation_id > 0)
-    if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE or step.log is None:
+    traits = step.profile.traits
+    recorded = with_group and (traits.removals_are_written or step.existing.generation_id > 0)
+    if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE:
         return
-    log = step.log
-    step.log = log._replace(
-        group=None if recorded else log.group,
-        offsets=tuple(entry for entry in log.offsets if entry[0] not in partitions),
-        transactions=tuple(
-            p._replace(newer=True) if p.partition in partitions else p for p in log.transactions
-        ),
-    )
+    if step.log is not None and recorded:
+        step.log = step.log._replace(group=None)
+    ends = traits.tombstones_end_transactions
+    change = forget_with_producers if ends else mark_newest
+    _change(step, lambda log: _without_offsets(change(log, partitions), partitions))
+
+
+def removal_fails(step: Step, *, removes: bool) -> bool:
+    """Whether what there is to remove cannot be written, where it stays then.
+
+    Source: 4.1 CoordinatorRuntime.java:873.
+    """
+    written = step.profile.traits.removals_are_written and removes
+    if not written or step.failing is None:
+        return False
+    settle(step, next_error(step))
+    return True
+
+
+def _without_offsets(log: Group, partitions: Collection[TopicPartition]) -> Group:
+    kept = tuple(entry for entry in log.offsets if entry[0] not in partitions)
+    return log._replace(offsets=kept)
 
 
 def record_offsets(step: Step, entry: OffsetsAppend) -> None:

@@ -101,6 +101,16 @@ def forget(group: Group, partitions: Iterable[TopicPartition]) -> Group:
     return group._replace(transactions=kept)
 
 
+def forget_with_producers(group: Group, partitions: Iterable[TopicPartition]) -> Group:
+    """The same, but of whom nothing is left no marker is awaited.
+
+    Source: 4.1 OffsetMetadataManager.java:1184.
+    """
+    group = forget(group, partitions)
+    left = {p.producer_id for p in group.transactions}
+    return group._replace(producers=tuple(sorted(left)))
+
+
 def pending_of(group: Group, producer_id: int) -> list[PendingOffset]:
     """What is pending of a producer."""
     return [p for p in group.transactions if p.producer_id == producer_id]

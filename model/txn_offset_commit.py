@@ -102,6 +102,7 @@ def _store(step: Step, request: Request) -> None:
     """Store what is short enough (GroupMetadataManager.scala:340).
 
     In 2.7, as with OffsetCommit, all partitions of the request become pending, the refused too.
+    Where what fails is undone, they become so only with an append that does not.
     """
     _bring_into_being(step, request)
     offsets = offsets_of(step, request)
@@ -113,7 +114,8 @@ def _store(step: Step, request: Request) -> None:
     producer_id = _body(request).producer_id
     stored = tuple(item for item in offsets if fits(step, item[1]))
     pending = dict(offsets if step.profile.traits.refused_stay_pending else stored)
-    step.group = pend(step.existing, producer_id, pending, request.request_id)
+    if step.failing is None or not step.profile.traits.failures_are_undone:
+        step.group = pend(step.existing, producer_id, pending, request.request_id)
     store_offsets(step, OffsetsAppend(request.request_id, stored, refused, producer_id))
 
 

@@ -14,7 +14,7 @@ from groupcheck.model.config import Config
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
 from groupcheck.model.revert import FORGOTTEN
-from groupcheck.model.state import Coordinator, Group, Member, OffsetsAppend
+from groupcheck.model.state import Cleanup, Coordinator, Group, Member, OffsetsAppend
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, RequestBody, Response
@@ -144,6 +144,10 @@ def _stuck(step: Taken) -> bool:
     """The end of the join phase fails, or failed before: nothing will end that phase any more."""
     failed = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
     return failed or "rebalance/no-protocol" in step.fired
+
+
+def _cleanup_fails(step: Taken) -> bool:
+    return isinstance(step.given, Cleanup) and step.before.failing != step.after.failing
 
 
 def _leader_heartbeats(step: Taken) -> bool:
@@ -277,12 +281,19 @@ KNOWN: Final = (
     ),
     Known(
         "4.1",
-        ("only-empty-groups-go", "removed-in-time", "unanswered"),
+        ("only-empty-groups-go", "deleted-as-answered", "removed-in-time", "unanswered"),
         "an append that fails takes back what was changed since the last one: a group that came "
         "with a refused commit, and is not written, is forgotten with its members, and who waits "
         "in it is never answered",
         "CoordinatorRuntime.java:873 at 4.1",
         _is_forgotten,
+    ),
+    Known(
+        "4.1",
+        ("spent-groups-end", "expired-offsets-go"),
+        "a cleanup that cannot be stored removes nothing: what has expired stays until the next",
+        "CoordinatorRuntime.java:873 at 4.1",
+        _cleanup_fails,
     ),
     *(
         Known(

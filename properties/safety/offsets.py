@@ -10,6 +10,7 @@ from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     EndTxnRequest,
+    EndTxnResponse,
     ErrorCode,
     OffsetDeleteRequest,
     ResponseBody,
@@ -21,6 +22,12 @@ from groupcheck.properties.law import Law, Taken
 def _answer(step: Taken) -> ResponseBody | None:
     own = getattr(step.given, "request_id", None)
     return next((r.body for r in step.responses if r.request_id == own), None)
+
+
+def _marks(step: Taken) -> bool:
+    """Whether a marker comes to something: where it does not, who sends it is told."""
+    answer = _answer(step)
+    return isinstance(answer, EndTxnResponse) and answer.error_code is ErrorCode.NONE
 
 
 def _pending(step: Taken, producer_id: int) -> dict[TopicPartition, Offset]:
@@ -45,7 +52,7 @@ def _markers_make_readable(step: Taken) -> bool:
 def _newest_stands(step: Taken) -> bool:
     """What a commit marker leaves standing is what was committed last."""
     body = step.body
-    if not isinstance(body, EndTxnRequest) or not body.committed or not step.before.active:
+    if not isinstance(body, EndTxnRequest) or not body.committed or not _marks(step):
         return True
     after = dict(step.new.offsets)
     return all(
@@ -57,7 +64,7 @@ def _newest_stands(step: Taken) -> bool:
 
 def _marker_ends_all(step: Taken) -> bool:
     body = step.body
-    if not isinstance(body, EndTxnRequest) or not body.group_id or not step.before.active:
+    if not isinstance(body, EndTxnRequest) or not _marks(step):
         return True
     left = {p.producer_id for p in step.new.transactions} | {*step.new.producers}
     return body.producer_id not in left
@@ -106,7 +113,8 @@ OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _newest_stands,
     Law(
         "marker-ends-all",
-        "after its marker nothing of a producer is pending, but where the coordinator is shut down",
+        "after its marker nothing of a producer is pending, unless the marker is answered with an "
+        "error",
         "GroupMetadata.scala:661",
     ): _marker_ends_all,
     Law(

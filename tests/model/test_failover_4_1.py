@@ -6,23 +6,39 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, INSTANCE, PROTOCOLS, commit
+from groupcheck.model.clients import (
+    GROUP_ID,
+    INSTANCE,
+    PRODUCER_ID,
+    PROTOCOLS,
+    TOPIC,
+    commit,
+    fetch,
+    offset_delete,
+    txn_commit,
+)
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Coordinator,
     Crash,
     FailAppends,
     Group,
     GroupRecord,
+    Load,
+    Loading,
     Log,
     Shutdown,
+    Unload,
 )
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     Assignment,
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     ErrorCode,
     GroupState,
     HeartbeatRequest,
@@ -314,3 +330,193 @@ def test_a_member_is_waited_for_to_sync_as_before_if_its_new_id_cannot_be_stored
     assert not undone.lost_sync
     later = group_of(end(NEW, *steps, FAILING, STATIC, Advance(REBALANCE_MS)))
     assert [member.member_id for member in later.members] == ["#1"]
+
+
+PENDING = txn_commit(-1, "")
+MARKER = EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
+ABORT = MARKER._replace(committed=False)
+DELETION = DeleteGroupsRequest((GROUP_ID,))
+OF_OFFSET = offset_delete(TOPIC)
+
+
+def pending_in(outcome: Outcome) -> tuple[bool, bool]:
+    """Whether a transaction has anything pending in memory, and in the log."""
+    log = outcome.coordinator.log
+    assert log is not None
+    return bool(group_of(outcome).transactions), bool(log.transactions)
+
+
+def partition_error(outcome: Outcome, request_id: int) -> ErrorCode:
+    (topic,) = answers(outcome)[request_id].topics
+    error: ErrorCode = topic.partitions[0].error_code
+    return error
+
+
+@BOTH
+def test_a_transactions_commit_that_cannot_be_stored_is_told_as_any_commit(
+    profile: Profile,
+) -> None:
+    outcome = end(profile, commit(-1, ""), FAILING, PENDING)
+    assert partition_error(outcome, 3) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert outcome.reasons == ("log/transaction-failed",)
+    assert pending_in(outcome) == (False, False)
+
+
+def test_a_transactions_commit_that_cannot_be_stored_leaves_in_4_1_what_was_pending_before() -> (
+    None
+):
+    steps = (PENDING, FAILING, PENDING)
+    assert pending_in(end(OLD, *steps)) == (False, True)
+    assert pending_in(end(NEW, *steps)) == (True, True)
+    assert end(NEW, *steps).coordinator == end(NEW, PENDING).coordinator
+    for profile, read in ((OLD, -1), (NEW, 6)):
+        fetched = answers(end(profile, *steps, MARKER, fetch(require_stable=False)))[5]
+        assert fetched.topics[0].partitions[0].committed_offset == read
+
+
+def test_a_group_that_comes_with_a_transaction_that_cannot_be_stored_is_not_there_in_4_1() -> None:
+    assert group_of(end(OLD, FAILING, PENDING)).state is GroupState.EMPTY
+    outcome = end(NEW, FAILING, PENDING)
+    assert outcome.coordinator == Coordinator(log=Log())
+    assert outcome.fired[-2:] == ("log/transaction-failed", "log/group-forgotten")
+
+
+def test_a_group_that_came_with_a_refused_commit_may_go_with_a_transactions_that_fails() -> None:
+    found = ends(NEW, REFUSED, FAILING, PENDING)
+    assert [outcome.coordinator.group for outcome in found] == [None, Group()]
+    shown = ends(NEW, REFUSED, PENDING)
+    assert [group_of(outcome).unwritten for outcome in shown] == [False]
+
+
+@pytest.mark.parametrize("where", [Shutdown(), Loading(), Unload()], ids=lambda each: each.happens)
+def test_a_marker_that_comes_elsewhere_is_in_the_log_but_in_4_1_where_it_is_to_come_again(
+    where: Input,
+) -> None:
+    steps = (PENDING, where, ABORT)
+    told = ErrorCode.UNKNOWN_SERVER_ERROR if where == Shutdown() else ErrorCode.NONE
+    older, newer = end(OLD, *steps), end(NEW, *steps)
+    assert answers(older)[3].error_code is told
+    assert answers(newer)[3].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert [bool(o.coordinator.log and o.coordinator.log.transactions) for o in (older, newer)] == [
+        False,
+        True,
+    ]
+    back = Crash() if where == Shutdown() else Load()
+    loaded = end(NEW, *steps, back)
+    assert pending_in(loaded) == (True, True)
+    assert pending_in(end(NEW, *steps, back, ABORT)) == (False, False)
+
+
+MARKER_ERRORS = {
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+
+
+@pytest.mark.parametrize(("error", "told"), MARKER_ERRORS.items())
+def test_a_marker_that_cannot_be_written_changes_nothing_in_4_1_and_who_sends_it_is_told(
+    error: ErrorCode, told: ErrorCode
+) -> None:
+    fails = FailAppends(1, error)
+    older = end(OLD, PENDING, fails, MARKER)
+    assert answers(older)[3].error_code is ErrorCode.NONE
+    assert older.coordinator.failing == fails  # whoever leads the partition writes it
+    newer = end(NEW, PENDING, fails, MARKER)
+    assert answers(newer)[3].error_code is told
+    assert newer.reasons == ("end-txn/not-written",)
+    assert newer.coordinator == end(NEW, PENDING).coordinator
+
+
+def test_a_marker_is_an_append_even_if_nothing_is_pending() -> None:
+    outcome = end(NEW, FAILING, MARKER)
+    assert answers(outcome)[2].error_code is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert outcome.coordinator == Coordinator(log=Log())
+    found = ends(NEW, REFUSED, FAILING, MARKER)
+    assert [o.coordinator.group for o in found] == [None, Group()]
+    assert {o.reasons for o in found} == {("end-txn/not-written",)}
+    assert not group_of(end(NEW, REFUSED, MARKER)).unwritten
+
+
+def test_an_empty_group_id_is_told_in_4_1_before_a_marker_fails() -> None:
+    outcome = end(NEW, FAILING, MARKER._replace(group_id=""))
+    assert answers(outcome)[2].error_code is ErrorCode.INVALID_GROUP_ID
+    assert outcome.coordinator.failing == FAILING
+
+
+@pytest.mark.parametrize(("error", "told"), ERRORS.items())
+def test_a_deletion_that_cannot_be_stored_is_told_and_undone_in_4_1(
+    error: ErrorCode, told: ErrorCode
+) -> None:
+    before = end(NEW, commit(-1, "")).coordinator
+    fails = FailAppends(1, error)
+    of_group = end(NEW, commit(-1, ""), fails, DELETION)
+    assert [result.error_code for result in answers(of_group)[3].results] == [told]
+    assert (of_group.reasons, of_group.coordinator) == (("delete/not-stored",), before)
+    of_offset = end(NEW, commit(-1, ""), fails, OF_OFFSET)
+    assert (answers(of_offset)[3].error_code, answers(of_offset)[3].topics) == (told, ())
+    assert (of_offset.reasons, of_offset.coordinator) == (("offset-delete/not-stored",), before)
+
+
+@pytest.mark.parametrize("deletion", [DELETION, OF_OFFSET], ids=["group", "offset"])
+def test_a_deletion_that_cannot_be_stored_is_done_in_2_7_until_the_group_is_loaded(
+    deletion: RequestBody,
+) -> None:
+    steps = (commit(-1, ""), FAILING, deletion)
+    assert end(OLD, *steps).coordinator.group is None
+    assert group_of(end(OLD, *steps, Crash())).offsets
+
+
+def test_a_group_that_came_with_a_refused_commit_may_go_though_its_deletion_fails() -> None:
+    found = ends(NEW, REFUSED, FAILING, DELETION)
+    assert [outcome.coordinator.group for outcome in found] == [None, Group()]
+    assert {outcome.reasons for outcome in found} == {("delete/not-stored",)}
+
+
+def test_a_group_that_was_never_recorded_is_removed_from_the_log_of_4_1_nevertheless() -> None:
+    told = []
+    for profile in (OLD, NEW):
+        outcome = end(profile, Request(0, 4, join()), FAILING, DELETION)
+        told.append(answers(outcome)[3].results[0].error_code)
+    assert told == [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]
+
+
+@pytest.mark.parametrize("deletion", [DELETION, OF_OFFSET], ids=["group", "offset"])
+def test_what_a_transaction_has_pending_is_deleted_in_the_log_of_4_1_too(
+    deletion: RequestBody,
+) -> None:
+    steps = (PENDING, deletion, Crash(), MARKER, fetch(require_stable=False))
+    read = []
+    for profile in (OLD, NEW):
+        fetched = answers(end(profile, *steps))[5]
+        read.append(fetched.topics[0].partitions[0].committed_offset)
+    assert read == [6, -1]
+
+
+def test_to_delete_what_only_a_transaction_has_is_an_append_in_4_1() -> None:
+    steps = (PENDING, FAILING, OF_OFFSET)
+    assert end(OLD, *steps).coordinator.failing == FAILING
+    outcome = end(NEW, *steps)
+    assert outcome.coordinator == end(NEW, PENDING).coordinator
+    assert answers(outcome)[3].error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@BOTH
+def test_to_delete_an_offset_that_is_not_there_appends_nothing(profile: Profile) -> None:
+    steps = (commit(-1, ""), FAILING, offset_delete("nothing"))
+    outcome = end(profile, *steps)
+    assert answers(outcome)[3].error_code is ErrorCode.NONE
+    assert outcome.coordinator.failing == FAILING
+
+
+def test_no_marker_is_awaited_in_4_1_of_whom_all_is_deleted_so_that_the_group_can_go() -> None:
+    steps = (PENDING, OF_OFFSET)
+    assert group_of(end(OLD, *steps, Cleanup())).producers == (PRODUCER_ID,)
+    assert not group_of(end(NEW, *steps)).producers
+    assert end(NEW, *steps, Cleanup()).coordinator.group is None
+
+
+def test_a_cleanup_that_cannot_be_stored_may_take_a_group_of_which_nothing_is_written() -> None:
+    found = ends(NEW, REFUSED, FAILING, Cleanup())
+    assert [outcome.coordinator.group for outcome in found] == [None, Group()]

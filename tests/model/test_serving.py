@@ -6,18 +6,30 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, commit, fetch
+from groupcheck.model.clients import (
+    GROUP_ID,
+    PRODUCER_ID,
+    TOPIC,
+    commit,
+    fetch,
+    offset_delete,
+    txn_commit,
+)
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Log, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import successors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     ErrorCode,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
+    ListGroupsResponse,
     MemberIdentity,
     Request,
     RequestBody,
@@ -40,47 +52,75 @@ REQUESTS: tuple[RequestBody, ...] = (
     commit(1, "nobody"),
     fetch(require_stable=False),
     DescribeGroupsRequest((GROUP_ID,)),
+    txn_commit(1, "nobody"),
+    EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True),
+    ListGroupsRequest(),
+    DeleteGroupsRequest((GROUP_ID,)),
+    offset_delete(TOPIC),
 )
+
+
+def _api(body: RequestBody) -> str:
+    return type(body).__name__.removesuffix("Request")
+
+
+def _known(profile: Profile) -> list[RequestBody]:
+    return [body for body in REQUESTS if _api(body) in profile.max_versions]
+
+
+EVERY_API = pytest.mark.parametrize(
+    ("profile", "body"),
+    [(profile, body) for profile in PROFILES.values() for body in _known(profile)],
+    ids=lambda each: each.name if isinstance(each, Profile) else _api(each),
+)
+
+# What is said after a shutdown and by another coordinator, where it is not what all others say.
+NOT_AVAILABLE, NOT_LEADER = ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER
+SAID_OTHERWISE = {
+    **{(name, "ListGroups"): (NOT_AVAILABLE, ErrorCode.NONE) for name in PROFILES},
+    ("2.7", "EndTxn"): (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE),
+    ("4.1", "EndTxn"): (NOT_LEADER, NOT_LEADER),
+}
 
 
 def _error(profile: Profile, where: Coordinator, body: RequestBody, version: int = 99) -> ErrorCode:
     """The one answer, of the group or of its one partition; nothing else comes of the request."""
-    api = type(body).__name__.removesuffix("Request")
-    version = min(version, profile.max_versions[api])
+    version = min(version, profile.max_versions[_api(body)])
     given = Request(1, version, trim(body, version))
     (outcome,) = successors(where, given, profile, profile.config)
     assert outcome.coordinator == where
     (response,) = outcome.responses
     found: Any = response.body
-    for many in ("groups", "topics", "partitions"):
+    for many in ("groups", "topics", "partitions", "results"):
         while getattr(found, many, None):
             (found,) = getattr(found, many)
     error: ErrorCode = found.error_code
     return error
 
 
-@EVERY
-@pytest.mark.parametrize("body", REQUESTS, ids=lambda body: type(body).__name__)
+@EVERY_API
 def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_groups(
     profile: Profile, body: RequestBody
 ) -> None:
-    assert _error(profile, SHUT_DOWN, body) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert _error(profile, ELSEWHERE, body) is ErrorCode.NOT_COORDINATOR
-    both = ELSEWHERE._replace(active=False)
-    assert _error(profile, both, body) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    shut_down, elsewhere = SAID_OTHERWISE.get(
+        (profile.name, _api(body)), (NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
+    )
+    assert _error(profile, SHUT_DOWN, body) is shut_down
+    assert _error(profile, ELSEWHERE, body) is elsewhere
+    assert _error(profile, ELSEWHERE._replace(active=False), body) is shut_down
 
 
 @differ("loading")
 @pytest.mark.parametrize(
-    ("profile", "of_sync"),
+    ("profile", "of_sync", "of_marker"),
     [
-        (NEW, ErrorCode.REBALANCE_IN_PROGRESS),
-        (NEWEST, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (NEW, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NONE),
+        (NEWEST, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, NOT_LEADER),
     ],
     ids=lambda each: each.name,
 )
-def test_while_loading_the_newer_say_so_but_for_heartbeats_and_in_2_7_syncs(
-    profile: Profile, of_sync: ErrorCode
+def test_while_loading_the_newer_say_so_but_for_heartbeats_and_in_2_7_syncs_and_markers(
+    profile: Profile, of_sync: ErrorCode, of_marker: ErrorCode
 ) -> None:
     assert {type(body).__name__: _error(profile, LOADING, body) for body in REQUESTS} == {
         "JoinGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -90,13 +130,34 @@ def test_while_loading_the_newer_say_so_but_for_heartbeats_and_in_2_7_syncs(
         "OffsetCommitRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         "OffsetFetchRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         "DescribeGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "TxnOffsetCommitRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "EndTxnRequest": of_marker,
+        "ListGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "DeleteGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        "OffsetDeleteRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     }
+
+
+@pytest.mark.parametrize("profile", [NEW, NEWEST], ids=lambda profile: profile.name)
+def test_before_version_2_of_txn_offset_commit_loading_is_not_being_available(
+    profile: Profile,
+) -> None:
+    for version, told in ((1, NOT_AVAILABLE), (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)):
+        assert _error(profile, LOADING, txn_commit(-1, ""), version) is told
+
+
+@EVERY
+def test_who_is_not_the_coordinator_lists_nothing_and_says_nothing_of_it(profile: Profile) -> None:
+    given = Request(1, profile.max_versions["ListGroups"], ListGroupsRequest())
+    (outcome,) = successors(ELSEWHERE, given, profile, profile.config)
+    assert outcome.responses[0].body == ListGroupsResponse(ErrorCode.NONE)
 
 
 @pytest.mark.parametrize("profile", [OLDEST, OLD], ids=lambda profile: profile.name)
 def test_the_older_do_not_own_what_they_are_loading(profile: Profile) -> None:
-    errors = {_error(profile, LOADING, body) for body in REQUESTS}
-    assert errors == {ErrorCode.NOT_COORDINATOR}
+    errors = {_api(body): _error(profile, LOADING, body) for body in _known(profile)}
+    assert errors.pop("ListGroups") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert set(errors.values()) == {ErrorCode.NOT_COORDINATOR}
 
 
 @differ("gate order")
@@ -137,6 +198,8 @@ def test_in_4_1_a_join_that_is_refused_by_the_runtime_is_not_told_its_member_id(
         SyncGroupRequest("", 1, "nobody", None, "consumer", "range"),
         HeartbeatRequest("", 1, "nobody"),
         LeaveGroupRequest("", (MemberIdentity("nobody"),)),
+        txn_commit(1, "nobody")._replace(group_id=""),
+        offset_delete(TOPIC)._replace(group_id=""),
     ],
     ids=lambda body: type(body).__name__,
 )

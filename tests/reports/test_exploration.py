@@ -46,7 +46,7 @@ def test_the_readme_shows_lines_that_are_really_printed(exploration: Exploration
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```\n(state of the group.*?)```", readme, re.DOTALL)
     broken: dict[str, Counterexample] = {}
-    for name in ("membership", "reload", "static", "crowded"):
+    for name in ("membership", "reload", "static", "crowded", "expiry"):
         for each in counterexamples(name, explore(all_spaces(PROFILE, 2)[name])):
             broken.setdefault(each.law.name, each)
     printed = summary(exploration, [], list(broken.values())).splitlines()
