@@ -69,6 +69,13 @@ MORE = {
     "4.1 static": {"fenced": 3},
     "4.1 failing": {"only-empty-groups-go": 3, "removed-in-time": 5, "unanswered": 5},
     "4.1 failing-static": {"fenced": 3},
+    "4.1 failing-transactions": {"only-empty-groups-go": 3, "removed-in-time": 4, "unanswered": 4},
+    "4.1 failing-administration": {
+        "only-empty-groups-go": 3,
+        "removed-in-time": 5,
+        "unanswered": 5,
+        "deleted-as-answered": 3,
+    },
     "4.1 expiry": {"offsets-are-retained": 7},
     "4.1 expiry-transactions": {"offsets-are-retained": 5},
     "4.1 expiry-failing": {"offsets-are-retained": 5},
