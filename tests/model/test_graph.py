@@ -5,24 +5,24 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from groupcheck.model.explorer import Space, explore
+from groupcheck.model.explorer import Space
 from groupcheck.model.graph import (
     Hop,
     StateGraph,
     UnreachableRuleError,
     check_every_rule_is_reached,
 )
-from groupcheck.model.instance import spaces as all_spaces
 from groupcheck.model.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
+from support.spaces import every_space
 
 PROFILE = PROFILES["2.7"]
 
 
 @pytest.fixture(scope="module")
 def spaces() -> dict[str, Space]:
-    return {name: explore(instance) for name, instance in all_spaces(PROFILE, 2).items()}
+    return every_space(PROFILE.name)
 
 
 def test_every_labelled_edge_is_reachable(spaces: dict[str, Space]) -> None:

@@ -7,12 +7,12 @@ from typing import Final
 
 import pytest
 
-from groupcheck.model.explorer import Space, explore
+from groupcheck.model.explorer import Space
 from groupcheck.model.failover import CRASH
-from groupcheck.model.instance import spaces as all_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.vocabulary import GroupState
+from support.spaces import every_space
 
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
@@ -48,8 +48,7 @@ OF_VERSION = {
 
 @pytest.fixture(scope="module", params=PROFILES)
 def spaces(request: pytest.FixtureRequest) -> list[Space]:
-    profile = PROFILES[request.param]
-    return [explore(instance) for instance in all_spaces(profile, 2).values()]
+    return list(every_space(request.param).values())
 
 
 def _whole(spaces: list[Space]) -> Projection:

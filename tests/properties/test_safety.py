@@ -25,6 +25,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties import liveness, safety
 from groupcheck.properties.law import KNOWN, Broken
+from support.spaces import every_space
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
 LAWS_PAGE = Path(__file__).parent.parent.parent / "docs" / "laws.md"
@@ -87,7 +88,7 @@ MORE = {
     [(profile, name) for profile in PROFILES for name in spaces(PROFILES[profile], 2)],
 )
 def test_no_law_is_broken_but_as_the_version_is_known_for(profile: str, name: str) -> None:
-    space = explored(PROFILES[profile], name, 2)
+    space = every_space(profile)[name]
     found = safety.broken(space)
     expected = BREAKS[profile] | MORE.get(f"{profile} {name}", {})
     assert {each.law.name: len(each.hops) for each in found} == expected

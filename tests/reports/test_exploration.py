@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import support.spaces
 from groupcheck.model.exploration import Exploration, Settings, run
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces as all_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws import Counterexample, counterexamples
 from groupcheck.reports.exploration import MODEL, as_json, summary
@@ -24,7 +23,7 @@ def _silent(_what: str, _total: int | None) -> Callable[[int], None]:
 
 @pytest.fixture(scope="module")
 def exploration() -> Exploration:
-    return run(Settings(PROFILE), _silent)
+    return support.spaces.exploration(PROFILE.name)
 
 
 def test_the_figures_stand_in_columns_and_the_verdicts_under_them(
@@ -47,7 +46,7 @@ def test_the_readme_shows_lines_that_are_really_printed(exploration: Exploration
     (shown,) = re.findall(r"```\n(state of the group.*?)```", readme, re.DOTALL)
     broken: dict[str, Counterexample] = {}
     for name in ("membership", "reload", "static", "crowded", "expiry"):
-        for each in counterexamples(name, explore(all_spaces(PROFILE, 2)[name])):
+        for each in counterexamples(name, support.spaces.explored(PROFILE.name, name)):
             broken.setdefault(each.law.name, each)
     printed = summary(exploration, [], list(broken.values())).splitlines()
     assert all(line in printed for line in shown.splitlines() if line != "...")

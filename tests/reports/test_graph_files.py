@@ -30,6 +30,7 @@ from groupcheck.properties.run import Run, UnfairError
 from groupcheck.properties.sequence import Sequence, load
 from groupcheck.reports.graph_files import write_graph, write_witness
 from groupcheck.reports.itf import VARIABLES
+from support.spaces import every_space
 
 PROFILE = PROFILES["2.7"]
 
@@ -95,7 +96,7 @@ def test_every_line_of_the_dot_file_is_a_node_or_an_edge_of_the_graph(
 @pytest.fixture(scope="module")
 def witnesses() -> list[Witness]:
     """A witness of each rule, in the first space that has one."""
-    graphs = {n: StateGraph(explore(i)) for n, i in spaces(PROFILE, 2).items()}
+    graphs = {name: StateGraph(space) for name, space in every_space(PROFILE.name).items()}
     found: dict[str, Witness] = {}
     for name, graph in graphs.items():
         for rule in PROFILE.rules:
