@@ -25,6 +25,7 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     LeaveGroupRequest,
     MemberIdentity,
+    OffsetCommitRequest,
     OffsetFetchRequest,
     SyncGroupResponse,
 )
@@ -41,6 +42,7 @@ KIO_NAMES = {
     "generation_id_or_member_epoch": "generation_id",
     "session_timeout": "session_timeout_ms",
     "rebalance_timeout": "rebalance_timeout_ms",
+    "retention_time": "retention_time_ms",
 }
 
 
@@ -84,6 +86,7 @@ def test_a_record_comes_back_as_its_version_carries_it(case: tuple[Any, int]) ->
 
 
 @example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
+@example((OffsetCommitRequest("group", 1, "member", retention_time_ms=0), 2))
 @given(versioned(REQUESTS) | versioned(RESPONSES))
 def test_the_bytes_are_those_of_kio(case: tuple[Any, int]) -> None:
     record, version = case
@@ -119,7 +122,8 @@ def kio_value(field: Entity, value: Entity) -> Entity:
         return tuple(kio_entity(nested, item) for item in value) if nested else value
     if isinstance(value, ErrorCode):
         return KioErrorCode(int(value))
-    return timedelta(milliseconds=value) if "timeout" in field.name else value
+    is_span = field.metadata.get("kafka_type", "").startswith("timedelta")
+    return timedelta(milliseconds=value) if is_span else value
 
 
 def dataclass_in(hint: Hint) -> Entity:
