@@ -64,9 +64,11 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(line: str) -> None:
+def _say(complaint: str) -> None:
+    """One line, and below it, indented, what is quoted of a broker's log."""
     from groupcheck.reports.words import bounded
 
     if sys.stderr is not None:
+        lines = map(bounded, complaint.split("\n  "))
         with contextlib.suppress(OSError):  # the exit status says it too
-            sys.stderr.write(f"groupcheck: {bounded(line)}\n")
+            sys.stderr.write("groupcheck: " + "\n  ".join(lines) + "\n")

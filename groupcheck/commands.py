@@ -15,11 +15,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from groupcheck.numbers import PROFILE
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 
 if TYPE_CHECKING:
     from groupcheck.model.clients import Feature
-    from groupcheck.properties.result import Result
+    from groupcheck.properties.covered import Covered
+    from groupcheck.properties.ports.source import PortSource
+    from groupcheck.properties.result import Result, Settings
+    from groupcheck.properties.verify import Progress, Verification
 
 TESTS = Path(__file__).parent.parent / "tests"  # which only a clone of the repository has
 
@@ -31,38 +35,153 @@ def verify(options: argparse.Namespace) -> int:
         ImpossibleError: it could not be, or its report could not be written.
     """
     from groupcheck.model.profiles import PROFILES
+    from groupcheck.properties.bulk import processors
+    from groupcheck.properties.interruption import interruptible
+    from groupcheck.properties.journal import MalformedJournalError
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.result import Settings
-    from groupcheck.properties.verify import Verification
+    from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
     from groupcheck.reports.progress import Bars
 
-    _check_known(options.profile, PROFILES)
-    settings = Settings(
-        options.profile, options.members, options.examples, options.steps, options.seed
-    )
+    if options.profile is not None:
+        _check_known(options.profile, PROFILES)
     try:
-        source = port_source(options.port, seed=options.seed)
+        grace_ms = options.grace_ms
+        if options.sequences:  # with many at once a broker takes longer to read what it is asked
+            grace_ms = max(grace_ms, LONG_RUN_GRACE_MS)
+        windows = Windows(options.late_ms, answer_ms=options.answer_ms, grace_ms=grace_ms)
+        with interruptible():  # of some brokers what they are made of is downloaded first
+            source = port_source(options.port, seed=options.seed, windows=windows)
     except (UnknownPortError, PortUnavailableError) as error:
         raise ImpossibleError(str(error)) from error
+    settings = Settings(
+        options.profile or source.profile or PROFILE,
+        options.members,
+        options.examples,
+        options.steps,
+        options.seed,
+        options.max_findings,
+        every_space=options.every_space,
+        pairs=options.pairs,
+        walks=options.walks,
+        jobs=options.jobs or processors(),
+        sequences=options.sequences,
+        side_by_side=options.side_by_side,
+    )
     if options.report is not None:
         _prepare(options.report)
+    before = _coverage(options.coverage) if options.coverage else {}
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     try:
         with Bars() as bars:
-            result = Verification(source, settings, bars).run()
-    except PortUnavailableError as error:
+            verification = _verification(source, settings, bars, options.resume)
+            result = verification.run()
+    except (PortUnavailableError, MalformedJournalError) as error:
         raise ImpossibleError(str(error)) from error
+    except OSError as error:
+        msg = f"cannot keep the run in {options.resume}: {error.strerror}"
+        raise ImpossibleError(msg) from error
     finally:
         source.stop()
-    return _report(result, options)
+    if options.report or options.json or options.coverage:
+        result.covered = verification.covered()
+    status = _report(result, options)
+    if options.coverage:
+        refused = _add(options.coverage, before, result.covered, status)
+        if not options.json:
+            sys.stdout.write("".join(f"coverage   begun anew, {what}\n" for what in refused))
+    return status
+
+
+def _verification(
+    source: PortSource, settings: Settings, progress: Progress, kept_in: Path | None
+) -> Verification:
+    """The verification that is asked for: a long run, if it is said how many sequences."""
+    from groupcheck.properties.long_run import LongRun
+    from groupcheck.properties.verify import Verification
+
+    if not settings.sequences:
+        if kept_in is not None:
+            msg = "--resume is for a long run: --sequences says of how many"
+            raise ImpossibleError(msg)
+        return Verification(source, settings, progress)
+    if not source.real_time:
+        msg = "--sequences is for a coordinator on a real clock: --walks and --examples for others"
+        raise ImpossibleError(msg)
+    return LongRun(source, settings, progress, kept_in)
+
+
+def brokers(_options: argparse.Namespace) -> int:
+    """List the brokers that can be started by name, and which of them can run here."""
+    from groupcheck.properties.brokers.catalogue import listing
+    from groupcheck.reports.brokers import table
+
+    sys.stdout.write(table(listing()))
+    return CONFORMS
+
+
+def coverage(options: argparse.Namespace) -> int:
+    """Put the coverage of many runs together, and tell what was shown and what was not.
+
+    Raises:
+        ImpossibleError: a file is none, or cannot be read or written.
+    """
+    from groupcheck.properties.covered import merged
+    from groupcheck.reports.covered import as_json, summary
+
+    together = merged((str(path), _coverage(path, needed=True)) for path in options.files)
+    if options.out:
+        _write_coverage(options.out, together.covered)
+    sys.stdout.write(
+        json.dumps(as_json(together), indent=1) + "\n" if options.json else summary(together)
+    )
+    return DIVERGES if together.refused else CONFORMS
+
+
+def _coverage(path: Path, *, needed: bool = False) -> Covered:
+    """What is in a coverage file; nothing, if it need not be there and is not."""
+    from groupcheck.properties.covered import MalformedCoverageError, read
+
+    try:
+        return read(path)
+    except MalformedCoverageError as error:
+        raise ImpossibleError(str(error)) from error
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not needed and path.parent.is_dir():
+            return {}
+        msg = f"cannot read the coverage in {path}: {error.strerror}"
+        raise ImpossibleError(msg) from error
+
+
+def _add(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:
+    """Add what was shown now to what is in the file; what is of another model is not kept."""
+    from groupcheck.properties.covered import merged
+
+    together = merged([("this run", now), (str(path), before)])
+    _write_coverage(path, together.covered, status)
+    return together.refused
+
+
+def _write_coverage(path: Path, covered: Covered, status: int = IMPOSSIBLE) -> None:
+    from groupcheck.properties.covered import write
+
+    try:
+        write(path, covered)
+    except OSError as error:
+        msg = f"cannot write the coverage to {path}: {error.strerror}"
+        raise ImpossibleError(msg, status or IMPOSSIBLE) from error
 
 
 def _report(result: Result, options: argparse.Namespace) -> int:
     """Write what was asked for, and print the result whether or not it could be written."""
-    from groupcheck.reports.files import as_json, write
+    from groupcheck.reports.files import write
+    from groupcheck.reports.long_runs import stages
+    from groupcheck.reports.saved_file import as_text
     from groupcheck.reports.terminal import summary
+    from groupcheck.reports.told import told
 
+    saved = told(result)
     status = IMPOSSIBLE
     if result.findings:
         status = DIVERGES
@@ -72,11 +191,11 @@ def _report(result: Result, options: argparse.Namespace) -> int:
     unwritten = None
     if options.report is not None:
         try:
-            files = write(result, options.report)
+            files = write(saved, options.report)
         except OSError as error:
             unwritten = _unwritten(options.report, error, status or IMPOSSIBLE)
     sys.stdout.write(
-        json.dumps(as_json(result), indent=1) + "\n" if options.json else summary(result, files)
+        as_text(saved) if options.json else summary(saved, files, notes=stages(result))
     )
     if unwritten is not None:
         raise unwritten
@@ -97,11 +216,13 @@ def _unwritten(report: Path, error: OSError, status: int = IMPOSSIBLE) -> Imposs
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Do a trace again.
+    """Do a trace again, or judge a recording.
 
     Raises:
         ImpossibleError: it could not be.
     """
+    if options.port is None:
+        return _judge(options)
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
@@ -133,6 +254,90 @@ def replay(options: argparse.Namespace) -> int:
     return CONFORMS
 
 
+def _judge(options: argparse.Namespace) -> int:
+    """Hold to the model what a server recorded."""
+    from groupcheck.model.bodies import shown
+    from groupcheck.properties.interruption import interruptible
+    from groupcheck.properties.recorded import judge, load
+    from groupcheck.properties.sequence import MalformedTraceError
+    from groupcheck.reports.story import story
+
+    try:
+        with interruptible():
+            judged = judge(load(options.trace))
+    except OSError as error:
+        msg = f"cannot read {options.trace}: {error.strerror}"
+        raise ImpossibleError(msg) from error
+    except MalformedTraceError as error:
+        raise ImpossibleError(str(error)) from error
+    if judged.finding is not None:
+        sys.stdout.write(f"In group {shown(judged.group_id)}:\n{story(judged.finding)}")
+        return DIVERGES
+    groups = "1 group" if judged.groups == 1 else f"{judged.groups} groups"
+    told = f"{judged.steps} steps of {groups}, each answered as Kafka would"
+    sys.stdout.write("".join(f"{line}\n" for line in (told, *judged.cut)))
+    return CONFORMS
+
+
+def history(options: argparse.Namespace) -> int:
+    """Hold to the model what clients noted of requests that overlap.
+
+    Raises:
+        ImpossibleError: it could not be.
+    """
+    from groupcheck.model.bodies import shown
+    from groupcheck.properties.histories import judge
+    from groupcheck.properties.history_file import load
+    from groupcheck.properties.interruption import interruptible
+    from groupcheck.properties.sequence import MalformedTraceError
+    from groupcheck.properties.windows import Windows
+    from groupcheck.reports.history import told
+
+    windows = Windows(late_ms=options.late_ms, grace_ms=options.grace_ms)
+    gc.set_threshold(50_000)  # as in verify
+    try:
+        with interruptible():
+            noted = load(options.file)
+            judged = judge(noted, windows, options.max_points)
+    except OSError as error:
+        msg = f"cannot read {options.file}: {error.strerror}"
+        raise ImpossibleError(msg) from error
+    except MalformedTraceError as error:
+        raise ImpossibleError(str(error)) from error
+    if judged.rejected is None and judged.undecided is not None:
+        msg = (
+            f"of group {shown(judged.undecided)} nothing can be said after {judged.points} points"
+            " of orders; --max-points allows more"
+        )
+        raise ImpossibleError(msg)
+    sys.stdout.write(told(judged, None if noted.exact else windows))
+    return DIVERGES if judged.rejected else CONFORMS
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve a coordinator to Kafka clients until SIGINT or SIGTERM.
+
+    Raises:
+        ImpossibleError: it could not be.
+    """
+    try:
+        from groupcheck.implementation.server.server import CannotServeError, Options, run
+        from groupcheck.implementation.server.settings import BadSettingError, parse
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        msg = f"serve needs the package {package}: pip install 'groupcheck[serve]'"
+        raise ImpossibleError(msg) from error
+
+    try:
+        host, port = options.listen
+        topics, settings = tuple(options.topic), parse(options.config)
+        recorded, kept = options.record, options.data_dir
+        run(Options(host, port, topics, options.profile, settings, recorded, kept))
+    except (BadSettingError, CannotServeError) as error:
+        raise ImpossibleError(str(error)) from error
+    return CONFORMS
+
+
 def explore(options: argparse.Namespace) -> int:
     """Explore the model itself.
 
@@ -143,6 +348,8 @@ def explore(options: argparse.Namespace) -> int:
     from groupcheck.model.explorer import Space, TooManyStatesError
     from groupcheck.model.profiles import PROFILES
     from groupcheck.properties.laws import Counterexample, counterexamples
+    from groupcheck.properties.suite import Suite
+    from groupcheck.properties.suite_file import write_suite
     from groupcheck.reports.exploration import as_json, summary
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars
@@ -160,6 +367,7 @@ def explore(options: argparse.Namespace) -> int:
     )
     files: list[Path] = []
     broken: dict[str, Counterexample] = {}
+    suites: dict[str, Suite] = {}
     bars = Bars()
 
     def keep(name: str, space: Space) -> None:
@@ -172,6 +380,8 @@ def explore(options: argparse.Namespace) -> int:
         if options.out:
             bars(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
+            written, suites[name] = write_suite(name, space, options.steps, options.out)
+            files.append(written)
 
     gc.set_threshold(50_000)  # as in _verify
     try:
@@ -191,7 +401,7 @@ def explore(options: argparse.Namespace) -> int:
     sys.stdout.write(
         json.dumps(as_json(exploration, laws), indent=1) + "\n"
         if options.json
-        else summary(exploration, files, laws)
+        else summary(exploration, files, laws, suites)
     )
     wrong = exploration.errors or any(each.known is None for each in broken.values())
     return DIVERGES if wrong else CONFORMS

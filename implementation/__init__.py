@@ -1,6 +1,8 @@
 """The optimised coordinator: what one would embed or serve."""
 
-from groupcheck.implementation.config import Config
-from groupcheck.implementation.coordinator import Coordinator
+from groupcheck.implementation.core.config import Config
+from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.profile_2_7 import PROFILE_2_7
+from groupcheck.implementation.core.profile_4_1 import PROFILE_4_1
 
-__all__ = ["Config", "Coordinator"]
+__all__ = ["PROFILE_2_7", "PROFILE_4_1", "Config", "Coordinator"]

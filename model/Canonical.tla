@@ -2,7 +2,7 @@
 (* What is the same about two states: which number a generation has (whether  *)
 (* two are equal counts, and whether one is the first), what was assigned to  *)
 (* somebody who is gone, and time, where none passes. How a step may end.     *)
-EXTENDS Timers
+EXTENDS Timers, Waiting
 
 Untimed(g) ==
   [g EXCEPT
@@ -17,23 +17,37 @@ Untimed(g) ==
                    THEN [@ EXCEPT !.left = g.joinTimer.round, !.extension = Forever]
                    ELSE [NoTimer EXCEPT !.left = Forever]]
 
+\* Generations are counted from `cut` on, and who is not `known` has no name.
+SettledAppend(a, known, cut) ==
+  LET answers == a.kind = "static" /\ a.answer # NoEntries
+      \* No rule looks at what it tells, and who bears those names by then is loaded from the log.
+      gone == a.kind = "static" /\ a.memberId = NoMember
+      named == IF gone THEN {NoMember} ELSE known \cup {NoMember}
+      Known(n) == IF n \in named THEN n ELSE GoneId
+  IN [a EXCEPT !.generation = Max(@ - cut, 0),
+               !.assignments = Without(@, DOMAIN @ \ known),
+               !.leader = Known(@), !.told = Known(@),
+               !.answer = IF ~answers THEN @
+                          ELSE [@ EXCEPT !.generation = 1,
+                                         !.leader = Known(@), !.memberId = Known(@)],
+               !.members = [k \in DOMAIN @ |-> [@[k] EXCEPT !.memberId = Known(@)]]]
+
 Settled(s) ==
-  IF s.group = NoGroup THEN s
-  ELSE LET g == IF Timed THEN s.group ELSE Untimed(s.group)
-           cut == Max(g.generation - Generations, 0)
-           known == DOMAIN g.members \cup DOMAIN g.pending
-           Known(n) == IF n \in known \cup {NoMember} THEN n ELSE GoneId
-       IN [s EXCEPT
+  LET none == s.group = NoGroup
+      g == IF none \/ Timed THEN s.group ELSE Untimed(s.group)
+      cut == IF none THEN 0 ELSE Max(g.generation - Generations, 0)
+      known == IF none THEN {} ELSE DOMAIN g.members \cup DOMAIN g.pending
+      appends == [i \in DOMAIN s.appends |-> SettledAppend(s.appends[i], known, cut)]
+  IN IF none THEN [s EXCEPT !.appends = appends]
+     ELSE [s EXCEPT
              !.group = [g EXCEPT !.generation = @ - cut],
              !.log.group = IF @ = NoRecord THEN @
                            ELSE [@ EXCEPT !.generation = Min(@, Generations)],
-             !.appends = [i \in DOMAIN @ |->
-               [s.appends[i] EXCEPT !.generation = Max(@ - cut, 0),
-                                    !.assignments = Without(@, DOMAIN @ \ known),
-                                    !.leader = Known(@), !.told = Known(@)]]]
+             !.appends = appends]
 
 \* How a step may end: timers of no length fire before it is done.
 Ends(steps, ticks) ==
-  {t \in {Settled(u) : u \in UNION {PassTime(s, ticks) : s \in steps}} : Len(t.appends) =< MaxHeld}
+  {t \in {Settled(StillDue(u)) : u \in UNION {PassTime(s, ticks) : s \in steps}} :
+     Len(t.appends) =< MaxHeld}
 
 =============================================================================

@@ -32,6 +32,7 @@ Cleaned(s) ==
       t == Removed(s, expired, dies)
   IN IF g = NoGroup \/ ~s.active THEN {s}              \* cleanup/nothing GMM:786
      ELSE IF RemovalFails(s, expired \/ dies) THEN NotRemoved(s)
-     ELSE {[t EXCEPT !.group = IF dies THEN NoGroup ELSE left]}  \* cleanup/group-gone GMM:808
+     ELSE IF dies THEN {[NoteRemoved(t) EXCEPT !.group = NoGroup]}  \* cleanup/group-gone GMM:808
+     ELSE {[t EXCEPT !.group = left]}
 
 =============================================================================

@@ -28,14 +28,16 @@ variables
   active  = TRUE,   \* not shut down
   failing = Fine,   \* the error of the next append
   log     = NoLog,  \* if it is kept
+  committed = Everything,  \* what is read while something is written that is not committed
   answers = {};     \* what the last step answered
 
 define
   \* What is told apart by the instances that do not look at the answers.
-  State == <<group, holding, appends, serving, active, failing, log>>
+  State == <<group, holding, appends, serving, active, failing, log, committed>>
   Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
-            active |-> active, failing |-> failing, log |-> log, answers |-> {},
-            found |-> group # NoGroup]  \* whether there was a group before the step
+            active |-> active, failing |-> failing, log |-> log, committed |-> committed,
+            answers |-> {}, before |-> group, found |-> group # NoGroup,
+            parks |-> NoMember]  \* whose JoinGroup this step parks
 
   \* The gate before each API: what it refuses with, "" if it is open. GC:856
   Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"  \* not-active GC:859
@@ -57,6 +59,7 @@ macro Finish(steps, ticks) begin
     active  := t.active;
     failing := t.failing;
     log     := t.log;
+    committed := t.committed;
     answers := t.answers;
   end with;
 end macro
@@ -163,7 +166,7 @@ begin sync_group:  \* GC:347
         \* sync/leader-completing GC:411
         Finish(StoreAssignments(ParkSync(Begin, r.memberId), r.assignments), 0);
       elsif group.state = "CompletingRebalance" then            \* sync/follower-completing GC:408
-        Finish({ParkSync(Begin, r.memberId)}, 0);
+        Finish({HoldRequest(ParkSync(Begin, r.memberId), "SyncGroup", r.memberId)}, 0);
       else                                                      \* sync/stable GC:441
         Finish({Answer(Synced(Begin, r.memberId),
                        [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
@@ -200,9 +203,10 @@ begin heartbeat:  \* GC:607
       elsif r.generation # group.generation then                \* heartbeat/other-generation GC:636
         Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
       elsif group.state = "PreparingRebalance" then             \* heartbeat/preparing GC:650
-        Finish({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
+        Finish({Later(Rearmed(Begin, r.memberId), "Heartbeat",
+                      ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
       else                                                      \* heartbeat/alive GC:643
-        Finish({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}, 0);
+        Finish({Later(Rearmed(Begin, r.memberId), "Heartbeat", ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
   end while;
@@ -270,7 +274,7 @@ begin offset_fetch:  \* GC:794
       if Refused # "" then                                      \* gate GC:859
         Reply([to |-> This, error |-> Refused, offset |-> -1]);
       else
-        Finish({Fetched(Begin, r)}, 0);
+        Finish(Fetched(Begin, r), 0);
       end if;
     end with;
   end while;
@@ -282,7 +286,7 @@ begin describe_groups:  \* GC:820
     if Refused # "" then                                        \* gate GC:859
       Reply(NotDescribed(Refused));
     else
-      Finish(Described(Begin), 0);
+      Finish(Read(Begin, Described), 0);
     end if;
   end while;
 end process
@@ -337,10 +341,10 @@ begin end_txn:  \* GMM:883
         Finish({Answer(Marked(Begin, r.committed),
                        ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}, 0);
       elsif Gone(group) \/ ~group.awaited then                  \* end-txn/nothing-pending GMM:884
-        Finish({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}, 0);
+        Finish({Later(Marked(Begin, r.committed), "EndTxn", ErrorAnswer(This, "NONE"))}, 0);
       else                        \* end-txn/committed GM:670, end-txn/aborted GM:661
-        Finish({Answer(Ended(Marked(Begin, r.committed), r.committed),
-                       ErrorAnswer(This, "NONE"))}, 0);
+        Finish({Later(Ended(Marked(Begin, r.committed), r.committed), "EndTxn",
+                      ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
   end while;
@@ -355,7 +359,7 @@ begin list_groups:  \* GC:806
       elsif serving = "loading" then                            \* list/loading GC:810
         Reply([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]);
       else
-        Finish(Listed(Begin, r), 0);
+        Finish(ReadList(Begin, r), 0);
       end if;
     end with;
   end while;
@@ -368,14 +372,14 @@ begin delete_groups:  \* GC:510
     if Refused # "" then                                        \* gate GC:859
       Reply(DeleteAnswer("NONE", {Refused}));
     elsif Gone(group) then                                      \* delete/no-group GC:523
-      Reply(DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}));
+      Finish({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}, 0);
     elsif group.state # "Empty" then                            \* delete/not-empty GC:534
-      Reply(DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}));
+      Finish({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}, 0);
     elsif RemovalFails(Begin, TRUE) then                        \* delete/not-stored 4.1 GCS:1438
       Finish({Answer(t, DeleteAnswer("NONE", {CommitError(failing)})) : t \in NotRemoved(Begin)}, 0);
     else                                                        \* delete/empty GC:530
-      Finish({Answer(Deleted(Removed(Begin, HasOffset(group), TRUE)),
-                     DeleteAnswer("NONE", {"NONE"}))}, 0);
+      Finish({Later(Deleted(Removed(Begin, HasOffset(group), TRUE)), "DeleteGroups",
+                    DeleteAnswer("NONE", {"NONE"}))}, 0);
     end if;
   end while;
 end process
@@ -386,20 +390,21 @@ begin offset_delete:  \* GC:551
     with r \in OffsetDeleteRequests(group) do
       if NoId(r) then
         \* offset-delete/invalid-group-id GC:857
-        Reply(DeleteAnswer("INVALID_GROUP_ID", {}));
+        Reply(OffsetDeleteAnswer("INVALID_GROUP_ID", {}));
       elsif Refused # "" then                                   \* gate GC:859
-        Reply(DeleteAnswer(Refused, {}));
+        Reply(OffsetDeleteAnswer(Refused, {}));
       elsif Gone(group) then                                    \* offset-delete/no-group GC:563
-        Reply(DeleteAnswer("GROUP_ID_NOT_FOUND", {}));
+        Reply(OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {}));
       elsif group.state = "Empty" then                          \* offset-delete/empty GC:574
         Finish(OffsetDeleted(Begin, r.topic), 0);
       elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then
         \* offset-delete/consumers GC:577
-        Reply(DeleteAnswer("NONE", {"GROUP_SUBSCRIBED_TO_TOPIC"}));
+        Finish({Later(Begin, "OffsetDelete",
+                      OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}, 0);
       elsif group.protocolType = "consumer" then                \* offset-delete/consumers GC:577
         Finish(OffsetDeleted(Begin, r.topic), 0);
       else                                         \* offset-delete/not-consumers GC:584
-        Reply(DeleteAnswer("NON_EMPTY_GROUP", {}));
+        Reply(OffsetDeleteAnswer("NON_EMPTY_GROUP", {}));
       end if;
     end with;
   end while;
@@ -492,14 +497,16 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-ff88242e89c5080ee7f0f14d57655401
-VARIABLES group, holding, appends, serving, active, failing, log, answers
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-7c54fe80e6f4dee6ea90a5f3ab8a4666
+VARIABLES group, holding, appends, serving, active, failing, log, committed, 
+          answers
 
 (* define statement *)
-State == <<group, holding, appends, serving, active, failing, log>>
+State == <<group, holding, appends, serving, active, failing, log, committed>>
 Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
-          active |-> active, failing |-> failing, log |-> log, answers |-> {},
-          found |-> group # NoGroup]
+          active |-> active, failing |-> failing, log |-> log, committed |-> committed,
+          answers |-> {}, before |-> group, found |-> group # NoGroup,
+          parks |-> NoMember]
 
 
 Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"
@@ -511,7 +518,8 @@ RefusedSync == IF LoadsUnsynced THEN Gate("REBALANCE_IN_PROGRESS") ELSE Refused
 NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
 
 
-vars == << group, holding, appends, serving, active, failing, log, answers >>
+vars == << group, holding, appends, serving, active, failing, log, committed, 
+           answers >>
 
 ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
 
@@ -523,6 +531,7 @@ Init == (* Global variables *)
         /\ active = TRUE
         /\ failing = Fine
         /\ log = NoLog
+        /\ committed = Everything
         /\ answers = {}
 
 JoinGroup == \E r \in JoinGroupRequests(group, log):
@@ -537,6 +546,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                 /\ active' = t.active
                                 /\ failing' = t.failing
                                 /\ log' = t.log
+                                /\ committed' = t.committed
                                 /\ answers' = t.answers
                       ELSE /\ IF r.groupId = ""
                                  THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
@@ -547,6 +557,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                            /\ active' = t.active
                                            /\ failing' = t.failing
                                            /\ log' = t.log
+                                           /\ committed' = t.committed
                                            /\ answers' = t.answers
                                  ELSE /\ IF Refused # "" /\ ~RuntimeIsElsewhere
                                             THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
@@ -557,6 +568,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                       /\ active' = t.active
                                                       /\ failing' = t.failing
                                                       /\ log' = t.log
+                                                      /\ committed' = t.committed
                                                       /\ answers' = t.answers
                                             ELSE /\ IF r.sessionTicks = 0
                                                        THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
@@ -567,6 +579,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                  /\ active' = t.active
                                                                  /\ failing' = t.failing
                                                                  /\ log' = t.log
+                                                                 /\ committed' = t.committed
                                                                  /\ answers' = t.answers
                                                        ELSE /\ IF Refused # ""
                                                                   THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, NoMember)))}), 0):
@@ -577,6 +590,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ active' = t.active
                                                                             /\ failing' = t.failing
                                                                             /\ log' = t.log
+                                                                            /\ committed' = t.committed
                                                                             /\ answers' = t.answers
                                                                   ELSE /\ IF Gone(group) /\ r.memberId # NoMember
                                                                              THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
@@ -587,6 +601,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ active' = t.active
                                                                                        /\ failing' = t.failing
                                                                                        /\ log' = t.log
+                                                                                       /\ committed' = t.committed
                                                                                        /\ answers' = t.answers
                                                                              ELSE /\ IF IsFull(g, r)
                                                                                         THEN /\ \E t \in Ends((UNION {NotJoined(t) : t \in TurnAway(s, r)}), 0):
@@ -597,6 +612,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ active' = t.active
                                                                                                   /\ failing' = t.failing
                                                                                                   /\ log' = t.log
+                                                                                                  /\ committed' = t.committed
                                                                                                   /\ answers' = t.answers
                                                                                         ELSE /\ IF r.memberId = NoMember
                                                                                                    THEN /\ IF Inconsistent(g, r)
@@ -608,6 +624,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ active' = t.active
                                                                                                                         /\ failing' = t.failing
                                                                                                                         /\ log' = t.log
+                                                                                                                        /\ committed' = t.committed
                                                                                                                         /\ answers' = t.answers
                                                                                                               ELSE /\ IF StandsFor(g, r.instance) # NoMember
                                                                                                                          THEN /\ \E t \in Ends((Joined(ComeBack(s, r))), 0):
@@ -618,6 +635,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ active' = t.active
                                                                                                                                    /\ failing' = t.failing
                                                                                                                                    /\ log' = t.log
+                                                                                                                                   /\ committed' = t.committed
                                                                                                                                    /\ answers' = t.answers
                                                                                                                          ELSE /\ IF r.givesId /\ r.instance = NoInstance
                                                                                                                                     THEN /\ \E t \in Ends((Recorded({GiveId(s, n) : n \in Free(g, log)})), 0):
@@ -628,6 +646,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ active' = t.active
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
+                                                                                                                                              /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                     ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
@@ -637,6 +656,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ active' = t.active
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
+                                                                                                                                              /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
                                                                                                    ELSE /\ IF Inconsistent(g, r)
                                                                                                               THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, r.memberId))), 0):
@@ -647,6 +667,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ active' = t.active
                                                                                                                         /\ failing' = t.failing
                                                                                                                         /\ log' = t.log
+                                                                                                                        /\ committed' = t.committed
                                                                                                                         /\ answers' = t.answers
                                                                                                               ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
                                                                                                                          THEN /\ \E t \in Ends((NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
@@ -657,6 +678,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ active' = t.active
                                                                                                                                    /\ failing' = t.failing
                                                                                                                                    /\ log' = t.log
+                                                                                                                                   /\ committed' = t.committed
                                                                                                                                    /\ answers' = t.answers
                                                                                                                          ELSE /\ IF r.memberId \in DOMAIN g.pending
                                                                                                                                     THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r))), 0):
@@ -667,6 +689,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ active' = t.active
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
+                                                                                                                                              /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                     ELSE /\ IF Fenced(g, r)
                                                                                                                                                THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
@@ -677,6 +700,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ active' = t.active
                                                                                                                                                          /\ failing' = t.failing
                                                                                                                                                          /\ log' = t.log
+                                                                                                                                                         /\ committed' = t.committed
                                                                                                                                                          /\ answers' = t.answers
                                                                                                                                                ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
                                                                                                                                                           THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
@@ -687,6 +711,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ active' = t.active
                                                                                                                                                                     /\ failing' = t.failing
                                                                                                                                                                     /\ log' = t.log
+                                                                                                                                                                    /\ committed' = t.committed
                                                                                                                                                                     /\ answers' = t.answers
                                                                                                                                                           ELSE /\ IF r.memberId \notin DOMAIN g.members
                                                                                                                                                                      THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
@@ -697,6 +722,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                /\ active' = t.active
                                                                                                                                                                                /\ failing' = t.failing
                                                                                                                                                                                /\ log' = t.log
+                                                                                                                                                                               /\ committed' = t.committed
                                                                                                                                                                                /\ answers' = t.answers
                                                                                                                                                                      ELSE /\ IF g.state = "PreparingRebalance"
                                                                                                                                                                                 THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
@@ -707,6 +733,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                           /\ active' = t.active
                                                                                                                                                                                           /\ failing' = t.failing
                                                                                                                                                                                           /\ log' = t.log
+                                                                                                                                                                                          /\ committed' = t.committed
                                                                                                                                                                                           /\ answers' = t.answers
                                                                                                                                                                                 ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
                                                                                                                                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
@@ -717,6 +744,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                      /\ active' = t.active
                                                                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                                                                      /\ log' = t.log
+                                                                                                                                                                                                     /\ committed' = t.committed
                                                                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                                                            ELSE /\ IF g.state = "CompletingRebalance"
                                                                                                                                                                                                       THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
@@ -727,6 +755,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                 /\ active' = t.active
                                                                                                                                                                                                                 /\ failing' = t.failing
                                                                                                                                                                                                                 /\ log' = t.log
+                                                                                                                                                                                                                /\ committed' = t.committed
                                                                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                                                       ELSE /\ IF g.leader = r.memberId
                                                                                                                                                                                                                  THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
@@ -737,6 +766,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                            /\ active' = t.active
                                                                                                                                                                                                                            /\ failing' = t.failing
                                                                                                                                                                                                                            /\ log' = t.log
+                                                                                                                                                                                                                           /\ committed' = t.committed
                                                                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                                                                  ELSE /\ IF ~Unchanged(g, r)
                                                                                                                                                                                                                             THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
@@ -747,6 +777,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ active' = t.active
                                                                                                                                                                                                                                       /\ failing' = t.failing
                                                                                                                                                                                                                                       /\ log' = t.log
+                                                                                                                                                                                                                                      /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ answers' = t.answers
                                                                                                                                                                                                                             ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                                                                                                                       /\ group' = t.group
@@ -756,6 +787,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ active' = t.active
                                                                                                                                                                                                                                       /\ failing' = t.failing
                                                                                                                                                                                                                                       /\ log' = t.log
+                                                                                                                                                                                                                                      /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ answers' = t.answers
 
 SyncGroup == \E r \in SyncGroupRequests(group):
@@ -768,6 +800,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ active' = t.active
                             /\ failing' = t.failing
                             /\ log' = t.log
+                            /\ committed' = t.committed
                             /\ answers' = t.answers
                   ELSE /\ IF NoId(r)
                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
@@ -778,6 +811,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ active' = t.active
                                        /\ failing' = t.failing
                                        /\ log' = t.log
+                                       /\ committed' = t.committed
                                        /\ answers' = t.answers
                              ELSE /\ IF RefusedSync # ""
                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, RefusedSync)))}), 0):
@@ -788,6 +822,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                   /\ active' = t.active
                                                   /\ failing' = t.failing
                                                   /\ log' = t.log
+                                                  /\ committed' = t.committed
                                                   /\ answers' = t.answers
                                         ELSE /\ IF Gone(group) \/ r.groupId = ""
                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -798,6 +833,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ active' = t.active
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
+                                                             /\ committed' = t.committed
                                                              /\ answers' = t.answers
                                                    ELSE /\ IF Unregistered(group, r)
                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -808,6 +844,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ active' = t.active
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
+                                                                        /\ committed' = t.committed
                                                                         /\ answers' = t.answers
                                                               ELSE /\ IF Fenced(group, r)
                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
@@ -818,6 +855,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ active' = t.active
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
+                                                                                   /\ committed' = t.committed
                                                                                    /\ answers' = t.answers
                                                                          ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -828,6 +866,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ active' = t.active
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
+                                                                                              /\ committed' = t.committed
                                                                                               /\ answers' = t.answers
                                                                                     ELSE /\ IF r.generation # group.generation
                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
@@ -838,6 +877,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ active' = t.active
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
+                                                                                                         /\ committed' = t.committed
                                                                                                          /\ answers' = t.answers
                                                                                                ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
                                                                                                           THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
@@ -848,6 +888,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ active' = t.active
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
+                                                                                                                    /\ committed' = t.committed
                                                                                                                     /\ answers' = t.answers
                                                                                                           ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
                                                                                                                      /\ ~(AnyUntilChosen /\ group.protocolName = Null)
@@ -859,6 +900,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ active' = t.active
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
+                                                                                                                               /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
                                                                                                                      ELSE /\ IF group.state = "PreparingRebalance"
                                                                                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
@@ -869,6 +911,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ active' = t.active
                                                                                                                                           /\ failing' = t.failing
                                                                                                                                           /\ log' = t.log
+                                                                                                                                          /\ committed' = t.committed
                                                                                                                                           /\ answers' = t.answers
                                                                                                                                 ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
                                                                                                                                            THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
@@ -879,9 +922,10 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ active' = t.active
                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                      /\ log' = t.log
+                                                                                                                                                     /\ committed' = t.committed
                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                            ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                                      THEN /\ \E t \in Ends(({ParkSync(Begin, r.memberId)}), 0):
+                                                                                                                                                      THEN /\ \E t \in Ends(({HoldRequest(ParkSync(Begin, r.memberId), "SyncGroup", r.memberId)}), 0):
                                                                                                                                                                 /\ group' = t.group
                                                                                                                                                                 /\ holding' = t.holding
                                                                                                                                                                 /\ appends' = t.appends
@@ -889,6 +933,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                 /\ active' = t.active
                                                                                                                                                                 /\ failing' = t.failing
                                                                                                                                                                 /\ log' = t.log
+                                                                                                                                                                /\ committed' = t.committed
                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                       ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
                                                                                                                                                                                      [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
@@ -901,6 +946,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                 /\ active' = t.active
                                                                                                                                                                 /\ failing' = t.failing
                                                                                                                                                                 /\ log' = t.log
+                                                                                                                                                                /\ committed' = t.committed
                                                                                                                                                                 /\ answers' = t.answers
 
 Heartbeat == \E r \in HeartbeatRequests(group):
@@ -913,6 +959,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ active' = t.active
                             /\ failing' = t.failing
                             /\ log' = t.log
+                            /\ committed' = t.committed
                             /\ answers' = t.answers
                   ELSE /\ IF Gate("NONE") # ""
                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Gate("NONE"))))}), 0):
@@ -923,6 +970,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                        /\ active' = t.active
                                        /\ failing' = t.failing
                                        /\ log' = t.log
+                                       /\ committed' = t.committed
                                        /\ answers' = t.answers
                              ELSE /\ IF Gone(group) \/ r.groupId = ""
                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -933,6 +981,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ active' = t.active
                                                   /\ failing' = t.failing
                                                   /\ log' = t.log
+                                                  /\ committed' = t.committed
                                                   /\ answers' = t.answers
                                         ELSE /\ IF Unregistered(group, r)
                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -943,6 +992,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ active' = t.active
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
+                                                             /\ committed' = t.committed
                                                              /\ answers' = t.answers
                                                    ELSE /\ IF Fenced(group, r)
                                                               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
@@ -953,6 +1003,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ active' = t.active
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
+                                                                        /\ committed' = t.committed
                                                                         /\ answers' = t.answers
                                                               ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
@@ -963,6 +1014,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ active' = t.active
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
+                                                                                   /\ committed' = t.committed
                                                                                    /\ answers' = t.answers
                                                                          ELSE /\ IF r.memberId \notin DOMAIN group.members
                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -973,6 +1025,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ active' = t.active
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
+                                                                                              /\ committed' = t.committed
                                                                                               /\ answers' = t.answers
                                                                                     ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
@@ -983,6 +1036,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ active' = t.active
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
+                                                                                                         /\ committed' = t.committed
                                                                                                          /\ answers' = t.answers
                                                                                                ELSE /\ IF r.generation # group.generation
                                                                                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
@@ -993,9 +1047,11 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ active' = t.active
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
+                                                                                                                    /\ committed' = t.committed
                                                                                                                     /\ answers' = t.answers
                                                                                                           ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                                     THEN /\ \E t \in Ends(({Later(Rearmed(Begin, r.memberId), "Heartbeat",
+                                                                                                                                                   ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1003,8 +1059,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ active' = t.active
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
+                                                                                                                               /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ \E t \in Ends(({Answer(Rearmed(Begin, r.memberId), ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                                     ELSE /\ \E t \in Ends(({Later(Rearmed(Begin, r.memberId), "Heartbeat", ErrorAnswer(This, "NONE"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1012,6 +1069,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ active' = t.active
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
+                                                                                                                               /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
@@ -1024,6 +1082,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ active' = t.active
                              /\ failing' = t.failing
                              /\ log' = t.log
+                             /\ committed' = t.committed
                              /\ answers' = t.answers
                    ELSE /\ IF Refused # ""
                               THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, Refused, "")))}), 0):
@@ -1034,6 +1093,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                         /\ active' = t.active
                                         /\ failing' = t.failing
                                         /\ log' = t.log
+                                        /\ committed' = t.committed
                                         /\ answers' = t.answers
                               ELSE /\ IF Gone(group) \/ r.groupId = ""
                                          THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
@@ -1044,6 +1104,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ active' = t.active
                                                    /\ failing' = t.failing
                                                    /\ log' = t.log
+                                                   /\ committed' = t.committed
                                                    /\ answers' = t.answers
                                          ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.members, <<>>, 1)), 0):
                                                    /\ group' = t.group
@@ -1053,6 +1114,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ active' = t.active
                                                    /\ failing' = t.failing
                                                    /\ log' = t.log
+                                                   /\ committed' = t.committed
                                                    /\ answers' = t.answers
 
 OffsetCommit == \E r \in OffsetCommitRequests(group):
@@ -1065,6 +1127,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ active' = t.active
                                /\ failing' = t.failing
                                /\ log' = t.log
+                               /\ committed' = t.committed
                                /\ answers' = t.answers
                      ELSE /\ IF Refused # ""
                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Refused)))}), 0):
@@ -1075,6 +1138,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                           /\ active' = t.active
                                           /\ failing' = t.failing
                                           /\ log' = t.log
+                                          /\ committed' = t.committed
                                           /\ answers' = t.answers
                                 ELSE /\ IF Gone(group) /\ r.generation < 0
                                            THEN /\ \E t \in Ends((StoreOffsets(OffsetsOnly(Begin), r)), 0):
@@ -1085,6 +1149,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                      /\ active' = t.active
                                                      /\ failing' = t.failing
                                                      /\ log' = t.log
+                                                     /\ committed' = t.committed
                                                      /\ answers' = t.answers
                                            ELSE /\ IF Gone(group)
                                                       THEN /\ \E t \in Ends(({Answer(Begin, (    ErrorAnswer(This,
@@ -1096,6 +1161,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                 /\ active' = t.active
                                                                 /\ failing' = t.failing
                                                                 /\ log' = t.log
+                                                                /\ committed' = t.committed
                                                                 /\ answers' = t.answers
                                                       ELSE /\ IF Fenced(group, r)
                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
@@ -1106,6 +1172,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                            /\ active' = t.active
                                                                            /\ failing' = t.failing
                                                                            /\ log' = t.log
+                                                                           /\ committed' = t.committed
                                                                            /\ answers' = t.answers
                                                                  ELSE /\ IF group.state = "Empty" /\ r.generation < 0
                                                                             THEN /\ \E t \in Ends((StoreOffsets(Begin, r)), 0):
@@ -1116,6 +1183,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ active' = t.active
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
+                                                                                      /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
                                                                             ELSE /\ IF Unregistered(group, r)
                                                                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -1126,6 +1194,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ active' = t.active
                                                                                                  /\ failing' = t.failing
                                                                                                  /\ log' = t.log
+                                                                                                 /\ committed' = t.committed
                                                                                                  /\ answers' = t.answers
                                                                                        ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
                                                                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
@@ -1136,6 +1205,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ active' = t.active
                                                                                                             /\ failing' = t.failing
                                                                                                             /\ log' = t.log
+                                                                                                            /\ committed' = t.committed
                                                                                                             /\ answers' = t.answers
                                                                                                   ELSE /\ IF r.memberId \notin DOMAIN group.members
                                                                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -1146,6 +1216,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ active' = t.active
                                                                                                                        /\ failing' = t.failing
                                                                                                                        /\ log' = t.log
+                                                                                                                       /\ committed' = t.committed
                                                                                                                        /\ answers' = t.answers
                                                                                                              ELSE /\ IF r.generation # group.generation
                                                                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
@@ -1156,6 +1227,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ active' = t.active
                                                                                                                                   /\ failing' = t.failing
                                                                                                                                   /\ log' = t.log
+                                                                                                                                  /\ committed' = t.committed
                                                                                                                                   /\ answers' = t.answers
                                                                                                                         ELSE /\ IF group.state = "CompletingRebalance"
                                                                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
@@ -1166,6 +1238,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                              /\ active' = t.active
                                                                                                                                              /\ failing' = t.failing
                                                                                                                                              /\ log' = t.log
+                                                                                                                                             /\ committed' = t.committed
                                                                                                                                              /\ answers' = t.answers
                                                                                                                                    ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
                                                                                                                                              /\ group' = t.group
@@ -1175,6 +1248,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                              /\ active' = t.active
                                                                                                                                              /\ failing' = t.failing
                                                                                                                                              /\ log' = t.log
+                                                                                                                                             /\ committed' = t.committed
                                                                                                                                              /\ answers' = t.answers
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
@@ -1187,8 +1261,9 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ active' = t.active
                               /\ failing' = t.failing
                               /\ log' = t.log
+                              /\ committed' = t.committed
                               /\ answers' = t.answers
-                    ELSE /\ \E t \in Ends(({Fetched(Begin, r)}), 0):
+                    ELSE /\ \E t \in Ends((Fetched(Begin, r)), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
                               /\ appends' = t.appends
@@ -1196,6 +1271,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ active' = t.active
                               /\ failing' = t.failing
                               /\ log' = t.log
+                              /\ committed' = t.committed
                               /\ answers' = t.answers
 
 DescribeGroups == IF Refused # ""
@@ -1207,8 +1283,9 @@ DescribeGroups == IF Refused # ""
                                /\ active' = t.active
                                /\ failing' = t.failing
                                /\ log' = t.log
+                               /\ committed' = t.committed
                                /\ answers' = t.answers
-                     ELSE /\ \E t \in Ends((Described(Begin)), 0):
+                     ELSE /\ \E t \in Ends((Read(Begin, Described)), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1216,6 +1293,7 @@ DescribeGroups == IF Refused # ""
                                /\ active' = t.active
                                /\ failing' = t.failing
                                /\ log' = t.log
+                               /\ committed' = t.committed
                                /\ answers' = t.answers
 
 TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
@@ -1229,6 +1307,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                     /\ active' = t.active
                                     /\ failing' = t.failing
                                     /\ log' = t.log
+                                    /\ committed' = t.committed
                                     /\ answers' = t.answers
                           ELSE /\ IF NoId(r)
                                      THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
@@ -1239,6 +1318,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                /\ active' = t.active
                                                /\ failing' = t.failing
                                                /\ log' = t.log
+                                               /\ committed' = t.committed
                                                /\ answers' = t.answers
                                      ELSE /\ IF Refused # ""
                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Refused)))}), 0):
@@ -1249,6 +1329,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ active' = t.active
                                                           /\ failing' = t.failing
                                                           /\ log' = t.log
+                                                          /\ committed' = t.committed
                                                           /\ answers' = t.answers
                                                 ELSE /\ IF TxnAsMembers /\ Gone(group) /\ r.generation >= 0
                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
@@ -1259,6 +1340,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ active' = t.active
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
+                                                                     /\ committed' = t.committed
                                                                      /\ answers' = t.answers
                                                            ELSE /\ IF TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0
                                                                       THEN /\ \E t \in Ends((StoreTransaction(s, r)), 0):
@@ -1269,6 +1351,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ active' = t.active
                                                                                 /\ failing' = t.failing
                                                                                 /\ log' = t.log
+                                                                                /\ committed' = t.committed
                                                                                 /\ answers' = t.answers
                                                                       ELSE /\ IF Unregistered(s.group, r)
                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
@@ -1279,6 +1362,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ active' = t.active
                                                                                            /\ failing' = t.failing
                                                                                            /\ log' = t.log
+                                                                                           /\ committed' = t.committed
                                                                                            /\ answers' = t.answers
                                                                                  ELSE /\ IF Fenced(s.group, r)
                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
@@ -1289,6 +1373,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                       /\ active' = t.active
                                                                                                       /\ failing' = t.failing
                                                                                                       /\ log' = t.log
+                                                                                                      /\ committed' = t.committed
                                                                                                       /\ answers' = t.answers
                                                                                             ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
                                                                                                        THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
@@ -1299,6 +1384,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                  /\ active' = t.active
                                                                                                                  /\ failing' = t.failing
                                                                                                                  /\ log' = t.log
+                                                                                                                 /\ committed' = t.committed
                                                                                                                  /\ answers' = t.answers
                                                                                                        ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
                                                                                                                   THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
@@ -1309,6 +1395,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ active' = t.active
                                                                                                                             /\ failing' = t.failing
                                                                                                                             /\ log' = t.log
+                                                                                                                            /\ committed' = t.committed
                                                                                                                             /\ answers' = t.answers
                                                                                                                   ELSE /\ \E t \in Ends((StoreTransaction(s, r)), 0):
                                                                                                                             /\ group' = t.group
@@ -1318,6 +1405,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ active' = t.active
                                                                                                                             /\ failing' = t.failing
                                                                                                                             /\ log' = t.log
+                                                                                                                            /\ committed' = t.committed
                                                                                                                             /\ answers' = t.answers
 
 EndTxn == \E r \in EndTxnRequests(Begin):
@@ -1330,6 +1418,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ active' = t.active
                          /\ failing' = t.failing
                          /\ log' = t.log
+                         /\ committed' = t.committed
                          /\ answers' = t.answers
                ELSE /\ IF WritesMarkers /\ Refused # ""
                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER")))}), 0):
@@ -1340,6 +1429,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ active' = t.active
                                     /\ failing' = t.failing
                                     /\ log' = t.log
+                                    /\ committed' = t.committed
                                     /\ answers' = t.answers
                           ELSE /\ IF WritesMarkers /\ failing # Fine
                                      THEN /\ \E t \in Ends((NotMarked(Begin)), 0):
@@ -1350,6 +1440,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                /\ active' = t.active
                                                /\ failing' = t.failing
                                                /\ log' = t.log
+                                               /\ committed' = t.committed
                                                /\ answers' = t.answers
                                      ELSE /\ IF ~active
                                                 THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed),
@@ -1361,9 +1452,10 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                           /\ active' = t.active
                                                           /\ failing' = t.failing
                                                           /\ log' = t.log
+                                                          /\ committed' = t.committed
                                                           /\ answers' = t.answers
                                                 ELSE /\ IF Gone(group) \/ ~group.awaited
-                                                           THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed), ErrorAnswer(This, "NONE"))}), 0):
+                                                           THEN /\ \E t \in Ends(({Later(Marked(Begin, r.committed), "EndTxn", ErrorAnswer(This, "NONE"))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1371,9 +1463,10 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ active' = t.active
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
+                                                                     /\ committed' = t.committed
                                                                      /\ answers' = t.answers
-                                                           ELSE /\ \E t \in Ends(({Answer(Ended(Marked(Begin, r.committed), r.committed),
-                                                                                          ErrorAnswer(This, "NONE"))}), 0):
+                                                           ELSE /\ \E t \in Ends(({Later(Ended(Marked(Begin, r.committed), r.committed), "EndTxn",
+                                                                                         ErrorAnswer(This, "NONE"))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1381,6 +1474,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ active' = t.active
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
+                                                                     /\ committed' = t.committed
                                                                      /\ answers' = t.answers
 
 ListGroups == \E r \in ListGroupsRequests:
@@ -1393,6 +1487,7 @@ ListGroups == \E r \in ListGroupsRequests:
                              /\ active' = t.active
                              /\ failing' = t.failing
                              /\ log' = t.log
+                             /\ committed' = t.committed
                              /\ answers' = t.answers
                    ELSE /\ IF serving = "loading"
                               THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]))}), 0):
@@ -1403,8 +1498,9 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ active' = t.active
                                         /\ failing' = t.failing
                                         /\ log' = t.log
+                                        /\ committed' = t.committed
                                         /\ answers' = t.answers
-                              ELSE /\ \E t \in Ends((Listed(Begin, r)), 0):
+                              ELSE /\ \E t \in Ends((ReadList(Begin, r)), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1412,6 +1508,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ active' = t.active
                                         /\ failing' = t.failing
                                         /\ log' = t.log
+                                        /\ committed' = t.committed
                                         /\ answers' = t.answers
 
 DeleteGroups == /\ Administered /\ DeletesGroups
@@ -1424,9 +1521,10 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                 /\ active' = t.active
                                 /\ failing' = t.failing
                                 /\ log' = t.log
+                                /\ committed' = t.committed
                                 /\ answers' = t.answers
                       ELSE /\ IF Gone(group)
-                                 THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"})))}), 0):
+                                 THEN /\ \E t \in Ends(({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
@@ -1434,9 +1532,10 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ active' = t.active
                                            /\ failing' = t.failing
                                            /\ log' = t.log
+                                           /\ committed' = t.committed
                                            /\ answers' = t.answers
                                  ELSE /\ IF group.state # "Empty"
-                                            THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {"NON_EMPTY_GROUP"})))}), 0):
+                                            THEN /\ \E t \in Ends(({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
@@ -1444,6 +1543,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                       /\ active' = t.active
                                                       /\ failing' = t.failing
                                                       /\ log' = t.log
+                                                      /\ committed' = t.committed
                                                       /\ answers' = t.answers
                                             ELSE /\ IF RemovalFails(Begin, TRUE)
                                                        THEN /\ \E t \in Ends(({Answer(t, DeleteAnswer("NONE", {CommitError(failing)})) : t \in NotRemoved(Begin)}), 0):
@@ -1454,9 +1554,10 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ active' = t.active
                                                                  /\ failing' = t.failing
                                                                  /\ log' = t.log
+                                                                 /\ committed' = t.committed
                                                                  /\ answers' = t.answers
-                                                       ELSE /\ \E t \in Ends(({Answer(Deleted(Removed(Begin, HasOffset(group), TRUE)),
-                                                                                      DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                       ELSE /\ \E t \in Ends(({Later(Deleted(Removed(Begin, HasOffset(group), TRUE)), "DeleteGroups",
+                                                                                     DeleteAnswer("NONE", {"NONE"}))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -1464,11 +1565,12 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ active' = t.active
                                                                  /\ failing' = t.failing
                                                                  /\ log' = t.log
+                                                                 /\ committed' = t.committed
                                                                  /\ answers' = t.answers
 
 OffsetDelete == \E r \in OffsetDeleteRequests(group):
                   IF NoId(r)
-                     THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
+                     THEN /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1476,9 +1578,10 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                /\ active' = t.active
                                /\ failing' = t.failing
                                /\ log' = t.log
+                               /\ committed' = t.committed
                                /\ answers' = t.answers
                      ELSE /\ IF Refused # ""
-                                THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer(Refused, {})))}), 0):
+                                THEN /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer(Refused, {})))}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
@@ -1486,9 +1589,10 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                           /\ active' = t.active
                                           /\ failing' = t.failing
                                           /\ log' = t.log
+                                          /\ committed' = t.committed
                                           /\ answers' = t.answers
                                 ELSE /\ IF Gone(group)
-                                           THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
+                                           THEN /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
@@ -1496,6 +1600,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                      /\ active' = t.active
                                                      /\ failing' = t.failing
                                                      /\ log' = t.log
+                                                     /\ committed' = t.committed
                                                      /\ answers' = t.answers
                                            ELSE /\ IF group.state = "Empty"
                                                       THEN /\ \E t \in Ends((OffsetDeleted(Begin, r.topic)), 0):
@@ -1506,9 +1611,11 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                 /\ active' = t.active
                                                                 /\ failing' = t.failing
                                                                 /\ log' = t.log
+                                                                /\ committed' = t.committed
                                                                 /\ answers' = t.answers
                                                       ELSE /\ IF group.protocolType = "consumer" /\ r.topic \in group.subscribed
-                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {"GROUP_SUBSCRIBED_TO_TOPIC"})))}), 0):
+                                                                 THEN /\ \E t \in Ends(({Later(Begin, "OffsetDelete",
+                                                                                               OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
@@ -1516,6 +1623,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                            /\ active' = t.active
                                                                            /\ failing' = t.failing
                                                                            /\ log' = t.log
+                                                                           /\ committed' = t.committed
                                                                            /\ answers' = t.answers
                                                                  ELSE /\ IF group.protocolType = "consumer"
                                                                             THEN /\ \E t \in Ends((OffsetDeleted(Begin, r.topic)), 0):
@@ -1526,8 +1634,9 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ active' = t.active
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
+                                                                                      /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
+                                                                            ELSE /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1535,6 +1644,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ active' = t.active
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
+                                                                                      /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
 
 Advance == IF Timed
@@ -1546,6 +1656,7 @@ Advance == IF Timed
                         /\ active' = t.active
                         /\ failing' = t.failing
                         /\ log' = t.log
+                        /\ committed' = t.committed
                         /\ answers' = t.answers
               ELSE /\ group # NoGroup /\ group.joinTimer.initial
                    /\ \E t \in Ends(({Begin}), (group.joinTimer.left)):
@@ -1556,6 +1667,7 @@ Advance == IF Timed
                         /\ active' = t.active
                         /\ failing' = t.failing
                         /\ log' = t.log
+                        /\ committed' = t.committed
                         /\ answers' = t.answers
 
 Cleanup == /\ Expires
@@ -1567,6 +1679,7 @@ Cleanup == /\ Expires
                 /\ active' = t.active
                 /\ failing' = t.failing
                 /\ log' = t.log
+                /\ committed' = t.committed
                 /\ answers' = t.answers
 
 HoldAppends == /\ MaxHeld > 0 /\ ~holding
@@ -1578,6 +1691,7 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ active' = t.active
                     /\ failing' = t.failing
                     /\ log' = t.log
+                    /\ committed' = t.committed
                     /\ answers' = t.answers
 
 ReleaseAppends == /\ holding
@@ -1589,6 +1703,7 @@ ReleaseAppends == /\ holding
                        /\ active' = t.active
                        /\ failing' = t.failing
                        /\ log' = t.log
+                       /\ committed' = t.committed
                        /\ answers' = t.answers
 
 FailAppends == /\ Fails /\ failing = Fine
@@ -1601,6 +1716,7 @@ FailAppends == /\ Fails /\ failing = Fine
                       /\ active' = t.active
                       /\ failing' = t.failing
                       /\ log' = t.log
+                      /\ committed' = t.committed
                       /\ answers' = t.answers
 
 Crash == /\ Logged
@@ -1612,6 +1728,7 @@ Crash == /\ Logged
               /\ active' = t.active
               /\ failing' = t.failing
               /\ log' = t.log
+              /\ committed' = t.committed
               /\ answers' = t.answers
 
 Unload == /\ Moves /\ active /\ serving # "unloaded"
@@ -1623,6 +1740,7 @@ Unload == /\ Moves /\ active /\ serving # "unloaded"
                /\ active' = t.active
                /\ failing' = t.failing
                /\ log' = t.log
+               /\ committed' = t.committed
                /\ answers' = t.answers
 
 Loading == /\ Moves /\ active /\ serving # "loading"
@@ -1634,6 +1752,7 @@ Loading == /\ Moves /\ active /\ serving # "loading"
                 /\ active' = t.active
                 /\ failing' = t.failing
                 /\ log' = t.log
+                /\ committed' = t.committed
                 /\ answers' = t.answers
 
 Load == /\ Moves /\ active /\ serving # "served"
@@ -1645,6 +1764,7 @@ Load == /\ Moves /\ active /\ serving # "served"
              /\ active' = t.active
              /\ failing' = t.failing
              /\ log' = t.log
+             /\ committed' = t.committed
              /\ answers' = t.answers
 
 Shutdown == /\ Moves /\ active
@@ -1656,6 +1776,7 @@ Shutdown == /\ Moves /\ active
                  /\ active' = t.active
                  /\ failing' = t.failing
                  /\ log' = t.log
+                 /\ committed' = t.committed
                  /\ answers' = t.answers
 
 Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
@@ -1666,6 +1787,6 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-33c03d5687623c06264c8df0d2c856a9
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-f2d89801d506ceaf75a3d0b98a6a9f8c
 
 =============================================================================

@@ -1,18 +1,30 @@
 ------------------------------- MODULE Failover -------------------------------
 (* The partition moves, the process dies, it is shut down.                    *)
-EXTENDS Log
+EXTENDS Waiting
 
-\* Who waits is told to look elsewhere; commits on their way are answered later. GC:869
-Unloaded(s) ==
-  LET g == s.group
+\* What is left of an append: a commit's answer, or a static member's if it still waits for it. Who
+\* waits while a rebalance is prepared is told at once. GC:1073
+Outliving(g, a) ==
+  LET n == a.memberId
+      due == IF n \notin Members(g) THEN FALSE
+             ELSE g.members[n].awaitingJoin /\ g.joinTimer = NoTimer
+  IN IF a.kind # "static" THEN [a EXCEPT !.outlived = TRUE]
+     ELSE [a EXCEPT !.memberId = NoMember, !.outlived = @ \/ due,
+                    !.answer = IF due THEN ToldNewId(Held, g, a) ELSE @]
+
+\* Who waits is told to look elsewhere; commits and static members on their way are answered later.
+\* GC:869
+Unloaded(before) ==
+  LET s == Lost(before)
+      g == s.group
       members == IF g = NoGroup THEN {} ELSE DOMAIN g.members
       joins == {n \in members : g.members[n].awaitingJoin /\ g.joinTimer # NoTimer}
       syncs == {n \in members : g.members[n].awaitingSync}
-      ofOffsets(a) == a.kind \in {"offsets", "transaction"}  \* static members are elsewhere
-      kept == SelectSeq(s.appends, ofOffsets)
+      outlives(a) == a.kind \in {"offsets", "transaction", "static"}
+      kept == SelectSeq(s.appends, outlives)
   IN [s EXCEPT
         !.group = NoGroup, !.serving = "unloaded",
-        !.appends = [i \in DOMAIN kept |-> [kept[i] EXCEPT !.outlived = TRUE]],
+        !.appends = [i \in DOMAIN kept |-> Outliving(g, kept[i])],
         !.answers = @
           \cup {[JoinAnswer(Parked("JoinGroup", n), "NOT_COORDINATOR", n) EXCEPT
                    !.generation = RefusedGeneration] : n \in joins}
@@ -47,7 +59,7 @@ Loaded(s) ==
 
 \* What was on its way to the log is in it, and never answered. GMM:544
 Crashed(s) ==
-  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.active = TRUE]
+  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = Everything, !.active = TRUE]
   IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
 
 \* What is served will be loaded when it comes back, even if it is unloaded now. GC:118, 4.1 GCS:2262

@@ -13,20 +13,26 @@ GroupError(error) ==
   IF error = "REQUEST_TIMED_OUT" /\ ~TimeoutIsUnavailable THEN "REBALANCE_IN_PROGRESS"
   ELSE CommitError(error)
 
+\* Whether the group still waits for the assignments.
+Awaits(s, entry) ==
+  IF s.group = NoGroup THEN FALSE
+  ELSE s.group.state = "CompletingRebalance" /\ s.group.generation = entry.generation
+
 \* The assignments reach the members, if the group still waits for them. GC:427
 CompleteGroupAppend(s, entry) ==
   LET g == s.group
       given == [s EXCEPT !.group.members =
                   [n \in DOMAIN g.members |->
                      [g.members[n] EXCEPT !.assignment = entry.assignments[n]]]]
-  IN IF g.state # "CompletingRebalance" \/ g.generation # entry.generation THEN {s}
+  IN IF ~Awaits(s, entry) THEN {s}
      ELSE IF entry.error # Fine  \* log/assignments-failed
      THEN MaybePrepareRebalance(PropagateAssignment(s, GroupError(entry.error)))
      ELSE {[PropagateAssignment(given, "NONE") EXCEPT !.group.state = "Stable"]}
 
 Stored(s, entry, place) ==
-  Answer(s, ErrorAnswer(IF place = 0 THEN This ELSE Parked("OffsetCommit", ""),
-                        CommitError(entry.error)))
+  LET answer == ErrorAnswer(IF place = 0 THEN This ELSE Held, CommitError(entry.error))
+      api == IF entry.kind = "offsets" THEN "OffsetCommit" ELSE "TxnOffsetCommit"
+  IN IF entry.error = Fine THEN Later(s, api, answer) ELSE Answer(s, answer)
 
 \* What a transaction has committed before is the older one now. Of one that outlives its group
 \* nothing more comes than the answer. GMM:405
@@ -46,37 +52,60 @@ CompleteTransactionAppend(s, entry, place) ==
            ELSE [s EXCEPT !.group.transaction = NoTransaction, !.group.awaited = FALSE]
   IN {Stored(IF entry.outlived THEN s ELSE t, entry, place)}
 
-\* The member has its old id again, but offers what it came back with. GC:1062
+\* The member has its old id again, but offers what it came back with; if it has come back yet again
+\* Kafka fails after that, and whoever waits is forgotten. GC:1061
 Reverted(s, entry) ==
   LET g == s.group
       n == entry.memberId
       old == entry.replaced
-      m == RearmSession([g.members[n] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE,
-                                             !.told = entry.wasTold])
-  IN [Answer(s, [CurrentGeneration(This, g, NoMember) EXCEPT
+      back == [g.members[n] EXCEPT !.protocols = entry.offered, !.awaitingJoin = FALSE]
+      m == RearmSession([back EXCEPT !.awaitingSync = FALSE, !.told = entry.wasTold])
+  IN IF n # entry.told THEN [s EXCEPT !.group.members[n] = back]
+     ELSE
+     [Answer(s, [CurrentGeneration(This, g, NoMember) EXCEPT
                    !.error = GroupError(entry.error), !.leader = entry.leader,
                    !.members = NoEntries])
         EXCEPT !.group.members = With(Without(@, {n}), old, m),
                !.group.leader = IF @ = n THEN old ELSE @,
                !.group.statics = With(@, m.instance, old)]
 
+\* What a static member that came back is answered once its new id is stored.
+ToldNewId(to, g, entry) ==
+  LET leads == entry.current /\ g.leader = entry.told
+  IN [CurrentGeneration(to, g, entry.told) EXCEPT
+        !.leader = IF entry.current THEN g.leader ELSE entry.leader,
+        !.skips = leads,
+        !.members = IF leads THEN MemberList(g) ELSE NoEntries]
+
+\* Of one that outlives its group nothing more comes than the answer.
+Outlived(s, entry) ==
+  IF entry.error = Fine THEN Answer(s, entry.answer)
+  ELSE Answer(s, [entry.answer EXCEPT
+                    !.error = GroupError(entry.error), !.leader = entry.leader,
+                    !.memberId = NoMember, !.members = NoEntries])
+
 \* A static member that came back is answered if it still waits. GC:1073
 CompleteStaticAppend(s, entry) ==
   LET g == s.group
       n == entry.memberId
-  IN IF n = NoMember \/ n \notin DOMAIN g.members THEN {s}
+      leads == entry.current /\ g.leader = n
+  IN IF entry.outlived THEN {Outlived(s, entry)}
+     ELSE IF n \notin Members(g) THEN {s}
      ELSE IF entry.error # Fine THEN {Reverted(s, entry)}
      ELSE IF ~g.members[n].awaitingJoin THEN {s}
-     ELSE {[Answer(s, [CurrentGeneration(Parked("JoinGroup", n), g, entry.told) EXCEPT
-                         !.leader = entry.leader, !.skips = entry.skips,
-                         !.members = IF entry.skips THEN MemberList(g) ELSE NoEntries])
-              EXCEPT !.group.members[n].awaitingJoin = FALSE, !.group.members[n].told = TRUE]}
+     \* Kafka fails to list the members. 4.1 CG:1311
+     ELSE IF leads /\ g.state = "PreparingRebalance" THEN {s}
+     ELSE {[Answer(s, ToldNewId(Parked("JoinGroup", n), g, entry))
+              EXCEPT !.group.members[n].awaitingJoin = FALSE,
+                     !.group.members[n].told = @ \/ entry.told = n]}
 
 CompleteAppend(s, entry, place) ==
   CASE entry.kind = "group"       -> CompleteGroupAppend(s, entry)
     [] entry.kind = "static"      -> CompleteStaticAppend(s, entry)
     [] entry.kind = "offsets"     -> CompleteOffsetsAppend(s, entry, place)
     [] entry.kind = "transaction" -> CompleteTransactionAppend(s, entry, place)
+    [] entry.kind = "answer"      -> {Answer(s, entry.answer)}
+    [] entry.kind = "request"     -> {s}
 
 AppendToLog(s, entry) ==
   LET members == s.group.members
@@ -89,9 +118,11 @@ AppendToLog(s, entry) ==
         THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE]
         ELSE [s EXCEPT !.log.transaction =
                 [is |-> "pending", newer |-> TRUE, offset |-> entry.offset]]
-      t == [recorded EXCEPT !.failing = Fine]
+      t == [(IF s.failing = Fine THEN NoteWritten(recorded) ELSE recorded) EXCEPT !.failing = Fine]
       ends == [entry EXCEPT !.error = s.failing]
-      appended == IF s.holding THEN {[t EXCEPT !.appends = Append(@, ends)]}
+      \* Where it is the answers that wait, what fails does so at once, and offsets take effect.
+      atOnce == AnswersWait /\ (s.failing # Fine \/ entry.kind \in {"offsets", "transaction"})
+      appended == IF s.holding /\ ~atOnce THEN {[t EXCEPT !.appends = Append(@, ends)]}
                   ELSE CompleteAppend(t, ends, 0)
   IN UNION {Settle(u, s.failing) : u \in appended}
 
@@ -100,7 +131,7 @@ AppendToLog(s, entry) ==
 StoreNewGroup(s) ==
   LET forgotten == [s EXCEPT !.failing = Fine, !.group = NoGroup,
                              !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
-  IN IF s.failing = Fine THEN [s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @]
+  IN IF s.failing = Fine THEN NoteWritten([s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @])
      ELSE IF DOMAIN s.group.members = {} THEN forgotten
      ELSE Answer(forgotten, JoinAnswer(This, GroupError(s.failing), NoMember))
 
@@ -110,12 +141,15 @@ CompleteFrom(s, entries, place) ==
   ELSE UNION {CompleteFrom(t, entries, place + 1) : t \in CompleteAppend(s, entries[place], place)}
 
 Released(s) ==
-  CompleteFrom([s EXCEPT !.appends = <<>>, !.holding = FALSE], s.appends, 1)
+  CompleteFrom([s EXCEPT !.appends = <<>>, !.holding = FALSE, !.committed = Everything],
+               s.appends, 1)
 
 \* The leader's assignments go to the log, nothing for those it forgot. GC:415
 StoreAssignments(s, given) ==
   AppendToLog(s, [NoEntry EXCEPT
     !.kind = "group", !.generation = s.group.generation,
+    !.api = IF AnswersWait THEN "SyncGroup" ELSE @,
+    !.of = IF AnswersWait THEN s.group.leader ELSE @,
     !.assignments = [n \in DOMAIN s.group.members |-> IF n \in DOMAIN given THEN given[n] ELSE ""]])
 
 \* Where groups without members die, the offsets of one that never was are all there is of it.
@@ -126,8 +160,8 @@ OffsetsOnly(s) ==
 
 \* GMM:340
 StoreOffsets(s, r) ==
-  IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
-  ELSE {IF s.holding THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
+  IF r.tooLong THEN {Later(s, "OffsetCommit", ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
+  ELSE {IF s.holding /\ ~AnswersWait THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
         : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets",
                                               !.offset = Committed(5, r)])}
 

@@ -69,7 +69,8 @@ TxnAsMembers       == Newest   \* who commits in a transaction must be one, if i
 AnyCase            == Newest   \* of the states that are asked for
 FiltersTypes       == Newest   \* ListGroups does (KIP-848)
 LastOffsetTakesGroup == ~Newest  \* if it is Empty and the offset is deleted
-HoldsAppends       == ~Newest
+AnswersWait        == Newest   \* until all that is written is committed, which alone is read
+ReturnedAreOthers  == Newest   \* static members: what is on its way for the one before reaches nobody
 ChecksInstances    == Newest   \* a group.instance.id that stands for no member is refused
 SkipsAssignment    == Newest   \* a leader that is back is told to (KIP-814)
 ReturnedStayNew    == ~Newest  \* if their first generation has not begun
@@ -86,7 +87,7 @@ TimeoutIsUnavailable == Newest \* REQUEST_TIMED_OUT of an append
 \* offsets.retention.minutes, in a space where anything expires.
 RetentionTicks == NewMemberTicks
 
-\* Appends that are incomplete at a time.
-MaxHeld == IF HoldsAppends /\ "held-appends" \in Features THEN 1 ELSE 0
+\* Appends that are incomplete at a time, or answers that wait.
+MaxHeld == IF "held-appends" \notin Features THEN 0 ELSE IF AnswersWait THEN 2 ELSE 1
 
 =============================================================================

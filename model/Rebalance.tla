@@ -169,7 +169,7 @@ AddMember(s, n, r) ==
             unsynced |-> FALSE]  \* whether the generation waits for its SyncGroup
       grows == IF EveryDelayGrows THEN g.joinTimer.initial
                ELSE g.state = "PreparingRebalance" /\ g.generation = 0
-  IN MaybePrepareRebalance([s EXCEPT !.group =
+  IN MaybePrepareRebalance([s EXCEPT !.parks = n, !.group =
        [g EXCEPT
           !.members = With(@, n, m), !.pending = Without(@, {n}),
           !.protocolType = IF DOMAIN g.members = {} THEN r.protocolType ELSE @,
@@ -179,7 +179,7 @@ AddMember(s, n, r) ==
 
 \* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
 ParkJoin(s, n, protocols) ==
-  [s EXCEPT !.group.members[n] =
+  [Replaced(s, "JoinGroup", n) EXCEPT !.parks = n, !.group.members[n] =
      [@ EXCEPT !.protocols = protocols, !.awaitingJoin = TRUE,
                !.sessionLeft = IF s.group.members[n].isNew THEN @ ELSE Stopped]]
 

@@ -1,6 +1,6 @@
 ------------------------------- MODULE Records --------------------------------
 (* The log as the group's records make it.                                    *)
-EXTENDS Session, Retention
+EXTENDS Session, Retention, Committed
 
 \* The log has what is appended at once, of what fails it has nothing; of a member's protocols
 \* it has the one that was chosen. GMM:1256
@@ -27,7 +27,7 @@ Settle(s, error) ==
 
 \* For these two nobody waits, nor is told if they fail, but who leaves. GC:1213, 0.10.0 GMM:136
 RecordEmpty(s) ==
-  Settle(IF s.failing = Fine THEN RecordGroup(s, NoEntries) ELSE [s EXCEPT !.failing = Fine],
+  Settle(IF s.failing = Fine THEN NoteWritten(RecordGroup(s, NoEntries)) ELSE [s EXCEPT !.failing = Fine],
          s.failing)
 RemoveGroup(s) ==
   IF s.failing = Fine THEN [s EXCEPT !.log.group = NoRecord] ELSE [s EXCEPT !.failing = Fine]

@@ -1,6 +1,6 @@
 ------------------------------- MODULE Requests -------------------------------
 (* What some requests do.                                                     *)
-EXTENDS StaticMembers, Transactions
+EXTENDS StaticMembers, Transactions, Waiting
 
 \* Not (Empty and something offered, or the same type and a protocol all support). GM:442
 Inconsistent(g, r) ==
@@ -29,9 +29,18 @@ Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
 
 Recorded(steps) == {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in steps}
 
-Joined(steps) ==
+Completed(steps) ==
   Recorded(UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
                   : s \in steps})
+
+\* The JoinGroup is parked, and not for an append of its own.
+HoldJoin(s) ==
+  IF \E i \in DOMAIN s.appends : s.appends[i].kind = "static" /\ s.appends[i].told = s.parks THEN s
+  ELSE IF IsParked(s, "JoinGroup", s.parks) THEN HoldRequest(s, "JoinGroup", s.parks)
+  ELSE s
+
+\* Who parks is of no matter after that.
+Joined(steps) == {[HoldJoin(s) EXCEPT !.parks = NoMember] : s \in Completed(steps)}
 
 \* The same after a JoinGroup that is not parked, where that counts.
 NotJoined(s) == IF AnyJoinEnds THEN Joined({s}) ELSE Recorded({s})
@@ -45,7 +54,7 @@ NoteSynced(s, n) ==
   IN [s EXCEPT !.group = [g EXCEPT !.syncLeft = IF waits THEN @ ELSE Stopped]]
 
 ParkSync(s, n) ==  \* GC:408
-  [NoteSynced(s, n) EXCEPT
+  [NoteSynced(Replaced(s, "SyncGroup", n), n) EXCEPT
      !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
 
 \* All have left, some of them or none: in 4.1 only now the group is looked at. 4.1 GMM:7976
@@ -68,6 +77,12 @@ Leaves(g, n, instance) ==
        [] known = NoMember /\ n \notin DOMAIN g.members -> "UNKNOWN_MEMBER_ID"
        [] OTHER -> "member"
 
+\* An answer that waits names whom it is about.
+LaterToBatch(s, members, answer) ==
+  LET t == Later(s, "LeaveGroup", answer)
+  IN IF s.committed = Everything THEN t
+     ELSE [t EXCEPT !.appends[Len(t.appends)].members = members]
+
 RECURSIVE LeaveFrom(_, _, _, _)
 LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
   LET rest(t, error) == LeaveFrom(t, members, Append(errors, error), i + 1)
@@ -82,9 +97,10 @@ LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at
       fine == [to |-> This, error |-> "NONE", errors |-> errors]
       \* That the group is empty is not stored. leave/empty-not-stored 4.1 GMM:7993
       failed(t) == LeavesTogether /\ s.failing # t.failing
-      answer(t) == IF failed(t) THEN [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
-                   ELSE fine
-  IN IF i > Len(members) THEN {Answer(t, answer(t)) : t \in AfterBatch(s, errors)}
+      refusal == [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
+      answered(t) == IF failed(t) THEN Answer(t, refusal)
+                     ELSE LaterToBatch(t, members, fine)
+  IN IF i > Len(members) THEN {answered(t) : t \in AfterBatch(s, errors)}
      ELSE CASE how = "fails"   -> fails
             [] how = "pending" -> UNION {rest(t, "NONE") : t \in pending}
             [] how = "member"  -> UNION {rest(t, "NONE") : t \in left}
@@ -96,11 +112,17 @@ LeaveAnswer(r, error, each) ==
 
 \* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/in-transaction GM:692,
 \* fetch/committed GMM:514
+FetchAnswer(g, requireStable) ==
+  LET unstable == g # NoGroup /\ requireStable /\
+                  (g.unstable # 0 \/ g.transaction # NoTransaction)
+  IN [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
+      offset |-> IF g = NoGroup \/ unstable THEN -1 ELSE g.offset.at]
+
+\* Where it is the answers that wait, a stable offset does too.
 Fetched(s, r) ==
-  LET unstable == s.group # NoGroup /\ r.requireStable /\
-                  (s.group.unstable # 0 \/ s.group.transaction # NoTransaction)
-  IN Answer(s, [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
-                offset |-> IF s.group = NoGroup \/ unstable THEN -1 ELSE s.group.offset.at])
+  LET told(t) == {Answer(t, FetchAnswer(t.group, FALSE))}
+  IN IF r.requireStable THEN {Later(s, "OffsetFetch", FetchAnswer(s.group, TRUE))}
+     ELSE Read(s, told)
 
 NotDescribed(error) ==
   [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",
@@ -145,10 +167,15 @@ Listed(s, r) ==
      ELSE IF g.unwritten THEN {listed(s, {}), there}  \* list/unwritten 4.1 GMM:627
      ELSE {there}
 
-\* With the ids that were given out. group/deleted GMM:834
-Deleted(s) == [s EXCEPT !.group = NoGroup]
+ReadList(s, r) ==
+  LET listed(t) == Listed(t, r)
+  IN Read(s, listed)
 
-DeleteAnswer(error, each) == [to |-> This, error |-> error, errors |-> each]
+\* With the ids that were given out. group/deleted GMM:834
+Deleted(s) == [NoteRemoved(s) EXCEPT !.group = NoGroup]
+
+DeleteAnswer(error, each) == [to |-> This, error |-> error, each |-> each]
+OffsetDeleteAnswer(error, topics) == [to |-> This, error |-> error, topics |-> topics]
 
 \* An Empty group that has no offset left is gone with the last. GM:699
 OffsetDeleted(s, topic) ==
@@ -161,8 +188,8 @@ OffsetDeleted(s, topic) ==
       dies == g.state = "Empty" /\ ~left /\ LastOffsetTakesGroup
       t == Removed(s, removes, dies)
   IN IF RemovalFails(s, removes)                \* offset-delete/not-stored 4.1 GCS:2072
-     THEN {Answer(u, DeleteAnswer(CommitError(s.failing), {})) : u \in NotRemoved(s)}
-     ELSE {Answer(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
-                  DeleteAnswer("NONE", {"NONE"}))}
+     THEN {Answer(u, OffsetDeleteAnswer(CommitError(s.failing), {})) : u \in NotRemoved(s)}
+     ELSE {Later(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
+                 "OffsetDelete", OffsetDeleteAnswer("NONE", {<<topic, "NONE">>}))}
 
 =============================================================================

@@ -62,8 +62,14 @@ NewGroup ==
 NoEntry == [kind |-> "", generation |-> 0, offset |-> NoOffset, assignments |-> NoEntries,
             told |-> NoMember, memberId |-> NoMember, leader |-> NoMember,
             replaced |-> NoMember, wasTold |-> TRUE,  \* of the id to go back to, if it fails
+            offered |-> <<>>,  \* as it came back, to go back to as well
             error |-> Fine, outlived |-> FALSE,
-            skips |-> FALSE]  \* a leader is told the members, and need not assign them
+            current |-> FALSE,  \* who leads by then is told, and a leader the members
+            api |-> "", of |-> NoMember,  \* of a request that is parked: whose it is
+            answer |-> NoEntries, members |-> <<>>]  \* and one that is held, to a batch that leaves
+
+\* What is read: everything, as all is committed, or the newest group, nothing, or one removed.
+Everything == [shows |-> "everything", offset |-> NoOffset, protocolType |-> Null]
 
 Gone(g) == g = NoGroup \/ g.state = "Dead"
 Max(a, b) == IF a > b THEN a ELSE b
@@ -85,6 +91,7 @@ Free(g, l) == Names \ (Members(g) \cup Pending(g) \cup InLog(l))
 Answer(s, answer) == [s EXCEPT !.answers = @ \cup {answer}]
 
 This      == <<"this", "">>
+Held      == <<"held", "">>
 Parked(api, n) == <<api, n>>
 
 JoinAnswer(to, error, memberId) ==
@@ -99,5 +106,16 @@ SyncAnswer(to, error) ==
   [to |-> to, error |-> error, protocolType |-> Null, protocolName |-> Null, assignment |-> ""]
 
 ErrorAnswer(to, error) == [to |-> to, error |-> error]
+
+\* The request that a member has parked is replaced by a newer one.
+Replaced(s, api, n) ==
+  [s EXCEPT !.appends = [i \in DOMAIN @ |->
+     [s.appends[i] EXCEPT !.of = IF @ = n /\ s.appends[i].api = api THEN GoneId ELSE @]]]
+
+\* An answer that waits until all that is written is committed. 4.1 CR:955
+Later(s, api, answer) ==
+  IF s.committed = Everything THEN Answer(s, answer)
+  ELSE [s EXCEPT !.appends = Append(@, [NoEntry EXCEPT
+          !.kind = "answer", !.api = api, !.answer = [answer EXCEPT !.to = Held]])]
 
 =============================================================================

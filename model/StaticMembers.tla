@@ -41,12 +41,16 @@ TakePlace(s, r, n) ==
                                 !.sessionLeft = IF renewed.isNew THEN @ ELSE Stopped]
   IN [s EXCEPT
         !.answers = @ \cup FencedParked(m, old),
+        !.parks = n,
         !.group.members = With(Without(@, {old}), n, parked),
         !.group.leader = IF @ = old THEN n ELSE @,
         !.group.lostSync = @ \/ m.unsynced,
         !.group.statics = With(@, r.instance, n),
         !.appends = [i \in DOMAIN @ |-> [s.appends[i] EXCEPT
-          !.memberId = IF @ = old THEN n ELSE @,
+          !.memberId = IF @ # old THEN @ ELSE IF ReturnedAreOthers THEN NoMember ELSE n,
+          !.of = IF @ = old THEN NoMember ELSE @,
+          !.members = [k \in DOMAIN @ |->
+            [@[k] EXCEPT !.memberId = IF @ = old THEN GoneId ELSE @]],
           !.told = IF @ = old THEN GoneId ELSE @,
           !.leader = IF @ = old THEN GoneId ELSE @,
           !.assignments = Without(@, {old})]]]
@@ -72,14 +76,13 @@ StoreNewId(s, r, n) ==
   LET led == s.group.leader
       old == StandsFor(s.group, r.instance)
       t == [TakePlace(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
-      leads == r.skips /\ led = old
   IN IF UndoesFailures /\ s.failing # Fine THEN NotReplaced(s, old)
      ELSE AppendToLog(t, [NoEntry EXCEPT
        !.kind = "static", !.told = n, !.memberId = n,
        !.replaced = IF s.failing = Fine THEN @ ELSE old,
        !.wasTold = s.failing = Fine \/ s.group.members[old].told,
-       !.skips = leads,
-       !.leader = IF leads THEN n ELSE IF s.holding /\ led = old THEN GoneId ELSE led])
+       !.offered = IF s.failing = Fine THEN @ ELSE r.protocols,
+       !.current = r.skips, !.leader = IF s.holding /\ led = old THEN GoneId ELSE led])
 
 ComeBack(s, r) ==
   LET g == s.group

@@ -10,7 +10,7 @@ NamesGeneration(r) == IF TxnAsMembers THEN NamesAnything(r) ELSE r.generation >=
 
 \* Where what fails is undone, nothing becomes pending with it. GMM:340
 StoreTransaction(s, r) ==
-  IF r.tooLong THEN {Answer(s, ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
+  IF r.tooLong THEN {Later(s, "TxnOffsetCommit", ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE LET offset == Committed(6, r)
            begun == [s EXCEPT !.group.transaction =
                                 [is |-> "held", newer |-> TRUE, offset |-> offset],
@@ -27,7 +27,7 @@ Ended(s, committed) ==
 \* The marker is in the log, whoever coordinates the group, and shows it.
 Marked(s, committed) ==
   LET t == IF s.group = NoGroup THEN s ELSE [s EXCEPT !.group.unwritten = FALSE]
-  IN [t EXCEPT !.log.offset = IF committed /\ s.log.transaction.newer
+  IN [NoteWritten(t) EXCEPT !.log.offset = IF committed /\ s.log.transaction.newer
                               THEN s.log.transaction.offset ELSE @,
                !.log.transaction = NoTransaction]
 
@@ -48,8 +48,9 @@ NotRemoved(s) == Settle([s EXCEPT !.failing = Fine], s.failing)
 Removed(s, offset, group) ==
   LET recorded == group /\ (RemovalsAreWritten \/ s.group.generation > 0)
   IN IF ~offset /\ ~recorded THEN s
-     ELSE IF s.failing # Fine \/ ~Logged THEN [s EXCEPT !.failing = Fine]
-     ELSE [s EXCEPT
+     ELSE IF s.failing # Fine THEN [s EXCEPT !.failing = Fine]
+     ELSE IF ~Logged THEN NoteWritten(s)
+     ELSE [NoteWritten(s) EXCEPT
              !.log.group = IF recorded THEN NoRecord ELSE @,
              !.log.offset = IF offset THEN NoOffset ELSE @,
              !.log.transaction =

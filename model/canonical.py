@@ -21,13 +21,21 @@ from groupcheck.model.state import (
     Group,
     GroupAppend,
     GroupRecord,
+    HeldAnswer,
+    HeldRequest,
     JoinTimer,
     Member,
     OffsetsAppend,
     Pending,
     StaticAppend,
 )
-from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    LeaveGroupResponse,
+    Request,
+    RequestBody,
+    ResponseBody,
+)
 
 # What an untimed state has left on timers that shall not matter: longer than any test.
 UNTIMED_MS = 1_000_000_000
@@ -156,6 +164,7 @@ def canonical(
             member.null_instance,
             *(given.get(member.member_id, b"") for given in assigned),
             *_recorded_key(recorded, member.member_id),
+            *(_held_key(entry, member) for entry in state.appends),
         )
 
     members = list(group.members)
@@ -183,6 +192,18 @@ def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ..
             if m.member_id == member_id
         ),
     )
+
+
+def _held_key(entry: Append, member: Member) -> tuple[bool, ...]:
+    """What is held back of a member, but for appends."""
+    if isinstance(entry, GroupAppend):
+        return (entry.request_id == member.awaiting_sync is not None,)
+    if isinstance(entry, HeldRequest):
+        parked = member.awaiting_join if entry.joins else member.awaiting_sync
+        return (entry.request_id == parked,)
+    if isinstance(entry, HeldAnswer):
+        return tuple(m.member_id == member.member_id for m in getattr(entry.body, "members", ()))
+    return ()
 
 
 def under(state: Coordinator, names: dict[str, str], generations: int = 1) -> Coordinator:
@@ -223,7 +244,17 @@ def _renamed(
     )
     ids = [*(m.member_id for m in members), *(p.member_id for p in pending)]
     present = {member_id: names[member_id] for member_id in ids}
-    appends = tuple(_renamed_append(a, present, cut, i) for i, a in enumerate(state.appends))
+    parked = {
+        before: after
+        for m in members
+        for before, after in zip(
+            (m.awaiting_join, m.awaiting_sync), parked_ids(names[m.member_id]), strict=True
+        )
+        if before is not None
+    }
+    appends = tuple(
+        _renamed_append(a, present, parked, cut, i) for i, a in enumerate(state.appends)
+    )
     node = state._replace(group=state.group and renamed, appends=appends)
     if state.log is not None and state.log.group is not None:
         record = _renamed_record(state.log.group, names, generations)
@@ -262,19 +293,40 @@ def _renamed_member(member: Member, name: str) -> Member:
     )
 
 
-def _renamed_append(entry: Append, names: dict[str, str], cut: int, index: int) -> Append:
+def _renamed_append(
+    entry: Append, names: dict[str, str], parked: dict[int, int], cut: int, index: int
+) -> Append:
     if isinstance(entry, OffsetsAppend):
         return entry._replace(request_id=300 + index)
+    if isinstance(entry, HeldAnswer):
+        return HeldAnswer(300 + index, entry.api, _renamed_answer(entry.body, names))
+    if isinstance(entry, HeldRequest):
+        return entry._replace(request_id=parked.get(entry.request_id, 300 + index))
     if isinstance(entry, StaticAppend):
-        return _renamed_static_append(entry, names, cut, index)
+        return _renamed_static_append(entry, names, index)
     # Of who was assigned something and is gone, nothing can be seen any more.
     given = sorted((names[m], given) for m, given in entry.assignments if m in names)
-    return GroupAppend(max(entry.generation_id - cut, 0), tuple(given), entry.error)
+    request_id = entry.request_id
+    if request_id is not None:
+        request_id = parked.get(request_id, 300 + index)
+    generation_id = max(entry.generation_id - cut, 0)
+    return GroupAppend(generation_id, tuple(given), entry.error, request_id)
 
 
-def _renamed_static_append(
-    entry: StaticAppend, names: dict[str, str], cut: int, index: int
-) -> StaticAppend:
+def _renamed_answer(body: ResponseBody, names: dict[str, str]) -> ResponseBody:
+    """An answer that is held back: of what clients name only LeaveGroup's tells members."""
+    if not isinstance(body, LeaveGroupResponse):
+        return body
+    members = (
+        m._replace(member_id=names.get(m.member_id, m.member_id and GONE)) for m in body.members
+    )
+    return body._replace(members=tuple(members))
+
+
+def _renamed_static_append(entry: StaticAppend, names: dict[str, str], index: int) -> StaticAppend:
+    if entry.member_id is None:
+        # No rule looks at what is told, and who bears those names by then is loaded from the log.
+        names = {}
     entry = entry._replace(
         told=names.get(entry.told, GONE),
         member_id=entry.member_id and names[entry.member_id],
@@ -284,7 +336,5 @@ def _renamed_static_append(
     if entry.outlived is None:
         return entry
     told = entry.outlived[1]
-    answer = told._replace(
-        generation_id=told.generation_id - cut, leader=entry.leader or "", member_id=entry.told
-    )
+    answer = told._replace(generation_id=1, leader=entry.leader or "", member_id=entry.told)
     return entry._replace(outlived=(300 + index, answer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from groupcheck.model.committed import note_removed
 from groupcheck.model.gate import gate
 from groupcheck.model.rebalance import EMPTY
 from groupcheck.model.records import removal_fails, remove_from_log
@@ -68,6 +69,7 @@ def forget_group(step: Step) -> None:
 
 def dissolve(step: Step) -> None:
     """The group is gone, and so are the ids given out; appends on their way reach nobody."""
+    note_removed(step)
     step.group = None
     step.appends = tuple(map(_reaching_nobody, step.appends))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from groupcheck.model.committed import read
 from groupcheck.model.gate import gate
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.rebalance import STABLE
-from groupcheck.model.step import Rule, Step, decide, gc, gm, no_group, source
+from groupcheck.model.step import Rule, Step, gc, gm, no_group, source
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribedGroupMember,
@@ -21,7 +22,7 @@ from groupcheck.model.vocabulary import (
 
 def describe_groups(step: Step, request: Request) -> None:
     """The API; the model holds one group, so one is asked for."""
-    decide(step, request, step.profile.describe_groups)
+    read(step, request, step.profile.describe_groups)
 
 
 def _answer(step: Step, request: Request, described: DescribedGroup) -> None:

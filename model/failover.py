@@ -8,7 +8,13 @@ from __future__ import annotations
 from groupcheck.model.log import told_new_id
 from groupcheck.model.rebalance import subscription
 from groupcheck.model.session import rearm_session
-from groupcheck.model.state import Group, GroupAppend, Log, OffsetsAppend, Serving, StaticAppend
+from groupcheck.model.state import (
+    Group,
+    Log,
+    OffsetsAppend,
+    Serving,
+    StaticAppend,
+)
 from groupcheck.model.step import Rule, Step, gc, gmm
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -16,6 +22,7 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     SyncGroupResponse,
 )
+from groupcheck.model.waiting import lose
 
 CRASH = Rule(
     "failover/crash",
@@ -40,10 +47,11 @@ RULES = (CRASH, UNLOAD, LOADING, LOAD, SHUTDOWN, RESTORED, RESTORED_EMPTY)
 def crash(step: Step) -> None:
     """Memory is lost; appends that are on their way are in the log, and answered never.
 
-    What holds appends back, or makes them fail, is no part of the memory.
+    What holds appends back, or makes them fail, is no part of the memory. What is loaded is
+    committed.
     """
     step.fire(CRASH)
-    step.group, step.appends, step.active = None, (), True
+    step.group, step.appends, step.committed, step.active = None, (), None, True
     if step.serving is not Serving.UNLOADED:
         _load(step)
 
@@ -78,7 +86,8 @@ def shutdown(step: Step) -> None:
     """
     step.fire(SHUTDOWN)
     step.active = False
-    if step.profile.traits.shutdown_unloads and step.group is not None:
+    keeps_any = step.group is not None or step.committed is not None
+    if step.profile.traits.shutdown_unloads and keeps_any:
         serving = step.serving
         step.fire(UNLOAD)
         _unload(step)
@@ -94,21 +103,25 @@ def _unload(step: Step) -> None:
     """The group is Dead: who waits for it is told to look elsewhere (GroupCoordinator.scala:869).
 
     Commits on their way to the log are answered as they complete, and so are static members that
-    came back and wait for the log; assignments reach nobody.
+    came back and wait for the log, unless it is the answers that wait; assignments reach nobody.
     """
-    group, step.group, step.serving = step.group, None, Serving.UNLOADED
+    if step.profile.traits.answers_wait:
+        lose(step, ErrorCode.NOT_COORDINATOR)
+    told = {response.request_id for response in step.responses}
+    group, step.group, step.serving, step.committed = step.group, None, Serving.UNLOADED, None
     step.appends = tuple(
-        _outliving(a, group) for a in step.appends if not isinstance(a, GroupAppend)
+        _outliving(a, group) for a in step.appends if isinstance(a, StaticAppend | OffsetsAppend)
     )
     for member in group.members if group else ():
         # Of a group that got stuck at the end of its join phase everybody has been told.
-        if member.awaiting_join is not None and group and group.join_timer is not None:
+        joins = group is not None and group.join_timer is not None
+        if joins and member.awaiting_join is not None and member.awaiting_join not in told:
             generation_id = step.profile.traits.refused_generation_id
             answer = JoinGroupResponse(
                 ErrorCode.NOT_COORDINATOR, generation_id, member_id=member.member_id
             )
             step.answer(member.awaiting_join, answer)
-        if member.awaiting_sync is not None:
+        if member.awaiting_sync is not None and member.awaiting_sync not in told:
             step.answer(member.awaiting_sync, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
 
 

@@ -113,11 +113,13 @@ class Instance(NamedTuple):
     def admits(self, state: Coordinator) -> bool:
         """Whether a successor belongs to the space: at most one append is held at a time.
 
-        Nor is there a member for whom there was no room beside those in the log.
+        Where it is the answers that wait, there may be another behind it. Nor is there a member for
+        whom there was no room beside those in the log.
         """
         if state.log is not None and len(_ids(state)) > self.members:
             return False
-        return len(state.appends) <= (Feature.HELD_APPENDS in self.features)
+        most = 1 + self.profile.traits.answers_wait
+        return len(state.appends) <= (most if Feature.HELD_APPENDS in self.features else 0)
 
     def _version(self, body: RequestBody) -> int:
         return self.profile.max_versions[type(body).__name__.removesuffix("Request")]
@@ -146,18 +148,29 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces for a coordinator in virtual time.
 
     `membership` has every timer, `metadata` members that change what they offer, `storing` the
-    offsets and, where they can be, the appends that are held. Together in one space they would
-    multiply, and what one is about hardly depends on the others.
+    offsets and the appends that are held. Together in one space they would multiply, and what one
+    is about hardly depends on the others.
     """
     return {
         "membership": Instance(profile, members),
         "metadata": _untimed(profile, members, Feature.METADATA),
-        "storing": _untimed(profile, members, Feature.OFFSETS, *_held_appends(profile)),
+        "storing": _untimed(profile, members, Feature.OFFSETS, Feature.HELD_APPENDS),
     }
 
 
-def _held_appends(profile: Profile) -> tuple[Feature, ...]:
-    return (Feature.HELD_APPENDS,) if profile.holds_appends else ()
+def _held_commits(profile: Profile) -> tuple[Feature, ...]:
+    """Appends of transactions are held, unless it is the answers that wait, as any others do."""
+    return () if profile.traits.answers_wait else (Feature.HELD_APPENDS,)
+
+
+def _while_held(profile: Profile, members: int) -> int:
+    """How many members there are while appends are held: with all the answers that wait, fewer."""
+    return _few(members) if profile.traits.answers_wait else members
+
+
+def _few(members: int) -> int:
+    """One member fewer, where what a space is about hardly depends on them."""
+    return max(members - 1, 1)
 
 
 def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
@@ -188,16 +201,17 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     if static_members.RULES[-1].name in profile.rules:
         features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
         found["static"] = Instance(profile, members, features, rebalance_ticks=1)
-        if profile.holds_appends:
-            held = _untimed(profile, members, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS)
-            found["static-storing"] = held
+        held = _while_held(profile, members)
+        found["static-storing"] = _untimed(
+            profile, held, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS
+        )
         crowded = _untimed(profile, members + 1, Feature.MAX_SIZE)
         found["crowded"] = crowded._replace(settings={"group.max.size": members})
     if "ListGroups" in profile.max_versions:
         found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
     if "TxnOffsetCommit" in profile.max_versions:
         found["transactions"] = _untimed(
-            profile, members, Feature.TRANSACTIONS, *_held_appends(profile)
+            profile, members, Feature.TRANSACTIONS, *_held_commits(profile)
         )
     if failover.CRASH.name in profile.rules:
         found |= _failing_spaces(profile, members)
@@ -211,7 +225,7 @@ def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """
     shortest = Instance(
         profile,
-        max(members - 1, 1),
+        _few(members),
         frozenset({Feature.TIME, Feature.EXPIRY}),
         300_000,
         1,
@@ -233,13 +247,14 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
 
     What becomes of transactions and deletions hardly depends on members: one fewer is enough.
     """
-    few = max(members - 1, 1)
+    few = _few(members)
     crashes = (Feature.FAILING_APPENDS, Feature.CRASHES)
-    held = (Feature.HELD_APPENDS,) if profile.holds_appends else ()
-    moves = (*held, Feature.FAILOVER)
+    held = _while_held(profile, members)
     found = {
         "failing": _untimed(profile, members, Feature.OFFSETS, *crashes),
-        "failover": _untimed(profile, members, Feature.OFFSETS, *moves),
+        "failover": _untimed(
+            profile, held, Feature.OFFSETS, Feature.HELD_APPENDS, Feature.FAILOVER
+        ),
     }
     if "list/not-active" in profile.rules:
         found["failover-administration"] = _untimed(
@@ -247,11 +262,22 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         )
     if static_members.RULES[-1].name in profile.rules:
         found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
+        if not profile.traits.answers_wait:
+            # Elsewhere no answer outlives an unloading.
+            found["failover-static"] = _untimed(
+                profile, few, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS, Feature.FAILOVER
+            )
     if "txn-commit/not-active" in profile.rules:
         found["failing-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *crashes)
-        found["failover-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *moves)
+        found["failover-transactions"] = _untimed(
+            profile, few, Feature.TRANSACTIONS, *_held_commits(profile), Feature.FAILOVER
+        )
     if "delete/not-active" in profile.rules:
         found["failing-administration"] = _untimed(profile, few, Feature.ADMINISTRATION, *crashes)
+        # What is deleted while a transaction has it: only the log shows whether that ended.
+        found["deleting-transactions"] = _untimed(
+            profile, few, Feature.TRANSACTIONS, Feature.ADMINISTRATION, Feature.CRASHES
+        )
     if profile.traits.loaded_count_as_static or profile.traits.syncs_expire:
         # Only time shows who is spared by the rebalance timeout, and who may not have synced.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
@@ -261,7 +287,6 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
 def supported(profile: Profile) -> frozenset[Feature]:
     """The features that the version has, as far as the model has it."""
     has = {
-        Feature.HELD_APPENDS: profile.holds_appends,
         Feature.STATIC_MEMBERS: static_members.RULES[-1].name in profile.rules,
         Feature.MAX_SIZE: static_members.RULES[-1].name in profile.rules,
         Feature.TRANSACTIONS: "TxnOffsetCommit" in profile.max_versions,

@@ -23,7 +23,7 @@ from groupcheck.model.rebalance import (
     supported_by_all,
     take_back,
 )
-from groupcheck.model.state import Group, Member, Pending
+from groupcheck.model.state import Group, Member, Pending, StaticAppend
 from groupcheck.model.step import (
     Rule,
     Step,
@@ -41,6 +41,7 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     Request,
 )
+from groupcheck.model.waiting import hold_request
 
 
 def join_group(step: Step, request: Request) -> None:
@@ -59,10 +60,20 @@ def join_group(step: Step, request: Request) -> None:
         check_join_complete(step)
     if step.begets and step.profile.traits.new_groups_are_recorded:
         store_new_group(step, request.request_id)
+    if _waits_for_group(step, request):
+        hold_request(step, request.request_id, joins=True)
 
 
 def _is_parked(step: Step, request: Request) -> bool:
-    return any(m.awaiting_join == request.request_id for m in step.existing.members)
+    members = step.group.members if step.group else ()
+    return any(m.awaiting_join == request.request_id for m in members)
+
+
+def _waits_for_group(step: Step, request: Request) -> bool:
+    """Whether it is parked, and not for an append of its own."""
+    own = (a for a in step.appends if isinstance(a, StaticAppend))
+    told = f"#{request.request_id}"
+    return _is_parked(step, request) and all(entry.told != told for entry in own)
 
 
 def _create(step: Step, request: Request) -> None:

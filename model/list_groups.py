@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.committed import read
 from groupcheck.model.gate import gate
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
+from groupcheck.model.step import Rule, Step, gc, no_group, source
 from groupcheck.model.vocabulary import (
     ErrorCode,
     ListedGroup,
@@ -20,7 +21,7 @@ from groupcheck.model.vocabulary import (
 
 def list_groups(step: Step, request: Request) -> None:
     """The API."""
-    decide(step, request, step.profile.list_groups)
+    read(step, request, step.profile.list_groups)
 
 
 # From it on a group is listed with its type, and types can be asked for (KIP-848).

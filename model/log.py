@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
-from groupcheck.model.rebalance import listed_members, maybe_prepare_rebalance
+from groupcheck.model.rebalance import PREPARING, listed_members, maybe_prepare_rebalance
 from groupcheck.model.records import next_error, record_group, record_new, record_offsets
 from groupcheck.model.replacement import replace
 from groupcheck.model.revert import forget, settle
@@ -15,13 +15,15 @@ from groupcheck.model.state import (
     FailAppends,
     Group,
     GroupAppend,
+    HeldAnswer,
     Member,
     OffsetsAppend,
     StaticAppend,
     TopicPartition,
+    Written,
     put,
 )
-from groupcheck.model.step import Rule, Step, gc, gm, gmm
+from groupcheck.model.step import Rule, Step, gc, gm, gmm, source
 from groupcheck.model.transactions import drop_failed, mark_in_log, mark_older
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
@@ -84,6 +86,11 @@ TXN_FAILED = Rule(
     "the offsets of a transaction cannot be stored: they are forgotten, and the commit is told",
     gm(632),
 )
+COMMITTED_AT_LAST = Rule(
+    "log/answer-released",
+    "all that was written before the answer is committed, so it is given",
+    source("CoordinatorRuntime.java")(1947),
+)
 RULES = (
     HOLD,
     RELEASE,
@@ -131,7 +138,7 @@ COMMIT_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
 }
 
 
-def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:
+def store_assignments(step: Step, assignments: dict[str, bytes], request_id: int) -> None:
     """The leader's assignments go to the log, nothing for those it forgot.
 
     Source: GroupCoordinator.scala:415.
@@ -141,7 +148,8 @@ def store_assignments(step: Step, assignments: dict[str, bytes]) -> None:
     error = next_error(step)
     if error is ErrorCode.NONE:
         record_group(step, dict(given))
-    append(step, GroupAppend(group.generation_id, given, error))
+    kept_id = request_id if step.profile.traits.answers_wait else None
+    append(step, GroupAppend(group.generation_id, given, error, kept_id))
 
 
 def store_offsets(step: Step, entry: OffsetsAppend) -> None:
@@ -164,6 +172,9 @@ def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) ->
         entry = entry._replace(replaced=old.member_id, was_told=old.told, error=error)
         if step.profile.traits.failures_are_undone:
             entry = entry._replace(before=before)
+        else:
+            member = cast("Member", step.existing.member(entry.told))
+            entry = entry._replace(offered=member.protocols)
     append(step, entry)
 
 
@@ -183,13 +194,19 @@ def store_new_group(step: Step, request_id: int) -> None:
         step.answer(request_id, JoinGroupResponse(step.profile.group_errors.get(error, error)))
 
 
-def append(step: Step, entry: Append) -> None:
+def append(step: Step, entry: Written) -> None:
     """Append to the log; the completion comes now, or with the release."""
-    if step.holding:
+    if step.holding and not _completes_at_once(step, entry):
         step.appends = (*step.appends, entry)
     else:
         complete_append(step, entry)
     settle(step, entry.error)
+
+
+def _completes_at_once(step: Step, entry: Written) -> bool:
+    """Where it is the answers that wait: what fails does so at once, and offsets take effect."""
+    failed = entry.error is not ErrorCode.NONE
+    return step.profile.traits.answers_wait and (failed or isinstance(entry, OffsetsAppend))
 
 
 def hold_appends(step: Step) -> None:
@@ -207,7 +224,7 @@ def fail_appends(step: Step, given: FailAppends) -> None:
 def release_appends(step: Step) -> None:
     """Complete what was held, in order."""
     step.fire(RELEASE)
-    held, step.appends, step.holding = step.appends, (), False
+    held, step.appends, step.holding, step.committed = step.appends, (), False, None
     for entry in held:
         complete_append(step, entry)
 
@@ -218,8 +235,11 @@ def complete_append(step: Step, entry: Append) -> None:
         complete_group_append(step, entry)
     elif isinstance(entry, StaticAppend):
         complete_static_append(step, entry)
-    else:
+    elif isinstance(entry, OffsetsAppend):
         complete_offsets_append(step, entry)
+    elif isinstance(entry, HeldAnswer):
+        step.fire(COMMITTED_AT_LAST)
+        step.answer(entry.request_id, entry.body)
 
 
 def complete_group_append(step: Step, entry: GroupAppend) -> None:
@@ -228,9 +248,7 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
     Source: GroupCoordinator.scala:427.
     """
     group = step.group or Group()
-    if group.state is not GroupState.COMPLETING_REBALANCE or (
-        group.generation_id != entry.generation_id
-    ):
+    if not awaits(group, entry):
         step.fire(TOO_LATE)
         return
     if entry.error is not ErrorCode.NONE:
@@ -247,6 +265,15 @@ def complete_group_append(step: Step, entry: GroupAppend) -> None:
     step.group = step.existing._replace(state=GroupState.STABLE)
 
 
+def awaits(group: Group | None, entry: GroupAppend) -> bool:
+    """Whether the group still waits for these assignments."""
+    return (
+        group is not None
+        and group.state is GroupState.COMPLETING_REBALANCE
+        and group.generation_id == entry.generation_id
+    )
+
+
 def complete_static_append(step: Step, entry: StaticAppend) -> None:
     """A static member that came back is answered if it still waits, whatever the group does now.
 
@@ -260,26 +287,36 @@ def complete_static_append(step: Step, entry: StaticAppend) -> None:
     if member is not None and entry.error is not ErrorCode.NONE:
         _revert(step, entry, member)
         return
-    if member is None or member.awaiting_join is None:
+    # While a rebalance is prepared Kafka fails to list the members (4.1 ClassicGroup.java:1311).
+    unlisted = _leads_by_now(group, entry) and group.state is PREPARING
+    if member is None or member.awaiting_join is None or unlisted:
         step.fire(TOLD_ALREADY)
         return
     step.fire(NEW_ID_STORED)
     step.answer(member.awaiting_join, told_new_id(group, entry))
-    step.group = group.with_member(member._replace(awaiting_join=None, told=True))
+    told = member.told or entry.told == member.member_id  # it may be an earlier id's answer
+    step.group = group.with_member(member._replace(awaiting_join=None, told=told))
 
 
 def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
     """What a static member that came back is answered once its new id is stored."""
+    leader = group.leader if entry.current else entry.leader
+    leads = _leads_by_now(group, entry)
     return JoinGroupResponse(
         ErrorCode.NONE,
         group.generation_id,
         group.protocol_type,
         group.protocol_name,
-        entry.leader or NO_MEMBER_ID,
+        leader or NO_MEMBER_ID,
         entry.told,
-        listed_members(group) if entry.skips else (),
-        entry.skips,
+        listed_members(group) if leads else (),
+        leads,
     )
+
+
+def _leads_by_now(group: Group, entry: StaticAppend) -> bool:
+    """Whether it is to be told the members as the leader that it is when the append completes."""
+    return entry.current and group.leader == entry.told
 
 
 def _answer_outlived(
@@ -293,7 +330,7 @@ def _answer_outlived(
 def _not_stored(step: Step, entry: StaticAppend, answer: JoinGroupResponse) -> JoinGroupResponse:
     return answer._replace(
         error_code=step.profile.group_errors.get(entry.error, entry.error),
-        leader=entry.replaced if entry.skips else answer.leader,
+        leader=entry.leader or NO_MEMBER_ID,
         member_id=NO_MEMBER_ID,
         members=(),
         skip_assignment=False,
@@ -304,20 +341,31 @@ def _revert(step: Step, entry: StaticAppend, member: Member) -> None:
     """The member has its old id again, but offers what it came back with, unless that is undone.
 
     Kafka keeps the protocols to go back to only once the new ones are in their place. If the member
-    has come back yet again under a third id, it fails here, and nothing is reverted.
+    has come back yet again under a third id, it fails once they are back and whoever waits is
+    forgotten (GroupCoordinator.scala:1061): the later JoinGroup is never answered.
     """
+    if entry.before is None:
+        member = member._replace(protocols=entry.offered)
     if member.member_id != entry.told:
         step.fire(TOLD_ALREADY)
+        step.group = step.existing.with_member(member._replace(awaiting_join=None))
         return
     step.fire(NEW_ID_FAILED)
-    if member.awaiting_join is not None:
-        refusal = _not_stored(step, entry, told_new_id(step.existing, entry))
-        step.answer(member.awaiting_join, refusal)
+    refuse_new_id(step, entry)
     if entry.before is not None:
         _restore(step, entry.before, entry.replaced)
         return
     waiting_no_more = member._replace(awaiting_join=None)
     rearm_session(step, replace(step, waiting_no_more, entry.replaced, told=entry.was_told))
+
+
+def refuse_new_id(step: Step, entry: StaticAppend) -> None:
+    """A static member that came back, and still waits, is told that its new id is not stored."""
+    group = step.existing
+    member = group.member(entry.member_id) if entry.member_id is not None else None
+    if member is not None and member.awaiting_join is not None:
+        told = told_new_id(group, entry._replace(current=False))
+        step.answer(member.awaiting_join, _not_stored(step, entry, told))
 
 
 def _restore(step: Step, before: Group, member_id: str) -> None:

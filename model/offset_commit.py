@@ -124,7 +124,9 @@ def _store_alone(step: Step, request: Request) -> None:
     # Where groups without members die, the offsets of one that never was are all there is of it.
     traits = step.profile.traits
     alone = GroupState.DEAD if traits.empty_dies else EMPTY
-    step.group = step.group or Group(alone, unwritten=traits.hides_unwritten)
+    step.group = step.group or Group(
+        alone, unwritten=traits.hides_unwritten, nameless=not _body(request).group_id
+    )
     _store(step, request)
 
 

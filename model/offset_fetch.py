@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, cast
 
+from groupcheck.model.committed import read
 from groupcheck.model.gate import gate
 from groupcheck.model.state import Group, TopicPartition
 from groupcheck.model.step import Rule, Step, decide, gm, gmm, no_group
@@ -22,8 +23,17 @@ from groupcheck.model.vocabulary import (
 
 
 def offset_fetch(step: Step, request: Request) -> None:
-    """The API."""
-    decide(step, request, step.profile.offset_fetch)
+    """The API; whoever requires stable offsets waits for what is written, if a version waits."""
+    waits = _body(request).require_stable and not _is_another(step, request)
+    (decide if waits else read)(step, request, step.profile.offset_fetch)
+
+
+def _is_another(step: Step, request: Request) -> bool:
+    """Whether it is the group without a name that is asked for, and that is not this one.
+
+    Of that, which is in another partition, there is nothing.
+    """
+    return not _body(request).group_id and not (step.group or Group()).nameless
 
 
 def _body(request: Request) -> OffsetFetchRequest:
@@ -89,7 +99,7 @@ def _waits(step: Step, request: Request, waiting: Collection[TopicPartition]) ->
 
 
 def _fetch(step: Step, request: Request) -> None:
-    group = step.group or Group()
+    group = (None if _is_another(step, request) else step.group) or Group()
     offsets = dict(group.offsets)
     waiting = awaiting_marker(group) | dict(group.unstable).keys()
     stable = _body(request).require_stable

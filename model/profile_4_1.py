@@ -3,10 +3,11 @@
 Time to sync is limited, a batch leaves as one, what a member was assigned shows in every state, and
 a group.instance.id that nobody has is refused.
 
-Appends complete, or fail, at once: this profile has no held appends. In 4.1 an answer without
-records waits for earlier writes of its partition, errors and the answers of JoinGroup and SyncGroup
-do not, and what is read is what is committed, so that to hold appends is another matter there than
-in 2.7.
+To hold appends is another matter here than in 2.7: what is written takes effect at once, and it is
+the answers that wait, even of those who write nothing, until all that was written before is
+committed. Errors that are thrown do not wait, nor do JoinGroup and SyncGroup, unless they wait for
+an append of their own; and what is read is what is committed. (Kafka waits for
+offsets.commit.timeout.ms, 5 s, and then answers with an error. Here it waits without end.)
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Final
 
 from groupcheck.model import (
     cleanup,
+    committed,
     delete_groups,
     describe_groups,
     end_txn,
@@ -32,6 +34,7 @@ from groupcheck.model import (
     sync_group,
     timers,
     txn_offset_commit,
+    waiting,
 )
 from groupcheck.model.gate import gate
 from groupcheck.model.profile_2_7 import PROFILE_2_7
@@ -361,7 +364,10 @@ SHARED: Final = (
             "rebalance/elect-leader": cg(488),
             "rebalance/nobody-rejoined": gmm(6605),
             "rebalance/elect-joined-leader": cg(509),
+            "log/hold": cr(955),
+            "log/release": cr(1946),
             "log/assignments-stored": gmm(7438),
+            "log/assignments-outdated": gmm(7430),
             "log/offsets-stored": omm(660),
             "log/fail": cr(802),
             "log/assignments-failed": gmm(7431),
@@ -396,6 +402,39 @@ SHARED: Final = (
     cleanup.EXPIRED.at(omm(1047)),
     cleanup.GROUP_GONE.at(gmm(8410)),
     timers.LOST_SYNC_EXPIRED,
+    log.TOLD_ALREADY._replace(
+        says="the new id of a static member is stored too late: it was answered or is gone, or "
+        "leads a group that prepares a rebalance, where Kafka fails to tell it the members",
+        source=cg(1228),
+    ),
+    log.COMMITTED_AT_LAST,
+    waiting.LOST,
+    committed.READ,
+)
+
+# Whose answers are results of what is written, and not errors that are thrown.
+WAITING: Final = frozenset(
+    {
+        "heartbeat/preparing",
+        "heartbeat/alive",
+        "leave/together",
+        *(rule.name for rule in (leave_group.PENDING, leave_group.UNKNOWN, leave_group.REMOVED)),
+        *(rule.name for rule in (leave_group.FENCED, leave_group.UNKNOWN_INSTANCE)),
+        "commit/metadata-too-large",
+        "log/offsets-stored",
+        "log/transaction-stored",
+        "end-txn/nothing-pending",
+        "end-txn/committed",
+        "end-txn/aborted",
+        "fetch/no-group",
+        "fetch/in-transaction",
+        "fetch/committed",
+        "delete/no-group",
+        "delete/not-empty",
+        "delete/empty",
+        "offset-delete/empty",
+        "offset-delete/consumers",
+    }
 )
 
 PROFILE_4_1: Final = PROFILE_2_7._replace(
@@ -455,5 +494,8 @@ PROFILE_4_1: Final = PROFILE_2_7._replace(
         writes_markers=True,
         tombstones_end_transactions=True,
         last_offset_takes_group=False,
+        answers_wait=True,
+        returned_are_others=True,
     ),
+    waiting=WAITING,
 ).with_rules(*SHARED)

@@ -87,6 +87,8 @@ _CONSEQUENCES: Final = frozenset(
         log.TOO_LATE,
         log.COMMITTED,
         log.TXN_STORED,
+        log.TOLD_ALREADY,
+        log.COMMITTED_AT_LAST,
     )
 )
 
@@ -119,9 +121,9 @@ def project(space: Space) -> Projection:
     profile = space.instance.profile
     projection = Projection(lawful(profile), {}, [])
     for node, edges in enumerate(space.edges):
-        before = _state(space.nodes[node])
+        before = state_of(space.nodes[node])
         for place, edge in enumerate(edges):
-            after = _state(space.nodes[edge.target])
+            after = state_of(space.nodes[edge.target])
             at: str | None = before
             for arrow, reason in passed(profile, before, after, edge.fired):
                 projection.arrows.setdefault(arrow, Counter())[reason] += 1
@@ -165,6 +167,6 @@ def passed(
             reason = rule
 
 
-def _state(node: Coordinator) -> GroupState | str:
+def state_of(node: Coordinator) -> GroupState | str:
     """The state of the group; one that is dead is no more there than one that never was."""
     return node.group.state if node.group and node.group.state is not DEAD else ABSENT

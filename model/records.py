@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 
+from groupcheck.model.committed import note_written
 from groupcheck.model.revert import settle
 from groupcheck.model.state import (
     Group,
@@ -52,6 +53,7 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
 
     Of what a member offers only the protocol that was chosen is recorded.
     """
+    note_written(step)
     if step.log is None:
         return
     group = step.existing
@@ -92,6 +94,7 @@ def record_empty(step: Step) -> None:
 
 def record_new(step: Step) -> None:
     """A group that has just come into being: nothing but its name."""
+    note_written(step)
     if step.log is not None:
         step.log = step.log._replace(group=GroupRecord(0, None, None, None, ()))
 
@@ -115,6 +118,7 @@ def remove_from_log(
     recorded = with_group and (traits.removals_are_written or step.existing.generation_id > 0)
     if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE:
         return
+    note_written(step)
     if step.log is not None and recorded:
         step.log = step.log._replace(group=None)
     ends = traits.tombstones_end_transactions
@@ -141,6 +145,7 @@ def _without_offsets(log: Group, partitions: Collection[TopicPartition]) -> Grou
 
 def record_offsets(step: Step, entry: OffsetsAppend) -> None:
     """Offsets that are committed, of a transaction or not."""
+    note_written(step)
     if entry.producer_id is not None:
         _change(step, lambda log: pend(log, entry.producer_id or 0, dict(entry.offsets), None))
         return
@@ -150,6 +155,7 @@ def record_offsets(step: Step, entry: OffsetsAppend) -> None:
 
 def record_marker(step: Step, producer_id: int, *, committed: bool) -> None:
     """The marker that ends a transaction, with whoever leads the partition."""
+    note_written(step)
     _change(
         step, lambda log: end(log, producer_id, pending_of(log, producer_id) if committed else ())
     )

@@ -33,8 +33,9 @@ def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> M
         statics=put(group.statics, cast("str", old.group_instance_id), member_id),
         lost_sync=group.lost_sync or old.unsynced,
     )
+    under_way = None if step.profile.traits.returned_are_others else member_id
     step.appends = tuple(
-        a._replace(member_id=member_id)
+        a._replace(member_id=under_way)
         if isinstance(a, StaticAppend) and a.member_id == old.member_id
         else a
         for a in step.appends

@@ -11,7 +11,13 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from groupcheck.model.vocabulary import ErrorCode, GroupState, JoinGroupResponse, Protocol
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    JoinGroupResponse,
+    Protocol,
+    ResponseBody,
+)
 
 
 class Member(NamedTuple):
@@ -123,6 +129,8 @@ class Group(NamedTuple):
     None if that is not known. `empty_left_ms` is what is left of the time for which the offsets of
     a group are retained whose last member has gone, where a version counts from then. `lost_sync`
     says that the generation waits for the SyncGroup of an id that a static member has no longer.
+    `nameless` says that it was made by a commit to the group without a name, which is another one
+    wherever there is one with a name.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -145,6 +153,7 @@ class Group(NamedTuple):
     subscribed: tuple[str, ...] | None = None
     empty_left_ms: int | None = None
     lost_sync: bool = False
+    nameless: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -172,11 +181,16 @@ class Group(NamedTuple):
 
 
 class GroupAppend(NamedTuple):
-    """A leader's assignments on their way to the log; `error` is how the append will end."""
+    """A leader's assignments on their way to the log; `error` is how the append will end.
+
+    `request_id` is that of the leader's SyncGroup where it is answered if the append is lost, None
+    once it was answered.
+    """
 
     generation_id: int
     assignments: tuple[tuple[str, bytes], ...]
     error: ErrorCode = ErrorCode.NONE
+    request_id: int | None = None
 
 
 class StaticAppend(NamedTuple):
@@ -184,10 +198,12 @@ class StaticAppend(NamedTuple):
 
     `told` is the id that the answer will tell, `member_id` the one that the member has by now, None
     once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
-    is given back the id that it had, `replaced`, which was told or not as `was_told` says; where a
-    version restores all that it was, the group is that `before` it came back. Where the group was
+    is given back the id that it had, `replaced`, which was told or not as `was_told` says, and
+    offers what it has `offered` as it came back; where a version restores all that it was, the
+    group is that `before` it came back. Where the group was
     unloaded meanwhile, `outlived` is the request to answer nevertheless, and the answer if all is
-    well. A leader that `skips` is told the members, and need not assign them.
+    well. If it is `current`, it tells who leads by then, and a leader the members, whom it need not
+    assign.
     """
 
     told: str
@@ -197,8 +213,9 @@ class StaticAppend(NamedTuple):
     was_told: bool = True
     error: ErrorCode = ErrorCode.NONE
     outlived: tuple[int, JoinGroupResponse] | None = None
-    skips: bool = False
+    current: bool = False
     before: Group | None = None
+    offered: tuple[Protocol, ...] = ()
 
 
 class OffsetsAppend(NamedTuple):
@@ -218,7 +235,42 @@ class OffsetsAppend(NamedTuple):
     outlived: bool = False
 
 
-Append = GroupAppend | StaticAppend | OffsetsAppend
+class HeldAnswer(NamedTuple):
+    """An answer that is held back until all that was written before it is committed.
+
+    It says to which API: answers to two of them may be equal, tuples that they are.
+    """
+
+    request_id: int
+    api: str
+    body: ResponseBody
+
+
+class HeldRequest(NamedTuple):
+    """A parked JoinGroup (if it `joins`) or SyncGroup that fails with what was written before it.
+
+    It is answered by the group, whatever is committed; but if the partition is lost before that, it
+    is by this that it is told, even where the group waits for it no longer.
+    """
+
+    request_id: int
+    joins: bool
+
+
+Written = GroupAppend | StaticAppend | OffsetsAppend
+Append = Written | HeldAnswer | HeldRequest
+
+
+class Committed(NamedTuple):
+    """What is read while something is written that is not committed.
+
+    The group that shows is the `newest`, as it is by now, or else `group`: one that has been
+    removed, or None if none was there. `offsets` are those that can be read.
+    """
+
+    newest: bool
+    group: Group | None = None
+    offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
 
 
 class GroupRecord(NamedTuple):
@@ -265,7 +317,8 @@ class Coordinator(NamedTuple):
     """All there is: the group (None before anybody named it) and the appends that are held.
 
     It is not `active` once it was shut down. `failing` are the appends that will yet fail. `log` is
-    None where it is not kept, because nothing will ever be loaded from it.
+    None where it is not kept, because nothing will ever be loaded from it. `committed` is None
+    where all that is written is committed, or where a version reads what is not, too.
     """
 
     group: Group | None = None
@@ -275,6 +328,7 @@ class Coordinator(NamedTuple):
     active: bool = True
     failing: FailAppends | None = None
     log: Log | None = None
+    committed: Committed | None = None
 
 
 class Advance(NamedTuple):

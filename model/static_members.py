@@ -93,12 +93,11 @@ def _store(step: Step, request: Request) -> None:
 
 
 def _store_and_tell(step: Step, request: Request) -> None:
-    """The new id goes to the log; the answer names who leads now, and tells a leader whom."""
+    """The new id goes to the log; the answer names who leads by then, and tells a leader whom."""
     before = step.existing
     old, member = _take_place_alive(step, request)
-    leader = step.existing.leader
-    entry = StaticAppend(member.member_id, member.member_id, leader)
-    store_new_id(step, entry._replace(skips=leader == member.member_id), old, before)
+    entry = StaticAppend(member.member_id, member.member_id, before.leader, current=True)
+    store_new_id(step, entry, old, before)
 
 
 def _take_place_alive(step: Step, request: Request) -> tuple[Member, Member]:

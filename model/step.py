@@ -13,13 +13,25 @@ from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.config import Config
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.state import Coordinator, Group, Offset, TopicPartition
+from groupcheck.model.state import (
+    Append,
+    Coordinator,
+    Group,
+    GroupAppend,
+    HeldAnswer,
+    HeldRequest,
+    Offset,
+    TopicPartition,
+)
 from groupcheck.model.vocabulary import (
+    API_OF,
     ErrorCode,
     GroupState,
+    JoinGroupResponse,
     Request,
     Response,
     ResponseBody,
+    SyncGroupResponse,
 )
 
 T = TypeVar("T")
@@ -115,6 +127,10 @@ class Traits(NamedTuple):
             of its partition, in the log too, and of whom nothing is left no marker is awaited.
         last_offset_takes_group: an Empty group whose last offset is deleted is gone with it; else
             it stays until it is cleaned up.
+        answers_wait: what is appended takes effect at once, and it is the answers that wait until
+            it is committed, those of other requests too; what is read is what is committed.
+        returned_are_others: a static member that comes back is another one: what is on its way for
+            the one before reaches nobody.
     """
 
     initial_delay: bool = True
@@ -149,6 +165,8 @@ class Traits(NamedTuple):
     writes_markers: bool = False
     tombstones_end_transactions: bool = False
     last_offset_takes_group: bool = True
+    answers_wait: bool = False
+    returned_are_others: bool = False
 
 
 class Retention(NamedTuple):
@@ -177,6 +195,7 @@ class Profile(NamedTuple):
     An API that `min_versions` does not name has versions from 0 on. `group_errors` and
     `commit_errors` have, for the error of an append, what SyncGroup and OffsetCommit are answered
     (and JoinGroup with the one, LeaveGroup with the other); what is not among them is passed on.
+    `waiting` are the rules whose answers wait until all that is written is committed.
     """
 
     name: str
@@ -203,11 +222,7 @@ class Profile(NamedTuple):
     delete_groups: tuple[Rule, ...] = ()
     offset_delete: tuple[Rule, ...] = ()
     cleanup: tuple[Retention, ...] = ()
-
-    @property
-    def holds_appends(self) -> bool:
-        """Whether appends can be held back; if not, they complete at once."""
-        return "log/hold" in self.rules
+    waiting: frozenset[str] = frozenset()
 
     def with_rules(self, *others: Rule) -> Profile:
         """The same, knowing its rules by name: those of its tables, and `others`."""
@@ -258,11 +273,12 @@ class Step:
     """One step in the making; actions read and change it."""
 
     __slots__ = (
-        "_found",
         "_script",
         "_taken",
         "active",
         "appends",
+        "before",
+        "committed",
         "config",
         "failed",
         "failing",
@@ -280,11 +296,11 @@ class Step:
         self, before: Coordinator, profile: Profile, config: Config, script: Sequence[int]
     ) -> None:
         self.group, self.holding, self.appends = before[:3]
-        self.serving, self.active, self.failing, self.log = before[3:]
+        self.serving, self.active, self.failing, self.log, self.committed = before[3:]
         self.profile = profile
         self.config = config
         self.failed = ErrorCode.NONE  # with what an append of this step failed
-        self._found = before.group is not None
+        self.before = before.group
         self.responses: list[Response] = []
         self.fired: list[str] = []
         self.reasons: list[str] = []
@@ -302,12 +318,21 @@ class Step:
     @property
     def begets(self) -> bool:
         """Whether the group has come into being in this step."""
-        return self.group is not None and not self._found
+        return self.group is not None and self.before is None
 
     def answer(self, request_id: int, body: ResponseBody, reason: str | None = None) -> None:
-        """Release the answer to a request; the reason is the rule applied last, or another one."""
+        """Release the answer to a request; the reason is the rule applied last, or another one.
+
+        The answer is held back if that is a rule whose answers wait, and there is something to wait
+        for; but JoinGroup and SyncGroup are answered by the group, whatever brings it about.
+        """
+        why = reason or self.fired[-1]
+        waits = self.committed is not None and why in self.profile.waiting
+        if waits and not isinstance(body, JoinGroupResponse | SyncGroupResponse):
+            self.appends = (*self.appends, HeldAnswer(request_id, API_OF[type(body)], body))
+            return
         self.responses.append(Response(request_id, body))
-        self.reasons.append(reason or self.fired[-1])
+        self.reasons.append(why)
 
     def fire(self, rule: Rule) -> None:
         """Note that a rule was applied."""
@@ -333,20 +358,34 @@ class Step:
 
     def outcome(self) -> Outcome:
         """What the step has come to."""
+        waits = self.appends and self.profile.traits.answers_wait
         return Outcome(
             Coordinator(
                 self.group,
                 self.holding,
-                self.appends,
+                _still_due(self.appends, self.responses) if waits else self.appends,
                 self.serving,
                 self.active,
                 self.failing,
                 self.log,
+                self.committed,
             ),
             tuple(self.responses),
             tuple(self.fired),
             tuple(self.reasons),
         )
+
+
+def _still_due(appends: Iterable[Append], responses: Iterable[Response]) -> tuple[Append, ...]:
+    """What is held, but for parked requests that have been answered now."""
+    answered = {response.request_id for response in responses}
+    return tuple(
+        a._replace(request_id=None)
+        if isinstance(a, GroupAppend) and a.request_id in answered
+        else a
+        for a in appends
+        if not (isinstance(a, HeldRequest) and a.request_id in answered)
+    )
 
 
 def decide(step: Step, request: Request, rules: Iterable[Rule]) -> bool:

@@ -22,6 +22,7 @@ from groupcheck.model.step import (
     unregistered,
 )
 from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, SyncGroupResponse
+from groupcheck.model.waiting import hold_request
 
 
 def sync_group(step: Step, request: Request) -> None:
@@ -87,9 +88,14 @@ def _park(step: Step, request: Request) -> None:
     )
 
 
+def _wait(step: Step, request: Request) -> None:
+    _park(step, request)
+    hold_request(step, request.request_id, joins=False)
+
+
 def _store(step: Step, request: Request) -> None:
     _park(step, request)
-    store_assignments(step, dict(_body(request).assignments))
+    store_assignments(step, dict(_body(request).assignments), request.request_id)
 
 
 def tell_assignment(step: Step, request: Request) -> None:
@@ -203,7 +209,7 @@ RULES = (
         "a follower waits until the leader's assignments are stored",
         gc(408),
         when=lambda step, _request: step.existing.state is COMPLETING,
-        then=_park,
+        then=_wait,
     ),
     Rule(
         "sync/stable",

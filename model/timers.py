@@ -92,21 +92,30 @@ def advance(step: Step, left_ms: int) -> None:
         retention.elapse(step, left_ms)
         return
     late_ms = step.config.timer_late_ms
-    while due := due_next(step.group, left_ms + step.config.timer_early_ms):
-        deadline_ms = due[0].left_ms
+    while timers := due_next(step.group, left_ms + step.config.timer_early_ms):
+        deadline_ms = timers[0].left_ms
         may_wait = late_ms and deadline_ms > left_ms - late_ms
         if may_wait and step.choose(Open.TIMER_SLACK, [False, True]):
             break
         elapsed_ms = min(max(deadline_ms, 0), left_ms)
         elapse(step, elapsed_ms)
         left_ms -= elapsed_ms
-        timer = step.choose(Open.TIMERS_DUE_TOGETHER, due)
+        timer = step.choose(Open.TIMERS_DUE_TOGETHER, timers)
         timer.fire(step)
     elapse(step, left_ms)
 
 
 def due_next(group: Group | None, within_ms: int) -> list[Timer]:
     """The timers that share the earliest deadline, if it is not further than `within_ms`."""
+    timers = due(group, within_ms)
+    if len(timers) > 1:
+        first_ms = min(t.left_ms for t in timers)
+        timers = [t for t in timers if t.left_ms == first_ms]
+    return timers
+
+
+def due(group: Group | None, within_ms: int) -> list[Timer]:
+    """The timers that end within a time."""
     if group is None:
         return []
     timers = [
@@ -120,9 +129,6 @@ def due_next(group: Group | None, within_ms: int) -> list[Timer]:
         timers.append(Timer(group.join_timer.left_ms, end_join_phase))
     if group.sync_left_ms is not None and group.sync_left_ms <= within_ms:
         timers.append(Timer(group.sync_left_ms, expire_syncs))
-    if len(timers) > 1:
-        first_ms = min(t.left_ms for t in timers)
-        timers = [t for t in timers if t.left_ms == first_ms]
     return timers
 
 

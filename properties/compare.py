@@ -119,7 +119,7 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
         ("generationId", view.generation_id, group.generation_id),
         ("protocolType", view.protocol_type, group.protocol_type),
         ("protocolName", view.protocol_name, group.protocol_name),
-        ("leader", view.leader and names.get(view.leader, UNTOLD), _told(group, group.leader)),
+        ("leader", view.leader and names.get(view.leader, UNTOLD), _told(group.leader, names)),
     )
     for field, seen, lawful in shown:
         if seen is not None and (None if seen == "" else seen) != lawful:
@@ -135,9 +135,9 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
     return None
 
 
-def _told(group: Group, member_id: str | None) -> str | None:
-    member = group.member(member_id) if member_id else None
-    return UNTOLD if member is not None and not member.told else member_id
+def _told(member_id: str | None, names: Names) -> str | None:
+    """A member's symbol, if the port has told its id; of one that was loaded it may never have."""
+    return UNTOLD if member_id and member_id not in names.values() else member_id
 
 
 def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
@@ -155,17 +155,14 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
             return True
         else:
             told += 1
-    untold = [member for member in group.members if not member.told]
+    untold = [m for m in group.members if m.member_id not in names.values()]
     if told + len(untold) != len(group.members):
         return True
     return bool(untold) and _untold_differ(untold, unmatched)
 
 
 def _untold_differ(members: list[Member], views: list[MemberView]) -> bool:
-    """Compare members whose id nobody was told yet: by what else is shown of them.
-
-    They all wait for their first generation, so nothing is assigned to them.
-    """
+    """Compare members whose id nobody was told: by what else is shown of them."""
     rows = [
         (m.session_timeout_ms, m.rebalance_timeout_ms, m.awaiting_join is not None, False)
         for m in members

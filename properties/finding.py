@@ -6,21 +6,26 @@ import hashlib
 from operator import attrgetter
 from typing import NamedTuple
 
+from groupcheck.model.config import Config
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import Request, ResponseBody
-from groupcheck.properties.compare import differing
+from groupcheck.model.vocabulary import Request, Response, ResponseBody
+from groupcheck.properties.compare import differing, normal
 from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence, dump
 
 
 class Exchange(NamedTuple):
-    """One step of a test and what the port showed after it, member ids as symbols."""
+    """One step of a test and what the port showed after it, member ids as symbols.
+
+    If it is `passed_over`, it was not lawful, and the test went on as if it had been.
+    """
 
     given: Input
     seen: Observation
+    passed_over: bool = False
 
 
 class Finding(NamedTuple):
@@ -53,9 +58,19 @@ class Finding(NamedTuple):
         return self.failure is not None and self.failure.kind == "port hung"
 
     @property
+    def is_the_end(self) -> bool:
+        """Whether there is no use in going on: the port hangs, or no test can begin."""
+        return self.hung or not self.sequence.steps
+
+    @property
     def lawful(self) -> tuple[Outcome, ...]:
         """What Kafka may do at the last step."""
         return self.rejection.outcomes if self.rejection else ()
+
+    @property
+    def config(self) -> Config:
+        """The broker's settings, as the model has them."""
+        return self.rejection.config if self.rejection else Config.of(self.sequence.broker)
 
     @property
     def difference(self) -> Difference | None:
@@ -99,6 +114,25 @@ class Finding(NamedTuple):
             self.reason,
             *_fields(difference.lawful, difference.seen),
         )
+
+    def answered(self, exchange: Exchange) -> tuple[Response, ...]:
+        """What the port answered in one of its exchanges, members as the model calls them."""
+        versions = {
+            step.request_id: step.api_version
+            for step in self.sequence.steps
+            if isinstance(step, Request)
+        }
+        return tuple(
+            r._replace(body=normal(r.body, self.names, versions[r.request_id]))
+            for r in exchange.seen.responses
+        )
+
+
+def keep(findings: dict[tuple[str, ...], Finding], finding: Finding) -> None:
+    """Keep a finding under its key, unless it is known from as few steps."""
+    known = findings.get(finding.key)
+    if known is None or len(finding.sequence.steps) < len(known.sequence.steps):
+        findings[finding.key] = finding
 
 
 def _fields(lawful: ResponseBody | None, seen: ResponseBody | None) -> list[str]:

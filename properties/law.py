@@ -6,7 +6,7 @@ The laws themselves stand in `safety` and `liveness`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -14,10 +14,28 @@ from groupcheck.model.config import Config
 from groupcheck.model.explorer import Space
 from groupcheck.model.graph import Hop
 from groupcheck.model.revert import FORGOTTEN
-from groupcheck.model.state import Cleanup, Coordinator, Group, Member, OffsetsAppend
+from groupcheck.model.state import (
+    Append,
+    Cleanup,
+    Coordinator,
+    Group,
+    GroupAppend,
+    HeldAnswer,
+    HeldRequest,
+    Member,
+    OffsetsAppend,
+    StaticAppend,
+)
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
-from groupcheck.model.vocabulary import GroupState, HeartbeatRequest, Request, RequestBody, Response
+from groupcheck.model.vocabulary import (
+    GroupState,
+    HeartbeatRequest,
+    Request,
+    RequestBody,
+    Response,
+    ResponseBody,
+)
 
 
 class Law(NamedTuple):
@@ -132,7 +150,40 @@ def waiting(state: Coordinator) -> set[int]:
     """The requests that wait for their answer."""
     members = state.group.members if state.group else ()
     parked = {i for m in members for i in (m.awaiting_join, m.awaiting_sync) if i is not None}
-    return parked | {e.request_id for e in state.appends if isinstance(e, OffsetsAppend)}
+    held = {e.request_id for e in state.appends if isinstance(e, OffsetsAppend | HeldAnswer)}
+    return parked | held | outlived(state)
+
+
+def outlived(state: Coordinator) -> set[int]:
+    """The JoinGroups of static members that wait for the log, their group having been unloaded."""
+    entries = (e.outlived for e in state.appends if isinstance(e, StaticAppend))
+    return {each[0] for each in entries if each is not None}
+
+
+def told_of_loss(state: Coordinator) -> set[int]:
+    """The requests that are told if the partition is lost, whether the group waits for them or not.
+
+    Source: 4.1 CoordinatorRuntime.java:747.
+    """
+    held = (e.request_id for e in state.appends if isinstance(e, GroupAppend | HeldRequest))
+    return {request_id for request_id in held if request_id is not None}
+
+
+def appended(step: Taken) -> list[Append]:
+    """What is held after the step and was not before; a parked request may be answered by then."""
+    before, after = step.before.appends, step.after.appends
+    kept = [entry for entry in before if not isinstance(entry, HeldRequest) or entry in after]
+    return list(after[len(kept) :])
+
+
+def answer_of(step: Taken) -> ResponseBody | None:
+    """What the request of the step is answered, at once or later; None if that is not known yet."""
+    own = getattr(step.given, "request_id", None)
+    now = (r.body for r in step.responses if r.request_id == own)
+    later = (
+        e.body for e in step.after.appends if isinstance(e, HeldAnswer) and e.request_id == own
+    )
+    return next(chain(now, later), None)
 
 
 def known(profile: Profile, law: Law) -> tuple[Known, ...]:

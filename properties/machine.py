@@ -1,18 +1,19 @@
 """The lockstep as a Hypothesis state machine: model and port are driven together.
 
-Hypothesis chooses which rules run (a random subset in each test) and with what: members living
-and dead, old generations, repeated requests, every version, time to the millisecond around each
-timer. The spaces are narrower and walked whole; this is where what they leave out is met.
+Hypothesis chooses which of the moves run (a random subset in each test: its swarm), in what order
+and with what, and climbs towards tests that show more sorts of labelled edges. The spaces are
+narrower and walked whole; this is where what they leave out is met.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
-from hypothesis import HealthCheck, Phase, configuration, seed, settings
+from hypothesis import HealthCheck, Phase, configuration, seed, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.reporting import with_reporter
@@ -24,37 +25,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from groupcheck.model.clients import GROUP_ID, TOPIC
-from groupcheck.model.state import Advance, Group, HoldAppends, ReleaseAppends
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import (
-    Assignment,
-    DescribeGroupsRequest,
-    HeartbeatRequest,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-    SyncGroupRequest,
-)
 from groupcheck.properties.finding import Finding
+from groupcheck.properties.moves import MOVES, Move
 from groupcheck.properties.ports.port import Port
-from groupcheck.properties.run import FoundError, Run
-from groupcheck.properties.sketch import (
-    METADATA,
-    Offer,
-    Sketch,
-    Spoken,
-    brokers,
-    offers,
-    picks,
-    spoken,
-    versions,
-)
+from groupcheck.properties.run import FoundError
+from groupcheck.properties.sketch import CHOICES, Spoken, spoken
+from groupcheck.properties.wandering import Wandering
+
+choices = st.integers(0, CHOICES - 1)
 
 
 class HungError(BaseException):
@@ -65,19 +44,8 @@ class HungError(BaseException):
         self.finding = finding
 
 
-Step = TypeVar("Step", bound=Callable[..., None])
-
-
-def asks(api: str) -> Callable[[Step], Step]:
-    """A rule of the machine that is only chosen if the port speaks the API."""
-    decorate: Callable[[Step], Step] = precondition(
-        lambda self: not self.over and bool(self.speaks.versions[api])
-    )
-    return decorate
-
-
 class CoordinatorMachine(RuleBasedStateMachine):
-    """Drives one port; made concrete by `lockstep`."""
+    """Drives one port; made concrete by `lockstep`. Its rules are the moves, put in below."""
 
     port: ClassVar[Port]
     profile: ClassVar[Profile]
@@ -85,43 +53,37 @@ class CoordinatorMachine(RuleBasedStateMachine):
     known: ClassVar[set[tuple[str, ...]]]
     tally: ClassVar[list[Callable[[int], None]]]
     found: ClassVar[list[Finding]]
+    applied: ClassVar[Counter[str]]
 
     def __init__(self) -> None:
         super().__init__()
-        self.sketch = Sketch(self.speaks)
         self.over = False
-        self.run: Run | None = None
+        self.test: Wandering | None = None
+        self.sorts: set[tuple[object, ...]] = set()
 
-    @initialize(broker=brokers)
-    def begin(self, broker: dict[str, int]) -> None:
+    @initialize(choice=choices)
+    def begin(self, choice: int) -> None:
         """Start the test, with some of the broker's settings other than Kafka's defaults."""
         try:
-            self.run = Run(self.port, self.profile, broker)
+            self.test = Wandering(self.port, self.profile, self.speaks, choice)
         except FoundError as found:
             self._found(found)
 
-    @property
-    def group(self) -> Group:
-        """The group as the model has it, in one of the states that are left."""
-        group = self.run.oracle.states[0].group if self.run else None
-        return group or Group()
+    def may(self, move: Move) -> bool:
+        """Whether there is any use in a move."""
+        return not self.over and self.test is not None and move.may(self.test.sketch)
 
-    @property
-    def holding(self) -> bool:
-        """Whether appends are held."""
-        return self.run is not None and self.run.oracle.states[0].holding
-
-    def do(self, given: Input) -> None:
+    def do(self, move: Move, choice: int) -> None:
         """One step of both; the end of the test, if it finds what is known already."""
-        if self.over or self.run is None:
+        if self.over or self.test is None:
             return
+        before = self.test.sketch.group.state
         try:
-            self.run.step(given)
+            self.test.do(move, choice)
         except FoundError as found:
             self._found(found)
         else:
-            told = self.run.oracle.names.values()
-            self.sketch.given += [symbol for symbol in told if symbol not in self.sketch.given]
+            self.sorts.add((before, self.test.run.oracle.fired))
 
     def _found(self, found: FoundError) -> None:
         self.over = True
@@ -131,156 +93,34 @@ class CoordinatorMachine(RuleBasedStateMachine):
                 raise HungError(found.finding)
             raise found
 
-    @asks("JoinGroup")
-    @rule(version=versions, client=st.integers(0, 2), offer=offers)
-    def join(self, version: int, client: int, offer: Offer) -> None:
-        """A member without an id joins."""
-        self.do(self.sketch.request(offer.request(""), version, client))
-
-    @asks("JoinGroup")
-    @rule(member=picks, version=versions, offer=offers)
-    def join_again(self, member: int, version: int, offer: Offer) -> None:
-        """A member joins with its id, offering the same unless `offer` says otherwise."""
-        member_id = self.sketch.member(member)
-        known = self.group.member(member_id)
-        body = offer.request(member_id)
-        if known is not None and offer.protocols < 10:
-            body = body._replace(protocols=known.protocols)
-        self.do(self.sketch.request(body, version))
-
-    @asks("SyncGroup")
-    @rule(member=picks, generation=picks, version=versions, kind=picks, given=picks)
-    def sync(self, member: int, generation: int, version: int, kind: int, given: int) -> None:
-        """A member asks for its assignment; the leader brings all, or leaves somebody out."""
-        group, member_id = self.group, self.sketch.member(member)
-        names = [m.member_id for m in group.members if m.told]
-        assignments = tuple(Assignment(n, n.encode()) for n in names[given % 3 if given else 0 :])
-        body = SyncGroupRequest(
-            GROUP_ID,
-            self.sketch.generation(group, generation),
-            member_id,
-            None,
-            None if kind == 29 else "connect" if kind == 28 else group.protocol_type or "consumer",
-            None if kind == 27 else "other" if kind == 26 else group.protocol_name or "range",
-            assignments if member_id == group.leader or given == 30 else (),
-        )
-        self.do(self.sketch.request(body, version))
-
-    @asks("Heartbeat")
-    @rule(member=picks, generation=picks, version=versions)
-    def heartbeat(self, member: int, generation: int, version: int) -> None:
-        """A member says that it is alive."""
-        body = HeartbeatRequest(
-            GROUP_ID, self.sketch.generation(self.group, generation), self.sketch.member(member)
-        )
-        self.do(self.sketch.request(body, version))
-
-    @asks("LeaveGroup")
-    @rule(members=st.lists(picks, min_size=1, max_size=3), version=versions)
-    def leave(self, members: list[int], version: int) -> None:
-        """Members leave, alone or in a batch, perhaps the same one twice."""
-        body = LeaveGroupRequest(
-            GROUP_ID, tuple(MemberIdentity(self.sketch.member(m)) for m in members)
-        )
-        self.do(self.sketch.request(body, version))
-
-    @asks("OffsetCommit")
-    @rule(
-        member=picks,
-        generation=picks,
-        version=versions,
-        partitions=st.lists(
-            st.tuples(st.integers(0, 1), st.integers(0, 2), st.sampled_from(METADATA)), max_size=3
-        ),
-    )
-    def commit(
-        self,
-        member: int,
-        generation: int,
-        version: int,
-        partitions: list[tuple[int, int, str | None]],
-    ) -> None:
-        """Offsets are committed, by a member or by a consumer without a group."""
-        first = self.sketch.request_id * 10  # each offset is another, those of one partition too
-        topics = tuple(
-            OffsetCommitRequestTopic(
-                f"{TOPIC}-{topic}",
-                tuple(
-                    OffsetCommitRequestPartition(index, offset, topic, metadata)
-                    for offset, (where, index, metadata) in enumerate(partitions, first)
-                    if where == topic
-                ),
-            )
-            for topic in sorted({p[0] for p in partitions})
-        )
-        simple = generation > 20
-        body = OffsetCommitRequest(
-            GROUP_ID,
-            -1 if simple else self.sketch.generation(self.group, generation),
-            "" if simple else self.sketch.member(member),
-            topics=topics,
-        )
-        self.do(self.sketch.request(body, version))
-
-    @asks("OffsetFetch")
-    @rule(
-        version=versions,
-        named=st.none()
-        | st.lists(
-            st.tuples(st.integers(0, 1), st.lists(st.integers(0, 2), max_size=4)), max_size=3
-        ),
-        stable=st.booleans(),
-    )
-    def fetch(
-        self, version: int, named: list[tuple[int, list[int]]] | None, *, stable: bool
-    ) -> None:
-        """Committed offsets are asked for, all or those that are named, perhaps more than once."""
-        topics = None
-        if named is not None:
-            topics = tuple(
-                OffsetFetchRequestTopic(f"{TOPIC}-{topic}", tuple(indexes))
-                for topic, indexes in named
-            )
-        self.do(self.sketch.request(OffsetFetchRequest(GROUP_ID, topics, stable), version))
-
-    @asks("DescribeGroups")
-    @rule(version=versions)
-    def describe(self, version: int) -> None:
-        """Somebody looks at the group."""
-        self.do(self.sketch.request(DescribeGroupsRequest((GROUP_ID,)), version))
-
-    @rule(timer=picks, around=st.sampled_from((0, 0, -1, 1)))
-    def advance(self, timer: int, around: int) -> None:
-        """Time passes, to one of the running timers or a millisecond before or after it."""
-        group = self.group
-        left = [m.session_left_ms for m in group.members if m.session_left_ms is not None]
-        left += [p.left_ms for p in group.pending]
-        left += [group.join_timer.left_ms] if group.join_timer else []
-        left = [*sorted(set(left)), 1_000]
-        self.do(Advance(max(left[timer % len(left)] + around, 0)))
-
-    @precondition(lambda self: self.speaks.faults and not self.holding)
-    @rule()
-    def hold(self) -> None:
-        """From now on appends do not complete."""
-        self.do(HoldAppends())
-
-    @precondition(lambda self: self.holding)
-    @rule()
-    def release(self) -> None:
-        """The held appends complete."""
-        self.do(ReleaseAppends())
-
     def teardown(self) -> None:
         """End the test."""
-        if self.run is None:
+        if self.test is None:
             return
         for tell in self.tally:
-            tell(len(self.run.exchanges))
+            tell(len(self.test.run.exchanges))
+        self.applied.update(self.test.applied)
         try:
-            self.run.close()
+            self.test.run.close()
         except FoundError as found:
             self._found(found)
+        target(float(len(self.sorts)), label="sorts of labelled edges")
+
+
+def _rule_of(move: Move) -> Callable[..., None]:
+    def step(self: CoordinatorMachine, choice: int) -> None:
+        self.do(move, choice)
+
+    step.__name__ = step.__qualname__ = move.name
+    made: Callable[..., None] = rule(choice=choices)(step)
+    if move.name == "advance":
+        return made  # there is always something that can be done, if only to end the test
+    guarded: Callable[..., None] = precondition(lambda self: self.may(move))(made)
+    return guarded
+
+
+for _move in MOVES:
+    setattr(CoordinatorMachine, _move.name, _rule_of(_move))
 
 
 def lockstep(  # noqa: PLR0913 - all of them settings, by name
@@ -292,12 +132,14 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
     seed_number: int,
     known: set[tuple[str, ...]],
     tally: Callable[[int], None],
+    applied: Counter[str] | None = None,
 ) -> Finding | None:
     """Run the state machine; the smallest finding that is not known yet, if there is one.
 
     A hang ends it at once, and is told as it was found.
 
-    `tally` is told the steps of each test, those of shrinking included.
+    `tally` is told the steps of each test, those of shrinking included; in `applied` is counted
+    how often each rule may have been applied.
     """
     found: list[Finding] = []
     attributes = {
@@ -307,6 +149,7 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
         "known": known,
         "tally": [tally],
         "found": found,
+        "applied": Counter() if applied is None else applied,
     }
     machine = seed(seed_number)(type("Lockstep", (CoordinatorMachine,), attributes))
     chosen = settings(
@@ -314,7 +157,7 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
         stateful_step_count=steps,
         deadline=None,
         database=None,
-        phases=(Phase.generate, Phase.shrink),
+        phases=(Phase.generate, Phase.target, Phase.shrink),
         suppress_health_check=list(HealthCheck),
         print_blob=False,
         report_multiple_bugs=False,

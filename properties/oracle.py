@@ -5,7 +5,8 @@ Subset construction over the model's nondeterminism. Nothing here knows how a po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from typing import NamedTuple
 
 from groupcheck.model.clients import GROUP_ID
@@ -16,13 +17,19 @@ from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
 from groupcheck.properties.compare import Names, differing, differing_field, normal
 from groupcheck.properties.ports.port import Observation
+from groupcheck.properties.windows import Windows
 
 # How much of the slack for late timers it may take that a request came later than is presumed.
 UNNOTICED = 0.25
 
 
+# What tells, if it is another, that the coordinator has gone elsewhere.
+TELLING = frozenset({"error_code", "generation_id", "leader", "member_id", "topics", "groups"})
+
 # How far an answer is from none.
 SILENCE = 1_000
+
+DEFAULTS = Config()
 
 
 class Difference(NamedTuple):
@@ -40,12 +47,25 @@ class Difference(NamedTuple):
     field: str | None = None
     distance: int = 0
 
+    @property
+    def told_only(self) -> bool:
+        """Whether the port told something else, and as far as is known did nothing else."""
+        if self.lawful is None or self.seen is None:
+            return False
+        return TELLING.isdisjoint(differing(self.lawful, self.seen))
+
 
 class Rejection(NamedTuple):
-    """Nothing lawful is left: each outcome that Kafka allows here, with its difference."""
+    """Nothing lawful is left: each outcome that Kafka allows here, with its difference.
+
+    `states` are those in which the port may have been when the last step began; on a real clock,
+    as what was due before it may have left them.
+    """
 
     outcomes: tuple[Outcome, ...]
     differences: tuple[Difference, ...]
+    states: tuple[Coordinator, ...] = ()
+    config: Config = DEFAULTS
 
 
 class DivergedError(Exception):
@@ -57,20 +77,32 @@ class DivergedError(Exception):
 
 
 class Oracle:
-    """Judges one test; `states` are those the port may be in."""
+    """Judges one test, within `windows` if on a real clock; `states` are those it may be in."""
 
-    def __init__(self, profile: Profile, broker: Mapping[str, int], late_ms: int = 0) -> None:
+    def __init__(
+        self, profile: Profile, broker: Mapping[str, int], windows: Windows | None = None
+    ) -> None:
         self.profile = profile
         retention = {"offsets.retention.minutes": profile.config.offsets_retention_minutes}
+        late_ms, early_ms = windows[:2] if windows else (0, 0)
         self.config = Config.of({**retention, **broker})._replace(
-            timer_late_ms=late_ms, timer_early_ms=min(late_ms, 50), keeps_ages=not late_ms
+            timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
         )
         self.states: list[Coordinator] = [Coordinator(log=Log())]
         self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for
         self._symbols: dict[str, str] = {}  # the symbols that stand for something, each to itself
         self._agreed: tuple[Group | None, GroupView | None] = (None, None)  # compared last
         self.requests: dict[int, Request] = {}
-        self.fired: frozenset[tuple[str, ...]] = frozenset()  # of the outcomes kept last
+        self.kept: list[Outcome] = []  # the outcomes that the last observation allowed
+
+    @property
+    def fired(self) -> frozenset[tuple[str, ...]]:
+        """The rules of each outcome that was kept last."""
+        return frozenset(outcome.fired for outcome in self.kept)
+
+    def has_told(self, symbols: Iterable[str]) -> bool:
+        """Whether these symbols stand for ids that somebody was told."""
+        return all(symbol in self._symbols for symbol in symbols)
 
     def predict(self, given: Input) -> list[Outcome]:
         """Every lawful outcome of an input, from every state the port may be in."""
@@ -90,7 +122,7 @@ class Oracle:
             lawful = self._within(given, seen.elapsed_ms)
         self._bind(seen)
         answers = {r.request_id: self._normal(r, self.names) for r in seen.responses}
-        view = None if seen.groups is None else _view_of(seen.groups)
+        view = None if seen.groups is None else view_of(seen.groups)
         kept: list[Outcome] = []
         differences: list[Difference] = []
         for outcome in lawful:
@@ -100,12 +132,54 @@ class Oracle:
             else:
                 differences.append(difference)
         if not kept:
-            raise DivergedError(Rejection(tuple(lawful), tuple(differences)))
-        self.fired = frozenset(outcome.fired for outcome in kept)
+            before = self._before(given, seen.elapsed_ms)
+            raise DivergedError(Rejection(tuple(lawful), tuple(differences), before, self.config))
+        self.kept = kept
         self.states = list(dict.fromkeys(outcome.coordinator for outcome in kept))
+
+    def copied(self, *states: Coordinator) -> Oracle:
+        """A copy that goes on by itself, from those states, or from where this one is."""
+        other = copy(self)
+        other.states = list(states) or self.states
+        other.names = dict(self.names)
+        other._symbols = dict(self._symbols)  # noqa: SLF001 - of one of its own
+        other.requests = dict(self.requests)
+        return other
+
+    def pass_over(self, rejection: Rejection, seen: Observation) -> bool:
+        """Go on from what was not lawful as if it had been; False if nobody can say from where.
+
+        That is known only if the port told something else than Kafka, and did nothing else: there
+        is an answer where there is to be one, it says the same of errors and of what the group is,
+        and so does the inner state, if it shows.
+        """
+        nearest = min((d.distance for d in rejection.differences), default=SILENCE)
+        self._agreed = (None, None)
+        view = None if seen.groups is None else view_of(seen.groups)
+        kept = [
+            outcome
+            for outcome, difference in zip(rejection.outcomes, rejection.differences, strict=True)
+            if difference.distance == nearest < SILENCE
+            and difference.told_only
+            and (
+                seen.groups is None
+                or differing_field(outcome.coordinator.group, view, self.names) is None
+            )
+        ]
+        if kept:
+            self.kept = kept
+            self.states = list(dict.fromkeys(outcome.coordinator for outcome in kept))
+        return bool(kept)
 
     def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
         return successors(state, given, self.profile, self.config)
+
+    def _before(self, given: Input, ms: int) -> tuple[Coordinator, ...]:
+        """The states in which the port may have been when an input came."""
+        if not self.config.timer_late_ms or isinstance(given, Advance):
+            return tuple(self.states)
+        moments = (before for state in self.states for before, _ in self._moments(state, ms))
+        return tuple(dict.fromkeys(before.coordinator for before in moments))
 
     def _within(self, given: Input, ms: int) -> list[Outcome]:
         """Every lawful outcome of an input in the `ms` of real time since the last observation."""
@@ -231,5 +305,9 @@ def _deadlines(group: Group | None) -> Iterator[int]:
         yield group.join_timer.left_ms
 
 
-def _view_of(groups: tuple[GroupView, ...]) -> GroupView | None:
-    return next((view for view in groups if view.group_id == GROUP_ID), None)
+def view_of(groups: tuple[GroupView, ...]) -> GroupView | None:
+    """The group that all is about, as a port shows it."""
+    for view in groups:
+        if view.group_id == GROUP_ID:
+            return view
+    return None

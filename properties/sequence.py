@@ -7,7 +7,7 @@ sequence therefore says the same to every port.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -47,7 +47,9 @@ from groupcheck.model.vocabulary import (
     JoinGroupRequest,
     LeaveGroupRequest,
     ListGroupsRequest,
+    OffsetCommitRequest,
     OffsetDeleteRequest,
+    OffsetFetchRequest,
     Request,
     RequestBody,
     SyncGroupRequest,
@@ -89,11 +91,15 @@ class MalformedTraceError(ValueError):
 
 
 class Sequence(NamedTuple):
-    """A test: the profile it is judged by, the broker's settings, and the inputs in order."""
+    """A test: the profile it is judged by, the broker's settings, and the inputs in order.
+
+    `past` are the keys of findings that it goes past, to what is behind them.
+    """
 
     profile: str
     broker: Mapping[str, int]
     steps: tuple[Input, ...]
+    past: tuple[tuple[str, ...], ...] = ()
 
     def renumbered(self) -> Sequence:
         """The same with request ids from 1 on, without gaps."""
@@ -109,7 +115,7 @@ class Sequence(NamedTuple):
         return self._replace(steps=steps)
 
 
-def _member_ids(body: RequestBody) -> list[str]:
+def member_ids(body: RequestBody) -> list[str]:
     """The member ids that a request uses, symbols or not."""
     member_ids = [getattr(body, "member_id", "")]
     for field in ("assignments", "members"):
@@ -119,7 +125,7 @@ def _member_ids(body: RequestBody) -> list[str]:
 
 def symbols_of(body: RequestBody) -> Iterator[str]:
     """The member symbols that a request uses."""
-    return (name for name in _member_ids(body) if name.startswith("#"))
+    return (name for name in member_ids(body) if name.startswith("#"))
 
 
 def well_formed(steps: Iterable[Input]) -> bool:
@@ -166,6 +172,7 @@ def dump(sequence: Sequence) -> str:
         "trace": FORMAT,
         "profile": sequence.profile,
         "config": dict(sequence.broker),
+        **({"past": sequence.past} if sequence.past else {}),
     }
     lines = [header, *map(step_message, sequence.steps)]
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
@@ -202,21 +209,26 @@ def parse(text: str, name: str) -> Sequence:
         raise MalformedTraceError(msg)
     # Not splitlines, which also splits at characters that a JSON string may hold.
     first, *rest = text.removesuffix("\n").split("\n")
-    profile, broker = _read(first, f"{name}:1", _header)
+    profile, broker = read_line(first, f"{name}:1", header)
+    past = read_line(first, f"{name}:1", _past)
     numbers: set[int] = set()
 
     def step(message: Json) -> Input:
         return _step(message, profile, numbers)
 
-    steps = tuple(_read(line, f"{name}:{n}", step) for n, line in enumerate(rest, 2))
+    steps = tuple(read_line(line, f"{name}:{n}", step) for n, line in enumerate(rest, 2))
     if not well_formed(steps):
         msg = f"{name}: a step uses the member id of a JoinGroup that is not before it"
         raise MalformedTraceError(msg)
-    return Sequence(profile.name, broker, steps)
+    return Sequence(profile.name, broker, steps, past)
 
 
-def _read(line: str, where: str, take: Callable[[Json], Taken]) -> Taken:
-    """What a line holds; its errors are said with where it stands."""
+def read_line(line: str, where: str, take: Callable[[Json], Taken]) -> Taken:
+    """What a line holds.
+
+    Raises:
+        MalformedTraceError: it is not what `take` takes; `where` it stands is said.
+    """
     try:
         message = json.loads(line, parse_int=_whole)
         if not isinstance(message, dict):
@@ -250,7 +262,12 @@ def _natural(value: object, path: str) -> int:
     return number
 
 
-def _header(message: Json) -> tuple[Profile, dict[str, int]]:
+def header(message: Json) -> tuple[Profile, dict[str, int]]:
+    """The profile and the broker's settings, of the first line of a trace.
+
+    Raises:
+        MalformedTraceError: it is none.
+    """
     if type(message.get("trace")) is not int or message["trace"] != FORMAT:
         msg = f"not the first line of a trace of format {FORMAT}"
         raise MalformedTraceError(msg)
@@ -265,38 +282,66 @@ def _header(message: Json) -> tuple[Profile, dict[str, int]]:
     return PROFILES[name], {key: _natural(config[key], f"config: {key}") for key in config}
 
 
+def _past(message: Json) -> tuple[tuple[str, ...], ...]:
+    """The findings that a trace goes past, of its first line."""
+    listed = message.get("past", [])
+    keys = listed if isinstance(listed, list) else [None]
+    if not all(isinstance(key, list) and all(isinstance(n, str) for n in key) for key in keys):
+        msg = f"past must be a list of lists of strings, not {shown(listed)}"
+        raise MalformedTraceError(msg)
+    return tuple(map(tuple, keys))
+
+
 def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
     """A step; `numbers` are the ids of the requests so far."""
     match message:
         case {"type": "advance"}:
             return Advance(_natural(message.get("ms"), "ms"))
         case {"type": "fault", "fault": str(name)} if name in FAULTS:
-            if FAULTS[name] in {HoldAppends, ReleaseAppends} and not profile.holds_appends:
-                msg = f"in profile {profile.name} appends complete at once and cannot be held"
-                raise MalformedTraceError(msg)
             return FAULTS[name]()
         case {"type": "fault", "fault": "append"}:
             error = check_integer(message.get("error"), "error")
             return FailAppends(_natural(message.get("count"), "count"), ErrorCode(error))
         case {"type": "request", "api": str(api)} if api in profile.max_versions:
             number = _natural(message.get("id"), "id")
-            if number in numbers:
-                msg = f"a second request with the id {number}"
-                raise MalformedTraceError(msg)
+            request = new_request(message, number, numbers, profile)
             numbers.add(number)
-            return _request(message, number, api, profile)
+            _check_in_the_model(request.body)
+            return request
     msg = f"not a step that this version can replay: {shown(message)}"
     raise MalformedTraceError(msg)
 
 
-def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
+def new_request(message: Json, number: int, known: Container[int], profile: Profile) -> Request:
+    """The request that a line holds, whose `number` is none of those that are `known`.
+
+    Raises:
+        MalformedTraceError: it is, or the profile has none like it.
+        MalformedBodyError: its body is not what its API has.
+    """
+    if number in known:
+        msg = f"a second request with the id {number}"
+        raise MalformedTraceError(msg)
+    return request_of(message, number, profile)
+
+
+def request_of(message: Json, number: int, profile: Profile) -> Request:
+    """The request that a line holds, whatever groups and members it is about.
+
+    Raises:
+        MalformedTraceError: the profile has none like it.
+        MalformedBodyError: its body is not what its API has.
+    """
+    api = message.get("api")
+    if not isinstance(api, str) or api not in profile.max_versions:
+        msg = f"api: not one of profile {profile.name}: {shown(api)}"
+        raise MalformedTraceError(msg)
     version = check_integer(message.get("apiVersion"), "apiVersion")
     oldest, newest = profile.min_versions.get(api, 0), profile.max_versions[api]
     if not oldest <= version <= newest:
         msg = f"{api} has versions {oldest} to {newest} in profile {profile.name}, not {version}"
         raise MalformedTraceError(msg)
     body = decode_request(api, version, message.get("body"))
-    _check_in_the_model(body)
     client_id = check_string(message.get("clientId", "client"), "clientId")
     client_host = check_string(message.get("clientHost", "/127.0.0.1"), "clientHost")
     return Request(number, version, body, client_id, client_host)
@@ -305,23 +350,36 @@ def _request(message: Json, number: int, api: str, profile: Profile) -> Request:
 def _check_in_the_model(body: RequestBody) -> None:
     """Refuse what Kafka takes, and the model knows nothing of."""
     groups = _groups(body)
-    nameless = groups == ("",) and isinstance(body, NEED_A_NAME)
+    nameless = groups == ("",) and (isinstance(body, NEED_A_NAME) or _changes_nothing(body))
     if groups != (GROUP_ID,) and not nameless:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
         msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
         raise MalformedTraceError(msg)
     # A port might by chance have given out any other, which nobody was told in the trace.
-    for member_id in _member_ids(body):
+    for member_id in member_ids(body):
         if member_id not in {"", NOBODY} and not member_id.startswith("#"):
             msg = f"a member id is that of a JoinGroup ('#7') or {NOBODY!r}, not {shown(member_id)}"
             raise MalformedTraceError(msg)
+    if reason := outside_the_model(body):
+        raise MalformedTraceError(reason)
+
+
+def _changes_nothing(body: RequestBody) -> bool:
+    """Whether it makes no group of the name it gives, though it need not give one."""
+    if isinstance(body, OffsetCommitRequest):
+        return body.generation_id >= 0
+    return isinstance(body, OffsetFetchRequest)
+
+
+def outside_the_model(body: RequestBody) -> str | None:
+    """What Kafka takes, and the model knows nothing of, if a request is that."""
     if isinstance(body, JoinGroupRequest):
         names = [protocol.name for protocol in body.protocols]
         # Kafka counts such a vote twice and fails in the middle of the rebalance; and a protocol
         # without a name cannot be told from none.
         if len({"", *names}) <= len(names):
-            msg = "a JoinGroup that names a protocol twice, or '', is not part of the model"
-            raise MalformedTraceError(msg)
+            return "a JoinGroup that names a protocol twice, or '', is not part of the model"
+    return None
 
 
 def _groups(body: RequestBody) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from groupcheck.model.state import Advance
 from groupcheck.model.timers import due_next
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
+from groupcheck.properties.closer import closer, merged
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.sequence import Sequence, symbols_of, well_formed
 
@@ -31,17 +32,27 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
 
     First the state graphs are asked for shorter ways: to the state before the last step, and to
     any labelled edge that applies the rule the finding is against. Then steps are left out, in
-    halves, quarters and one by one, until none can be spared; last, times that pass one after the
-    other become one, and no longer than needed.
+    halves, quarters and one by one, until none can be spared, nor two be made one; last, times that
+    pass at the end are no longer than needed.
     """
-    if finding.hung or not finding.sequence.steps:
+    if finding.is_the_end:
         return finding
     ways = sorted(
         (way for graph in graphs for way in other_ways(finding, graph)),
         key=lambda way: (len(way.sequence.steps), way.forks),
     )
     shorter = [w.sequence for w in ways if len(w.sequence.steps) < len(finding.sequence.steps)]
-    finding = trial(shorter[:WAYS], finding.key) or finding
+    found: Finding | None = trial(shorter[:WAYS], finding.key) or finding
+    while found is not None:
+        finding = _least(found, trial)
+        steps = len(finding.sequence.steps)
+        others = (merged(finding.sequence), *closer(finding.sequence))
+        found = trial([other for other in others if len(other.steps) < steps], finding.key)
+    return trial(list(sooner(finding)), finding.key) or finding
+
+
+def _least(finding: Finding, trial: Trial) -> Finding:
+    """The finding without the steps that can be spared."""
     size = len(finding.sequence.steps) // 2
     while size:
         smaller = trial(list(without(finding.sequence, size)), finding.key)
@@ -50,8 +61,7 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
         else:
             finding = smaller
             size = min(size, len(finding.sequence.steps) // 2)
-    finding = trial([merged(finding.sequence)], finding.key) or finding
-    return trial(list(sooner(finding)), finding.key) or finding
+    return finding
 
 
 class Way(NamedTuple):
@@ -59,6 +69,10 @@ class Way(NamedTuple):
 
     sequence: Sequence
     forks: int
+
+    def past(self, finding: Finding) -> Way:
+        """The same, going past what the finding goes past."""
+        return self._replace(sequence=self.sequence._replace(past=finding.sequence.past))
 
 
 def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
@@ -71,16 +85,17 @@ def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
             # The same request, from whoever stands in the same place.
             last = last._replace(body=rename(last.body, frame.names, -frame.generations_cut))
         if frame.node in space.numbers:
-            ways.append(_way(graph, space.numbers[frame.node], last))
+            ways.append(way_to(graph, space.numbers[frame.node], last))
     for node, edges in enumerate(space.edges):
         if len(ways) >= WAYS:
             break
         alike = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.fired)
-        ways += [_way(graph, node, given) for given in alike]
-    return [way for way in ways if well_formed(way.sequence.steps)]
+        ways += [way_to(graph, node, given) for given in alike]
+    return [way.past(finding) for way in ways if well_formed(way.sequence.steps)]
 
 
-def _way(graph: StateGraph, node: int, last: Input) -> Way:
+def way_to(graph: StateGraph, node: int, last: Input) -> Way:
+    """A shortest way of a space to a node, and one input there."""
     space = graph.space
     hops = graph.path(node)
     state, steps = realise(space, hops)
@@ -93,17 +108,6 @@ def _way(graph: StateGraph, node: int, last: Input) -> Way:
         last = space.frame(state).restore(last, len(steps) + 1)
     instance = space.instance
     return Way(merged(Sequence(instance.profile.name, instance.broker, (*steps, last))), forks)
-
-
-def merged(sequence: Sequence) -> Sequence:
-    """The sequence with times that pass one after the other made one."""
-    steps: list[Input] = []
-    for step in sequence.steps:
-        if isinstance(step, Advance) and steps and isinstance(steps[-1], Advance):
-            steps[-1] = Advance(steps[-1].ms + step.ms)
-        else:
-            steps.append(step)
-    return sequence._replace(steps=tuple(steps))
 
 
 def sooner(finding: Finding) -> Iterator[Sequence]:

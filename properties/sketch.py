@@ -1,25 +1,38 @@
-"""What the state machine chooses from: values, the versions a port speaks, and requests of them.
+"""What random sequences choose from: values, the versions a port speaks, and requests of them.
 
-How requests follow upon each other is not here.
+How requests follow upon each other is not here, nor who chooses: a choice is a number, its picks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from hypothesis import strategies as st
-
-from groupcheck.model.clients import GROUP_ID, NOBODY
-from groupcheck.model.state import Group
+from groupcheck.model.clients import (
+    GROUP_ID,
+    INSTANCE,
+    NOBODY,
+    PRODUCER_ID,
+    SUBSCRIBED_PROTOCOLS,
+    TOPIC,
+    TOPIC_PROTOCOLS,
+    Feature,
+    offset_delete,
+    txn_commit,
+)
+from groupcheck.model.instance import supported
+from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     API_OF,
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
+    EndTxnRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     MemberIdentity,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -27,8 +40,10 @@ from groupcheck.model.vocabulary import (
     Request,
     RequestBody,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 from groupcheck.properties.ports.port import Fault, Port, PortFailedError
+from groupcheck.properties.sorts import FAULTS_OF
 
 PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     (Protocol("range", b"r"),),
@@ -37,11 +52,28 @@ PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     (Protocol("range", b"changed"),),
     (Protocol("sticky", b"s"),),
     (),
+    SUBSCRIBED_PROTOCOLS,
+    TOPIC_PROTOCOLS,
 )
-# Of 31 picks the odd ones are the last: a group that nobody can join shows nothing.
-SESSION_TIMEOUTS_MS = (*(10_000,) * 22, 30_000, 30_000, 20_000, 6_000, 6_000, 5_999, 5_999, 1, 1)
-REBALANCE_TIMEOUTS_MS = (*(20_000,) * 10, *(3_000,) * 7, *(60_000,) * 7, *(400_000,) * 4, 0, 0, 0)
+# The odd ones are few, and the last: a group that nobody can join shows nothing.
+SESSION_TIMEOUTS_MS = (10_000, 10_000, 10_000, 30_000, 20_000, 6_000, 5_999, 1)
+REBALANCE_TIMEOUTS_MS = (20_000, 20_000, 20_000, 3_000, 3_000, 60_000, 400_000, 0)
 METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 units of UTF-16
+TOPICS: Final = (f"{TOPIC}-0", f"{TOPIC}-1", TOPIC)
+INSTANCES: Final = (INSTANCE, f"{INSTANCE}-2")
+PRODUCERS: Final = (PRODUCER_ID, PRODUCER_ID + 1)
+
+# Settings of the broker, each with what it may be; None is Kafka's default.
+BROKERS: Final[Mapping[str, tuple[int | None, ...]]] = {
+    "group.initial.rebalance.delay.ms": (None, 0, 1_000, 10_000),
+    "group.min.session.timeout.ms": (None, None, None, 1, 10_000),
+    "group.max.session.timeout.ms": (None, None, None, 10_000, 20_000),
+    "offset.metadata.max.bytes": (None, None, 3, 0),
+}
+# What only those are set to who know it: those who clean up, and those who know static members,
+# which came after groups had a largest size.
+RETENTION: Final = {"offsets.retention.minutes": (None, 1, 5)}
+SIZES: Final = {"group.max.size": (None, None, 2, 1)}
 
 # What a port is asked to see whether it speaks it, by somebody it does not know.
 ASKED: tuple[RequestBody, ...] = (
@@ -52,61 +84,78 @@ ASKED: tuple[RequestBody, ...] = (
     OffsetCommitRequest(GROUP_ID, 0, NOBODY),
     OffsetFetchRequest(GROUP_ID, ()),
     DescribeGroupsRequest((GROUP_ID,)),
+    txn_commit(0, NOBODY),
+    EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True),
+    ListGroupsRequest(),
+    DeleteGroupsRequest((GROUP_ID,)),
+    offset_delete(TOPIC),
 )
 
-versions = st.integers(0, 20)  # folded into what the port speaks
-picks = st.integers(0, 30)  # folded into what there is to pick from
-# Settings of the broker; None is Kafka's default.
-brokers = st.fixed_dictionaries(
-    {
-        "group.initial.rebalance.delay.ms": st.sampled_from((None, 0, 1_000, 10_000)),
-        "group.min.session.timeout.ms": st.sampled_from((None, None, None, 1, 10_000)),
-        "group.max.session.timeout.ms": st.sampled_from((None, None, None, 10_000, 20_000)),
-        "offset.metadata.max.bytes": st.sampled_from((None, None, 3, 0)),
-    }
-).map(lambda settings: {name: value for name, value in settings.items() if value is not None})
-
-# The faults that are sent by chance.
-HOLDING: Final = ("holdAppends", "releaseAppends")
+# One choice: a number below this, which is as much as Hypothesis draws evenly. What is picked of
+# it first is picked evenly too; beyond 24 bits only 0 is left.
+CHOICES: Final = 2**24
 
 
-class Offer(NamedTuple):
-    """What a member joins with, as picks."""
+class Picks:
+    """A number, taken apart into smaller ones."""
 
-    protocols: int
-    session: int
-    rebalance: int
-    kind: int
+    __slots__ = ("_rest",)
 
-    def request(self, member_id: str) -> JoinGroupRequest:
-        """The JoinGroup of the member."""
-        return JoinGroupRequest(
-            GROUP_ID,
-            SESSION_TIMEOUTS_MS[self.session],
-            REBALANCE_TIMEOUTS_MS[self.rebalance],
-            member_id,
-            protocol_type={30: "connect", 29: ""}.get(self.kind, "consumer"),
-            protocols=PROTOCOL_LISTS[self.protocols % 6],
-        )
+    def __init__(self, number: int) -> None:
+        self._rest = number
 
-
-offers = st.builds(Offer, picks, picks, picks, picks)
+    def of(self, count: int) -> int:
+        """One of so many numbers, 0 being the simplest."""
+        self._rest, pick = divmod(self._rest, count)
+        return pick
 
 
 class Spoken(NamedTuple):
-    """What a port speaks of a profile: the versions of each API, newest first, and the faults."""
+    """What a port speaks of a profile: the versions of each API, newest first, and the faults.
+
+    If it knows no static members, it is `static` that says so, and `sized` if its groups have no
+    largest size.
+    """
 
     versions: Mapping[str, tuple[int, ...]]
-    faults: bool = True
+    faults: frozenset[str] = frozenset()
+    static: bool = False
+    sized: bool = True
+
+    def broker(self, picks: Picks) -> dict[str, int]:
+        """Some of the broker's settings other than Kafka's defaults."""
+        settings: dict[str, tuple[int | None, ...]] = dict(BROKERS)
+        if "cleanup" in self.faults:
+            settings |= RETENTION
+        if self.static and self.sized:
+            settings |= SIZES
+        chosen = {each: values[picks.of(len(values))] for each, values in settings.items()}
+        return {each: value for each, value in chosen.items() if value is not None}
 
 
 class Sketch:
     """Builds requests out of the present state; picks fold into what there is to pick from."""
 
-    def __init__(self, speaks: Spoken) -> None:
-        self.speaks = speaks
+    def __init__(self, speaks: Spoken, *, hasty: bool = False) -> None:
+        self.speaks = speaks._replace(static=speaks.static and not hasty)
+        # A static member outlives its join phase: one of no length would begin again for ever.
+        self.least_ms = 3_000 if self.speaks.static else 0
         self.request_id = 0
+        self.state = Coordinator()
         self.given: list[str] = []  # every id that was ever told, the dead ones too
+        self.sent: list[Request] = []  # the last ones
+        self.late: list[Request] = []  # made, and not sent yet
+
+    @property
+    def group(self) -> Group:
+        """The group as the model has it."""
+        return self.state.group or Group()
+
+    def learn(self, state: Coordinator, told: Mapping[str, str]) -> None:
+        """What the model is in, and which ids the port has told, each with its symbol."""
+        self.state = state
+        if len(told) != len(self.given):
+            self.given += [symbol for symbol in told.values() if symbol not in self.given]
 
     def request(self, body: RequestBody, version: int, client: int = 0) -> Request:
         """The request at one of the versions that the port speaks, the newest for pick 0."""
@@ -119,13 +168,51 @@ class Sketch:
             body = body._replace(topics=())
         return Request(self.request_id, api_version, trim(body, api_version), f"client-{client}")
 
-    def member(self, pick: int) -> str:
-        """One of the ids that were ever told, the newest for pick 0, or one that never was."""
-        return [*reversed(self.given), NOBODY][pick % (len(self.given) + 1)]
+    def renumbered(self, request: Request) -> Request:
+        """The same request, sent now; a commit has offsets of its own.
 
-    def generation(self, group: Group, pick: int) -> int:
+        Kafka takes two equal commits of one millisecond for one; the model tells them apart, which
+        shows where the first of them fails.
+        """
+        self.request_id += 1
+        body, first = request.body, self.request_id * 10
+        if isinstance(body, OffsetCommitRequest | TxnOffsetCommitRequest):
+            topics: Any = body.topics
+            changed = tuple(
+                topic._replace(
+                    partitions=tuple(
+                        partition._replace(committed_offset=offset)
+                        for offset, partition in enumerate(topic.partitions, first)
+                    )
+                )
+                for topic in topics
+            )
+            body = body._replace(topics=changed)
+        return request._replace(request_id=self.request_id, body=body)
+
+    def version(self, picks: Picks) -> int:
+        """Which version: the newest every other time."""
+        return max(picks.of(16) - 7, 0)
+
+    def member(self, picks: Picks) -> str:
+        """One of the ids that were ever told, mostly the newest, or one that never was."""
+        pick, known = picks.of(8), len(self.given)
+        if pick == 7 or not known:
+            return NOBODY
+        return self.given[-1 - pick % known]
+
+    def generation(self, picks: Picks) -> int:
         """Mostly the current generation, else an old, a coming or no generation."""
-        return (group.generation_id, group.generation_id, -1, group.generation_id + 1, 0)[pick % 5]
+        now = self.group.generation_id
+        return (now, now, now, now, -1, now + 1, now - 1, 0)[picks.of(8)]
+
+    def instance(self, member_id: str, picks: Picks) -> str | None:
+        """The group.instance.id that a member names: its own, but for mistakes."""
+        if not self.speaks.static:
+            return None
+        member, pick = self.group.member(member_id), picks.of(8)
+        own = member.group_instance_id if member else None
+        return {5: None, 6: INSTANCES[0], 7: INSTANCES[1]}.get(pick, own)
 
 
 def spoken(port: Port, profile: Profile) -> Spoken:
@@ -134,31 +221,46 @@ def spoken(port: Port, profile: Profile) -> Spoken:
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
+    features = supported(profile)
     everything = Spoken(
         {
             api: tuple(range(newest, profile.min_versions.get(api, 0) - 1, -1))
             for api, newest in profile.max_versions.items()
         },
-        profile.holds_appends,
+        frozenset(name for feature in features for name in FAULTS_OF.get(feature, ())),
+        Feature.STATIC_MEMBERS in features,
     )
+    try:
+        return _asked(port, profile, everything)
+    except PortFailedError:
+        return everything  # a test will fail in the same way, and tell how
+
+
+def _asked(port: Port, profile: Profile, everything: Spoken) -> Spoken:
     sketch = Sketch(everything)
 
     def speaks(body: RequestBody, pick: int) -> bool:
         return port.request(sketch.request(body, pick), ()).unsupported is None
 
-    try:
-        port.open(profile.name, {})
-        versions = {
-            API_OF[type(body)]: tuple(
-                version
-                for pick, version in enumerate(everything.versions[API_OF[type(body)]])
-                if speaks(body, pick)
-            )
-            for body in ASKED
-        }
-        names = HOLDING if profile.holds_appends else ()
-        faults = [port.fault(Fault(name), ()).unsupported for name in names]
-        port.close()
-    except PortFailedError:
-        return everything  # a test will fail in the same way, and tell how
-    return Spoken(versions, profile.holds_appends and not any(faults))
+    port.open(profile.name, {})
+    versions = {
+        api: tuple(v for pick, v in enumerate(everything.versions[api]) if speaks(body, pick))
+        for api, body in ((API_OF[type(body)], body) for body in ASKED)
+        if api in everything.versions
+    }
+    named = HeartbeatRequest(GROUP_ID, 0, NOBODY, INSTANCE)
+    static = everything.static and max(versions["Heartbeat"], default=0) >= 3 and speaks(named, 0)
+    faults = {
+        name
+        for name in (name for names in FAULTS_OF.values() for name in names)
+        if name in everything.faults and port.fault(_asked_for(name), ()).unsupported is None
+    }
+    port.close()
+    if not faults.issuperset(FAULTS_OF[Feature.HELD_APPENDS]):
+        faults -= {*FAULTS_OF[Feature.HELD_APPENDS]}
+    spared: frozenset[Feature] = getattr(port, "spared", frozenset())
+    return Spoken(versions, frozenset(faults), static, Feature.MAX_SIZE not in spared)
+
+
+def _asked_for(name: str) -> Fault:
+    return Fault(name, 0, 0) if name == "append" else Fault(name)

@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from itertools import chain, repeat
 from random import Random
 from typing import Protocol
 
-from groupcheck.model.explorer import explore
+from groupcheck.model.explorer import Edge, Space, explore
 from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import DELAY, Instance, real_spaces, virtual_spaces
+from groupcheck.model.instance import (
+    DELAY,
+    Instance,
+    feature_spaces,
+    real_spaces,
+    virtual_spaces,
+)
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.step import Profile
+from groupcheck.properties.bulk import Bulk
 from groupcheck.properties.coverage import Coverage
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.covered import Covered, ProfileCovered, covered_space, digest
+from groupcheck.properties.curve import Curve, Point
+from groupcheck.properties.finding import Finding, keep
 from groupcheck.properties.interruption import interruptible
 from groupcheck.properties.machine import lockstep
+from groupcheck.properties.pairs import PairCoverage
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.result import Result, Settings, SpaceResult
+from groupcheck.properties.result import Result, Settings, Shares, SpaceResult, Tours
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.settle import settled
 from groupcheck.properties.shrink import shrink
 from groupcheck.properties.tour import tour
 
@@ -53,20 +70,69 @@ def silent(_what: str, _total: int | None) -> Callable[[int], None]:
     return lambda _done: None
 
 
-class Verification:
-    """One verification of one port."""
+@dataclass(frozen=True)
+class Explored:
+    """The spaces that a port is verified on, explored."""
 
-    def __init__(self, source: PortSource, settings: Settings, progress: Progress = silent) -> None:
+    spaces: Mapping[str, Space]
+    graphs: Mapping[str, StateGraph]
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """A digest of each space, by which coverages of the same are known."""
+        return {name: digest(space) for name, space in self.spaces.items()}
+
+
+def explored(
+    spaces: Mapping[str, Instance], tell: Callable[[int], None] = lambda _states: None
+) -> Explored:
+    """Explore the spaces that ports are to be verified on; `tell` is told of states found."""
+    found = {name: explore(each, tell) for name, each in spaces.items()}
+    return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+
+
+def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:
+    """The spaces that a port in virtual time is verified on."""
+    found = virtual_spaces(profile, settings.members)
+    if settings.members > 1:
+        found |= short_spaces(profile, settings.members)
+    if settings.every_space:
+        found |= feature_spaces(profile, settings.members)
+    return found
+
+
+class Verification:
+    """One verification of one port, of all its labelled edges or of those that are `wanted`.
+
+    Spaces that were explored before can be `given`.
+    """
+
+    def __init__(
+        self,
+        source: PortSource,
+        settings: Settings,
+        progress: Progress = silent,
+        given: Explored | None = None,
+        wanted: Callable[[Edge], bool] | None = None,
+    ) -> None:
         self.source = source
         self.settings = settings
         self.progress = progress
+        self._given = given
+        self._wanted = wanted
         self.profile = PROFILES[settings.profile]
-        self.result = Result(source.spec, settings, self.profile.kafka)
+        self.result = Result(source.spec, settings, self.profile.kafka, windows=source.windows)
         self._coverages: dict[str, Coverage] = {}
+        self._pairs: dict[str, PairCoverage] = {}
         self._graphs: dict[str, StateGraph] = {}
+        self._walked_pairs: dict[str, set[int]] = {}  # by their numbers
+        self._walked: dict[Coverage, list[int]] = {}  # the steps of each test
         self._raw: dict[tuple[str, ...], Finding] = {}
+        self._applied: Counter[str] = Counter()  # beyond the spaces
         self._hangs = 0  # while findings are made minimal
         self._check_interruption: Callable[[], None] = lambda: None
+        self._started = 0.0
+        self._curve = Curve()
 
     def run(self) -> Result:
         """Do all of it.
@@ -77,7 +143,8 @@ class Verification:
         Raises:
             PortUnavailableError: the port could not be reached in the first place.
         """
-        started = time.monotonic()
+        self._started = time.monotonic()
+        self.result.started = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             with interruptible() as self._check_interruption:
                 self._do()
@@ -89,8 +156,31 @@ class Verification:
             self._end_early(str(gone))
         finally:
             self._count_edges()
-            self.result.seconds = time.monotonic() - started
+            self._curve.end(self._point())
+            self.result.curve = self._curve.points
+            self.result.seconds = time.monotonic() - self._started
         return self.result
+
+    def covered(self) -> Covered:
+        """What was shown, to be put together with what others show."""
+        applied = set(self._applied)
+        spaces = {}
+        digests = self._given.digests if self._given else {}
+        for name, coverage in self._coverages.items():
+            edges = coverage.space.edges
+            applied.update(r for hop in coverage.shown for r in edges[hop.node][hop.edge].fired)
+            whole = f"{name}/{self.settings.members}"
+            pairs = coverage.shown_pairs()
+            if name in self._pairs:
+                pairs = pairs | self._pairs[name].shown_pairs()
+            spaces[whole] = covered_space(
+                coverage.space,
+                digests[name],
+                coverage.shown.union(*pairs),
+                pairs,
+                self._walked_pairs.get(name, ()),
+            )
+        return {self.profile.name: ProfileCovered(spaces, frozenset(applied))}
 
     def _do(self) -> None:
         self._explore()
@@ -98,10 +188,17 @@ class Verification:
             self._walk_side_by_side()
         else:
             self._tour()
-            if not any(map(_is_the_end, self._raw.values())):
+            self._tour_past_what_was_found()
+            if not self._is_over:
+                self._walk_in_bulk()
+            if not self._is_over:
                 self._lockstep()
         self._shrink()
         self._tell()
+
+    @property
+    def _is_over(self) -> bool:
+        return any(finding.is_the_end for finding in self._raw.values())
 
     def _end_early(self, why: str) -> None:
         self.result.ended_early = why
@@ -110,7 +207,7 @@ class Verification:
     def _tell(self) -> None:
         """Tell what was found, as small as it was made, the shortest first and each once."""
         found = {finding.finding_id: finding for finding in self._kept()}
-        self.result.findings = sorted(found.values(), key=_length)
+        self.result.findings = sorted(found.values(), key=lambda f: (_length(f), f.finding_id))
 
     def _kept(self) -> list[Finding]:
         """The findings, without those that are too many to be told."""
@@ -122,7 +219,7 @@ class Verification:
 
     def _spaces(self) -> dict[str, Instance]:
         if not self.source.real_time:
-            return virtual_spaces(self.profile, self.settings.members)
+            return virtual(self.profile, self.settings)
         broker = self.source.broker_settings()
         delay_ms = broker.values.get(DELAY, 0)
         if delay_ms > LONGEST_DELAY_MS:
@@ -132,29 +229,70 @@ class Verification:
             )
             raise PortUnavailableError(msg)
         self.result.presumed = [f"{name}={broker.values[name]}" for name in broker.presumed]
-        return real_spaces(self.profile, self.settings.members, broker.values)
+        return self._real_spaces(broker.values)
+
+    def _real_spaces(self, broker: Mapping[str, int]) -> dict[str, Instance]:
+        """The spaces of a coordinator on a real clock with these settings."""
+        return real_spaces(self.profile, self.settings.members, broker)
 
     def _explore(self) -> None:
         tell = self.progress("exploring the model", None)
+        given = self._given = self._given or explored(self._spaces(), tell)
         random = Random(self.settings.seed)
-        for name, instance in self._spaces().items():
-            space = explore(instance, tell)
-            self._graphs[name] = StateGraph(space)
-            self._coverages[name] = Coverage(space, random)
+        self._graphs.update(given.graphs)
+        for name, space in given.spaces.items():
+            self._coverages[name] = Coverage(space, random, self._wanted or _any)
+            if self.settings.pairs and self._wanted is None and not self.source.real_time:
+                self._pairs[name] = PairCoverage(space, random)
 
-    def _tour(self) -> None:
+    def _tour(self, past: Collection[tuple[str, ...]] = ()) -> None:
         hangs = 0
-        for name, coverage in self._coverages.items():
-            tell = self.progress(f"labelled edges, {name}", coverage.space.edge_count)
+        edges = ((f"labelled edges, {n}", each) for n, each in self._coverages.items())
+        pairs = ((f"pairs of edges, {n}", each) for n, each in self._pairs.items())
+        for what, coverage in chain(edges, pairs):
+            tell = self.progress(what, coverage.space.edge_count)
             with self._port() as port:
-                for steps, finding in tour(coverage, port, self.settings.steps):
-                    self._count(steps, finding)
+                for steps, finding in tour(coverage, port, self.settings.steps, past):
+                    self._count_walk(coverage, steps, finding)
                     tell(coverage.news())
                     hangs += finding is not None and finding.hung
                     if hangs >= MOST_HANGS or (finding and not finding.sequence.steps):
                         return
                     if len(self._raw) >= self.settings.max_findings:
                         break
+
+    def _tour_past_what_was_found(self) -> None:
+        """Tour on, as if what was told wrongly had been told as Kafka would: more may be behind."""
+        past: set[tuple[str, ...]] = set()
+        while not self._is_over:
+            met = set().union(*(coverage.met for coverage in self._coverages.values()))
+            if met <= past or len(self._raw) >= self.settings.max_findings:
+                return
+            past = met
+            for coverage in self._coverages.values():
+                coverage.reopen()
+            self._tour(past)
+
+    def _walk_in_bulk(self) -> None:
+        settings = self.settings
+        spaces = {name: coverage.space for name, coverage in self._coverages.items()}
+        bulk = Bulk(
+            self.source, self.profile, spaces, settings.seed, settings.walks, settings.steps
+        )
+        tell = self.progress("random walks", settings.walks)
+        for part in bulk.run(settings.jobs, self._check_interruption):
+            self.result.sequences += part.walks
+            self.result.steps += part.steps
+            for finding in part.findings:
+                keep(self._raw, finding)
+            for name, shown in part.shown.items():
+                self._coverages[name].show_all(shown)
+                self._walked_pairs.setdefault(name, set()).update(part.pairs[name])
+            self._applied += part.applied
+            self._curve.note(self._point())
+            tell(part.walks)
+            if part.over or len(self._raw) >= settings.max_findings:
+                return
 
     def _lockstep(self) -> None:
         done = 0
@@ -176,11 +314,12 @@ class Verification:
                     seed_number=self.settings.seed + done,
                     known=set(self._raw),
                     tally=tally,
+                    applied=self._applied,
                 )
                 if finding is None:
                     break
                 self._raw[finding.key] = finding
-                if _is_the_end(finding):
+                if finding.is_the_end:
                     break
 
     def _walk_side_by_side(self) -> None:
@@ -191,21 +330,29 @@ class Verification:
         def walk(_number: int) -> None:
             with self._port() as port:
                 for steps, finding in tour(coverage, port, self.settings.steps):
-                    self._count(steps, finding)
+                    self._count_walk(coverage, steps, finding)
                     tell(1)
                     return
 
         with self._pool(SIDE_BY_SIDE) as pool:
             list(pool.map(walk, range(self.settings.examples)))
 
+    def _count_walk(self, coverage: Coverage, steps: int, finding: Finding | None) -> None:
+        self._walked.setdefault(coverage, []).append(steps)
+        self._count(steps, finding)
+
     def _count(self, steps: int, finding: Finding | None = None) -> None:
         self._check_interruption()
         self.result.sequences += 1
         self.result.steps += steps
+        self._curve.note(self._point())
         if finding is not None:
-            known = self._raw.get(finding.key)
-            if known is None or len(finding.sequence.steps) < len(known.sequence.steps):
-                self._raw[finding.key] = finding
+            keep(self._raw, finding)
+
+    def _point(self) -> Point:
+        """How far it has come."""
+        shown = sum(len(coverage.shown) for coverage in self._coverages.values())
+        return Point(round(time.monotonic() - self._started, 3), self.result.steps, shown)
 
     def _shrink(self) -> None:
         raw = self._kept()
@@ -213,16 +360,21 @@ class Verification:
             return
         graphs = list(self._graphs.values())
         tell = self.progress("making findings minimal", len(raw))
+        one_form: dict[tuple[str, ...], Finding] = {}
 
         def smallest(finding: Finding) -> None:
+            finding = self._raw[finding.key]
             small: Finding | None = shrink(finding, trial, graphs)
             if small is finding and self.source.real_time:
                 # Not one of the many sequences tried came to it again: is it more than an accident?
                 small = trial([finding.sequence] * CHANCES, finding.key)
             if small is None:
                 del self._raw[finding.key]
-            else:
+            elif _length(small) <= _length(self._raw[finding.key]):
                 self._raw[finding.key] = small
+            if small is not None and not self.source.real_time:  # where a hundred ways take long
+                small = settled(self._raw[finding.key], trial, graphs)
+                self._raw[finding.key] = one_form[finding.key] = small
             tell(1)
 
         with self._trial() as trial:
@@ -234,6 +386,8 @@ class Verification:
                 # In this thread, where an interruption, or a port that hangs, can be stopped.
                 for finding in raw:
                     smallest(finding)
+        # It stays so, though it was met again in fewer steps, while others were made smaller.
+        self._raw |= one_form
         self.result.not_reproduced = len(raw) - len(self._raw)
 
     @contextmanager
@@ -254,6 +408,9 @@ class Verification:
             self._check_interruption()
             finding = replay(sequence, port)
             self._hangs += finding is not None and finding.hung
+            if finding is not None and finding.key in self._raw:
+                # While one is made smaller another may be met, in fewer steps than are known.
+                keep(self._raw, finding)
             yield finding
 
     def _once(self, sequence: Sequence) -> Finding | None:
@@ -281,25 +438,30 @@ class Verification:
             port.shutdown()
 
     def _count_edges(self) -> None:
+        self.result.pairs = [self._counted(name, each) for name, each in self._pairs.items()]
         for name, coverage in self._coverages.items():
-            space = coverage.space
-            self.result.spaces.append(
-                SpaceResult(
-                    name, len(space.nodes), space.edge_count, space.depth, coverage.shares()
-                )
-            )
+            self.result.spaces.append(self._counted(name, coverage))
             self.result.unsupported += [
                 what for what in coverage.unsupported if what not in self.result.unsupported
             ]
 
+    def _counted(self, name: str, coverage: Coverage) -> SpaceResult:
+        """What the port has shown of a space; of a part of it nobody asks the least steps."""
+        space, kinds = coverage.space, coverage.kinds()
+        shares = Shares.of(kinds)
+        walked = self._walked.get(coverage, [])
+        least = coverage.least_steps() if self._wanted is None else 0
+        tours = Tours(len(walked), sum(walked), least)
+        states, broker = len(space.nodes), space.instance.broker
+        return SpaceResult(name, states, shares.edges, space.depth, shares, tours, kinds, broker)
+
+
+def _any(_edge: Edge) -> bool:
+    return True
+
 
 def _length(finding: Finding) -> int:
     return len(finding.sequence.steps)
-
-
-def _is_the_end(finding: Finding) -> bool:
-    """Whether there is no use in going on: the port hangs, or no test can begin."""
-    return finding.hung or not finding.sequence.steps
 
 
 def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any, Final
 
 from groupcheck import model
@@ -15,7 +16,8 @@ from groupcheck.model.path import Taken
 from groupcheck.model.projection import DEAD, Projection
 from groupcheck.properties.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
-from groupcheck.reports.words import answer_in_words, letters, step_in_words
+from groupcheck.properties.suite import Suite
+from groupcheck.reports.words import answer_in_words, counted, letters, step_in_words
 
 FORMAT = 1
 WIDTH = 100
@@ -23,11 +25,15 @@ MODEL = Path(model.__file__).parent
 
 
 def summary(
-    exploration: Exploration, files: list[Path], broken: list[Counterexample] | None = None
+    exploration: Exploration,
+    files: list[Path],
+    broken: list[Counterexample] | None = None,
+    suites: Mapping[str, Suite] = MappingProxyType({}),
 ) -> str:
     """The figures, the arrows, and what networkx says; what is wrong comes last.
 
-    `broken` are the laws that do not hold, None if they were not asked for.
+    `broken` are the laws that do not hold, None if they were not asked for; `suites` are those
+    that were written.
     """
     settings = exploration.settings
     alike = (
@@ -50,9 +56,18 @@ def summary(
     ]
     if exploration.witness is not None:
         sections.append(_path(exploration.witness))
+    if suites:
+        sections.append([_suite(name, suite) for name, suite in suites.items()])
     if files:
         sections.append(_wrapped("written", (str(file) for file in files)))
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
+
+
+def _suite(name: str, suite: Suite) -> str:
+    return (
+        f"tests      {name}: {counted(len(suite.tests), 'test')}, {suite.kept:,} of them kept;"
+        f" {counted(suite.steps, 'step')}, {suite.steps / suite.least:.2f} times the least"
+    )
 
 
 def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
@@ -95,6 +110,11 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
     }
 
 
+def _seconds(seconds: float) -> str:
+    """As wide for a slow machine as for a fast one."""
+    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+
+
 def _space_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
     figures = space.figures
     return {
@@ -134,7 +154,7 @@ def _figures(exploration: Exploration) -> list[list[str]]:
             "generated": lambda space: f"{space.figures.generated:,}",
             "new of a state": lambda space: _degrees(space.figures.discovered),
         }
-    columns["time"] = lambda space: f"{space.seconds:.1f} s"
+    columns["time"] = lambda space: _seconds(space.seconds)
     rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
     return [list(columns), *rows]
 

@@ -1,4 +1,4 @@
-"""What a verification leaves on disk: each finding as text, trace and test, and the result."""
+"""What a verification leaves on disk: the result; each finding as text, traces, picture, test."""
 
 from __future__ import annotations
 
@@ -7,62 +7,18 @@ import json
 import re
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import Final
 
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.result import Result
-from groupcheck.properties.sequence import dump
-from groupcheck.reports.story import story, title
-
-FORMAT = 1
+from groupcheck.reports.diagram import Arrow, Diagram, Note
+from groupcheck.reports.mermaid import as_mermaid
+from groupcheck.reports.saved import Found, Saved
+from groupcheck.reports.saved_file import NAME, as_text
+from groupcheck.reports.svg import as_svg
 
 # The files that a report is made of, and nobody else's.
 OURS: Final = re.compile(
-    r"result\.json|finding_[0-9a-f]{8}\.(txt|jsonl)|test_finding_[0-9a-f]{8}\.py"
+    r"result\.json|finding_[0-9a-f]{8}\.(txt|jsonl|itf\.json|mmd|svg)|test_finding_[0-9a-f]{8}\.py"
 )
-
-
-def as_json(result: Result) -> dict[str, Any]:
-    """The result as JSON-able values; `format` is the version of this form."""
-    return {
-        "format": FORMAT,
-        "port": result.port,
-        "profile": result.settings.profile,
-        "kafka": result.kafka,
-        "conforms": result.conforms,
-        "ended_early": result.ended_early,
-        "settings": result.settings._asdict(),
-        "spaces": [
-            {
-                "name": space.name,
-                "states": space.states,
-                "edges": space.edges,
-                "depth": space.depth,
-                **{
-                    f"edges_{name}": n
-                    for name, n in space.shares._asdict().items()
-                    if name != "edges"
-                },
-            }
-            for space in result.spaces
-        ],
-        "sequences": result.sequences,
-        "steps": result.steps,
-        "seconds": round(result.seconds, 3),
-        "unsupported": result.unsupported,
-        "presumed": result.presumed,
-        "more_findings": result.more,
-        "not_reproduced": result.not_reproduced,
-        "findings": [
-            {
-                "id": finding.finding_id,
-                "title": title(finding),
-                "story": story(finding),
-                "trace": [json.loads(line) for line in dump(finding.sequence).splitlines()],
-            }
-            for finding in result.findings
-        ],
-    }
 
 
 def prepare(directory: Path) -> None:
@@ -79,39 +35,69 @@ def prepare(directory: Path) -> None:
         pass
 
 
-def write(result: Result, directory: Path) -> list[Path]:
-    """Write result.json and three files for each finding, in the place of an earlier report's.
+def sweep(directory: Path) -> None:
+    """Remove what an earlier report left.
+
+    Raises:
+        OSError: a file of it cannot be removed.
+    """
+    for path in directory.iterdir():
+        if OURS.fullmatch(path.name) and not path.is_dir():
+            path.unlink()
+
+
+def write(result: Saved, directory: Path) -> list[Path]:
+    """Write result.json and the files of each finding, in the place of an earlier report's.
 
     Raises:
         OSError: a file cannot be written, or one of the earlier report cannot be removed.
     """
-    texts = {"result.json": json.dumps(as_json(result), indent=1) + "\n"}
+    texts = {NAME: as_text(result)}
     for finding in result.findings:
-        texts |= finding_files(finding, result.port)
+        texts |= finding_files(finding)
     prepare(directory)
-    for path in directory.iterdir():
-        if OURS.fullmatch(path.name) and not path.is_dir():
-            path.unlink()
+    sweep(directory)
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8")
     return [directory / name for name in texts]
 
 
-def finding_files(finding: Finding, port: str) -> dict[str, str]:
+def finding_files(finding: Found) -> dict[str, str]:
     """The files of one finding, by name."""
+    drawn = diagram_of(finding)
     return {
-        f"finding_{finding.finding_id}.txt": story(finding),
-        f"finding_{finding.finding_id}.jsonl": dump(finding.sequence),
-        f"test_finding_{finding.finding_id}.py": pytest_file(finding, port),
+        f"finding_{finding.id}.txt": finding.story,
+        f"finding_{finding.id}.jsonl": trace_of(finding),
+        f"finding_{finding.id}.itf.json": json.dumps(finding.itf) + "\n",
+        f"finding_{finding.id}.mmd": as_mermaid(drawn),
+        f"finding_{finding.id}.svg": as_svg(drawn),
+        f"test_finding_{finding.id}.py": pytest_file(finding),
     }
 
 
-def pytest_file(finding: Finding, port: str) -> str:
+def trace_of(finding: Found) -> str:
+    """The sequence of a finding, as JSON Lines."""
+    return "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in finding.trace)
+
+
+def diagram_of(finding: Found) -> Diagram:
+    """The sequence diagram of a finding."""
+    drawn = finding.diagram
+    events = tuple(
+        Note(event.label)
+        if event.kind == "note"
+        else Arrow(event.source, event.target, event.label, event.kind)
+        for event in drawn.events
+    )
+    return Diagram(drawn.title, drawn.participants, events, drawn.verdict)
+
+
+def pytest_file(finding: Found) -> str:
     """A pytest file that fails until the port is mended; it needs groupcheck and pytest alone."""
     # A story has no control characters, and a trace is JSON in ASCII.
-    text = "\n".join(f"    {line}".rstrip() for line in story(finding).splitlines())
+    text = "\n".join(f"    {line}".rstrip() for line in finding.story.splitlines())
     text = text.replace("\\", "\\\\").replace('"""', "'''")
-    trace = dump(finding.sequence).replace("\\", "\\\\")
+    trace = trace_of(finding).replace("\\", "\\\\")
     return f'''"""A finding of groupcheck as a test: it fails until the port is mended.
 
 Run it with pytest. GROUPCHECK_PORT in the environment names another port to run it against.
@@ -121,13 +107,13 @@ import os
 
 import groupcheck
 
-PORT = os.environ.get("GROUPCHECK_PORT", {port!r})
+PORT = os.environ.get("GROUPCHECK_PORT", {finding.port!r})
 
 TRACE = """\\
 {trace}"""
 
 
-def test_finding_{finding.finding_id}():
+def test_finding_{finding.id}():
     """
 {text}
     """

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
 from groupcheck.model.bodies import encode_record
+from groupcheck.model.edge_ids import edge_ids
 from groupcheck.model.exploration import Witness
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.figures import action
@@ -75,7 +77,11 @@ def json_lines(name: str, space: Space) -> Iterator[str]:
     yield json.dumps(head)[:-1] + ', "nodes": ['
     yield from _listed({"id": n, "state": encode_record(s)} for n, s in enumerate(space.nodes))
     yield '], "edges": ['
-    yield from _listed(_edge(source, edge) for source, edge in _edges(space))
+    ids = chain.from_iterable(edge_ids(space))
+    yield from _listed(
+        {"id": edge_id, **_edge(source, edge)}
+        for edge_id, (source, edge) in zip(ids, _edges(space), strict=True)
+    )
     yield "]}"
 
 
@@ -100,9 +106,9 @@ def in_words(space: Space) -> nx.MultiDiGraph[int]:
     """The graph with attributes that any tool can show."""
     shown: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for number, node in enumerate(space.nodes):
-        shown.add_node(number, **_node_in_words(node))
+        shown.add_node(number, **node_in_words(node))
     for source, edge in _edges(space):
-        shown.add_edge(source, edge.target, **_edge_in_words(space.nodes[source], edge))
+        shown.add_edge(source, edge.target, **edge_in_words(space.nodes[source], edge))
     return shown
 
 
@@ -111,11 +117,11 @@ def dot_lines(name: str, space: Space) -> Iterator[str]:
     yield f"digraph {_quoted(name)} {{"
     yield "  node [shape=box];"
     for number, node in enumerate(space.nodes):
-        words = _node_in_words(node)
+        words = node_in_words(node)
         label = "\n".join(filter(None, (words["state"], words["members"])))
         yield f"  {number} [label={_quoted(label)}];"
     for source, edge in _edges(space):
-        words = _edge_in_words(space.nodes[source], edge)
+        words = edge_in_words(space.nodes[source], edge)
         label = f"{words['action']}\n{words['rules']}"
         tooltip = "\n".join(filter(None, (words["input"], words["answers"])))
         attributes = f"label={_quoted(label)}, tooltip={_quoted(tooltip)}"
@@ -127,7 +133,8 @@ def _edges(space: Space) -> Iterator[tuple[int, Edge]]:
     return ((source, edge) for source, edges in enumerate(space.edges) for edge in edges)
 
 
-def _node_in_words(node: Coordinator) -> dict[str, Any]:
+def node_in_words(node: Coordinator) -> dict[str, Any]:
+    """A state as attributes that any tool can show."""
     group = node.group
     if group is None:
         return {"state": "absent", "generation": 0, "members": ""}
@@ -145,7 +152,8 @@ def _node_in_words(node: Coordinator) -> dict[str, Any]:
     }
 
 
-def _edge_in_words(source: Coordinator, edge: Edge) -> dict[str, str]:
+def edge_in_words(source: Coordinator, edge: Edge) -> dict[str, str]:
+    """An edge as attributes that any tool can show, in the names of its source."""
     group = source.group or Group()
     ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
     names = dict(zip(ids, ids, strict=True))

@@ -1,8 +1,10 @@
 """Paths in Apalache's Informal Trace Format (its ADR 15), for the tools of TLA+.
 
 A state has the variables of the model (the coordinator's: `group`, `holding`, `appends` and so on)
-and how it came about: `input`, the `answers` released and the `rules` applied. What a field looks
-like follows from its type alone; what may be missing is a list of none or one, bytes are base64.
+and how it came about: `input`, the `answers` released and the `rules` applied. In the trace of a
+finding `seen` has what the port answered; in its last state that is not what Kafka does. What a
+field looks like follows from its type alone; what may be missing is a list of none or one, bytes
+are base64.
 """
 
 from __future__ import annotations
@@ -16,8 +18,12 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from groupcheck.model.bodies import camel
 from groupcheck.model.exploration import Witness
 from groupcheck.model.state import Coordinator, Serving, TopicPartition
+from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.retrace import retraced
+from groupcheck.reports.story import title
 
 Encoder = Callable[[Any], Any]
 
@@ -29,33 +35,59 @@ VARIABLES: Final[dict[str, Any]] = {
 }
 
 
+SEEN: Final[dict[str, Any]] = {"seen": tuple[Response, ...]}
+
+
 def as_itf(witness: Witness) -> dict[str, Any]:
     """The path as JSON-able values: the initial state, then the state after each step."""
     values: list[tuple[Any, ...]] = [(*witness.instance.initial, None, (), ())]
+    values += [_values(given, outcome) for given, outcome in witness.steps]
+    return _trace(
+        VARIABLES,
+        values,
+        f"a shortest path to {witness.rule} in the space {witness.space}"
+        f" of {witness.instance.profile.kafka}",
+    )
+
+
+def finding_as_itf(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON-able values: the last state is the one that Kafka would be in."""
+    initial, outcomes = retraced(finding)
+    values: list[tuple[Any, ...]] = [(*initial, None, (), (), ())]
     values += [
-        (*outcome.coordinator, given, outcome.responses, outcome.fired)
-        for given, outcome in witness.steps
+        (*_values(exchange.given, outcome), finding.answered(exchange))
+        for exchange, outcome in zip(finding.exchanges, outcomes, strict=False)
     ]
+    what = f"finding {finding.finding_id}: {title(finding)}"
+    return _trace(VARIABLES | SEEN, values, what)
+
+
+def _values(given: Input, outcome: Outcome) -> tuple[Any, ...]:
+    return (*outcome.coordinator, given, outcome.responses, outcome.fired)
+
+
+def _trace(
+    variables: dict[str, Any], values: list[tuple[Any, ...]], description: str
+) -> dict[str, Any]:
     return {
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
             "source": "groupcheck",
-            "description": f"a shortest path to {witness.rule} in the space {witness.space}"
-            f" of {witness.instance.profile.kafka}",
+            "description": description,
         },
-        "vars": list(VARIABLES),
+        "vars": list(variables),
         "states": [
-            {"#meta": {"index": index}, **_state(variables)}
-            for index, variables in enumerate(values)
+            {"#meta": {"index": index}, **_state(variables, each)}
+            for index, each in enumerate(values)
         ],
     }
 
 
-def _state(values: tuple[Any, ...]) -> dict[str, Any]:
+def _state(variables: dict[str, Any], values: tuple[Any, ...]) -> dict[str, Any]:
     return {
         name: _encoder(hint)(value)
-        for (name, hint), value in zip(VARIABLES.items(), values, strict=True)
+        for (name, hint), value in zip(variables.items(), values, strict=True)
     }
 
 

@@ -22,6 +22,7 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.compare import UNTOLD, differing
 from groupcheck.properties.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
+from groupcheck.reports.reasons import reasons
 from groupcheck.reports.words import (
     Names,
     answer_in_words,
@@ -36,6 +37,7 @@ from groupcheck.reports.words import (
     word,
 )
 
+PASSED_OVER = "!! not as Kafka does it, which is a finding of its own"
 DURING = {"open": "when the test was opened", "close": "when the test was closed"}
 
 
@@ -49,26 +51,51 @@ def title(finding: Finding) -> str:
 
 def story(finding: Finding) -> str:
     """The finding in full, for a person; no line has control characters, or is without end."""
-    names = _letters(finding)
+    names, shown = letters_of(finding), shown_names(finding)
     lines = [f"Finding {finding.finding_id}: {title(finding)}", "", *_broker(finding)]
-    numbers = {
-        e.given.request_id: n
-        for n, e in enumerate(finding.exchanges, 1)
-        if isinstance(e.given, Request)
-    }
-    shown = {real: names.get(symbol, symbol) for real, symbol in finding.names.items()} | names
+    numbers = numbers_of(finding)
     for number, exchange in enumerate(finding.exchanges, 1):
         lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
         last = number == len(finding.exchanges)
         lines += _answers(exchange, numbers, shown, silent_is_odd=last)
+        if exchange.passed_over:
+            lines.append(f"       {PASSED_OVER}")
     if finding.exchanges:
         lines.append("")
-    lines += _verdict(finding, numbers, names, shown)
+    lines += [*verdict(finding), *reasons(finding)]
     return "".join(f"{bounded(line)}\n" for line in lines)
 
 
-def _letters(finding: Finding) -> dict[str, str]:
+def answers_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
+    """What came back after the last of some steps; `told` turns member ids into symbols."""
+    steps = tuple(exchange.given for exchange in exchanges)
+    names = {UNTOLD: "an unknown id", **letters(steps)}
+    names = {real: names.get(symbol, symbol) for real, symbol in told.items()} | names
+    numbers = {s.request_id: n for n, s in enumerate(steps, 1) if isinstance(s, Request)}
+    if not exchanges:
+        return []
+    lines = _answers(exchanges[-1], numbers, names, silent_is_odd=True)
+    return [line.strip().removeprefix("<- ").removeprefix(".. ") for line in lines]
+
+
+def letters_of(finding: Finding) -> dict[str, str]:
+    """A letter for each member, by its symbol."""
     return {UNTOLD: "an unknown id", **letters(finding.sequence.steps)}
+
+
+def shown_names(finding: Finding) -> dict[str, str]:
+    """The same, by the port's member ids too."""
+    names = letters_of(finding)
+    return {real: names.get(symbol, symbol) for real, symbol in finding.names.items()} | names
+
+
+def numbers_of(finding: Finding) -> dict[int, int]:
+    """Which step each request is, counted from 1."""
+    return {
+        e.given.request_id: n
+        for n, e in enumerate(finding.exchanges, 1)
+        if isinstance(e.given, Request)
+    }
 
 
 def _broker(finding: Finding) -> list[str]:
@@ -121,10 +148,10 @@ def _difference_in_a_line(finding: Finding) -> str:
     difference, outcome = finding.difference, finding.outcome
     if difference is None or outcome is None:
         return _moment(finding)
-    names = _letters(finding)
+    names = letters_of(finding)
     if difference.field is not None:
         view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
-        shown = {real: names.get(symbol, symbol) for real, symbol in finding.names.items()}
+        shown = shown_names(finding)
         return (
             f"{_moment(finding)}: {difference.field} of the inner state is"
             f" {_view_field(view, difference.field, shown)} instead of"
@@ -185,7 +212,9 @@ def _contrast_of_fields(
     return ", ".join(f"{camel(f)} {shown(seen, f)} instead of {shown(lawful, f)}" for f in fields)
 
 
-def _verdict(finding: Finding, numbers: dict[int, int], names: Names, shown: Names) -> list[str]:
+def verdict(finding: Finding) -> list[str]:
+    """What came back, and what Kafka does there."""
+    numbers, names, shown = numbers_of(finding), letters_of(finding), shown_names(finding)
     if finding.failure is not None:
         when = f" {DURING[finding.during]}" if finding.during else ""
         lines = [f"The port failed{when}: {finding.failure.reason}."]
@@ -238,6 +267,16 @@ def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:
     if difference is None or difference.request_id is None:
         return "more than one answer"
     return _answer(difference.request_id, difference.seen, numbers, names)
+
+
+def inner_state(finding: Finding, field: str) -> tuple[str, str]:
+    """A field of the inner state: as the port shows it, and as Kafka has it."""
+    view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
+    group = finding.outcome.coordinator.group if finding.outcome else None
+    return (
+        _view_field(view, field, shown_names(finding)),
+        _group_field(group, field, letters_of(finding)),
+    )
 
 
 def _lawful(difference: Difference, outcome: Outcome, numbers: dict[int, int], names: Names) -> str:

@@ -152,15 +152,20 @@ HAPPENINGS: Final[dict[type, str]] = {
 def step_in_words(step: Input, names: Names) -> str:
     """Who sends what, or what happens."""
     if isinstance(step, Request):
-        what = f"{step.api} v{step.api_version}"
-        where = ", to a group without a name" if getattr(step.body, "group_id", None) == "" else ""
-        static = "".join(f", as static member {word(i)}" for i in _instances(step.body))
-        return f"{_sender(step, names)} sends {what}{static}{_details(step, names)}{where}"
+        return f"{sender(step, names)} sends {request_in_words(step, names)}"
     if isinstance(step, Advance):
         return passing(step.ms)
     if isinstance(step, FailAppends):
         return f"the next {counted(step.number, 'append')} will fail with {error_name(step.error)}"
     return HAPPENINGS[type(step)]
+
+
+def request_in_words(request: Request, names: Names) -> str:
+    """What is asked; who asks is not said."""
+    what = f"{request.api} v{request.api_version}"
+    where = ", to a group without a name" if getattr(request.body, "group_id", None) == "" else ""
+    static = "".join(f", as static member {word(i)}" for i in _instances(request.body))
+    return f"{what}{static}{_details(request, names)}{where}"
 
 
 def _instances(body: RequestBody) -> list[str]:
@@ -170,7 +175,8 @@ def _instances(body: RequestBody) -> list[str]:
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def _sender(request: Request, names: Names) -> str:
+def sender(request: Request, names: Names) -> str:
+    """Who asks: a member's letter, several of them, or that nobody is known."""
     body = request.body
     if isinstance(body, JoinGroupRequest) and not body.member_id:
         return names.get(f"#{request.request_id}", "somebody")

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from random import Random
-from typing import Final
+from typing import Any
 
-from groupcheck.implementation.config import Config
-from groupcheck.implementation.coordinator import Coordinator
-from groupcheck.model.vocabulary import Request
+from groupcheck.implementation.core.config import Config
+from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.partitions import Serving
+from groupcheck.implementation.core.profiles import PROFILES
+from groupcheck.implementation.log.controlled import ControlledLog
+from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.model.vocabulary import ErrorCode, Request, Response
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
     PortInfo,
     PortUnavailableError,
-)
-
-PROFILE: Final = "2.7"
-
-# What the built-in coordinator does not have.
-MISSING: Final = frozenset(
-    {"TxnOffsetCommit", "EndTxn", "ListGroups", "DeleteGroups", "OffsetDelete"}
 )
 
 
@@ -38,6 +35,8 @@ class BuiltinPort:
     def __init__(self, seed: int = 0, make: Callable[..., Coordinator] = Coordinator) -> None:
         self._random = Random(seed)
         self._make = make
+        self._options: dict[str, Any] = {}
+        self._log = ControlledLog(MemoryLog())
         self._coordinator = make()
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
@@ -46,45 +45,59 @@ class BuiltinPort:
         Raises:
             PortUnavailableError: it is not that version's coordinator, or lacks a setting.
         """
-        if profile != PROFILE:
-            msg = f"the built-in coordinator is that of Kafka {PROFILE}, not of {profile}"
+        if profile not in PROFILES:
+            known = " or ".join(PROFILES)
+            msg = f"the built-in coordinator is that of Kafka {known}, not of {profile}"
             raise PortUnavailableError(msg)
         settings = {name.replace(".", "_"): value for name, value in config.items()}
         if unknown := sorted(settings.keys() - set(Config._fields)):
             msg = f"the built-in coordinator has no setting {unknown[0].replace('_', '.')}"
             raise PortUnavailableError(msg)
-        self._numbers = iter(range(1, 1 << 62))
-        self._coordinator = self._make(
-            Config(**settings), choose=self._random.choice, new_member_id=self._new_member_id
+        traits = PROFILES[profile]
+        numbers = iter(range(1, 1 << 62))
+        self._log = ControlledLog(
+            MemoryLog(),
+            spare_markers=not traits.writes_markers,
+            fails_at_once=traits.answers_wait,
         )
+        self._options = {
+            "config": Config(**settings),
+            "profile": traits,
+            "log": self._log,
+            "choose": self._random.choice,
+            "new_member_id": lambda prefix: f"{prefix}-{next(numbers)}",
+        }
+        self._coordinator = self._make(**self._options)
         return PortInfo("groupcheck's own coordinator", profile)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
-        if request.api in MISSING:
-            return Observation(unsupported=request.api)
-        if _is_static(request):
-            return Observation(unsupported="group.instance.id")
-        responses = self._coordinator.receive(request)
-        return Observation(tuple(responses), self._coordinator.views())
+        return self._seen(self._coordinator.receive(request))
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
         """Let time pass on its clock."""
         del expected
-        responses = self._coordinator.advance(ms)
-        return Observation(tuple(responses), self._coordinator.views())
+        return self._seen(self._coordinator.advance(ms))
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Hold or release its appends."""
+        """Let something happen to it, or to its log."""
         del expected
-        if fault.name == "holdAppends":
-            self._coordinator.hold_appends()
-            return Observation((), self._coordinator.views())
-        if fault.name == "releaseAppends":
-            responses = self._coordinator.release_appends()
-            return Observation(tuple(responses), self._coordinator.views())
-        return Observation(unsupported=fault.name)
+        coordinator = self._coordinator
+        happens: dict[str, Callable[[], list[Response]]] = {
+            "crash": self._crash,
+            "unload": lambda: self._everywhere(coordinator.unload),
+            "load": lambda: self._everywhere(coordinator.load),
+            "loading": lambda: self._everywhere(coordinator.loading),
+            "shutdown": coordinator.shutdown,
+            "cleanup": coordinator.cleanup,
+            "append": lambda: self._to_the_log(lambda log: log.fail(*_failure(fault))),
+            "holdAppends": lambda: self._to_the_log(ControlledLog.hold),
+            "releaseAppends": lambda: self._to_the_log(ControlledLog.release),
+        }
+        if fault.name not in happens:
+            return Observation(unsupported=fault.name)
+        return self._seen(happens[fault.name]())
 
     def close(self) -> None:
         """End the test."""
@@ -92,11 +105,29 @@ class BuiltinPort:
     def shutdown(self) -> None:
         """Nothing is held."""
 
-    def _new_member_id(self, client_id: str) -> str:
-        return f"{client_id}-{next(self._numbers)}"
+    def _partitions(self) -> range:
+        return range(self._options["config"].offsets_topic_num_partitions)
+
+    def _everywhere(self, move: Callable[[int], list[Response]]) -> list[Response]:
+        return [answer for partition in self._partitions() for answer in move(partition)]
+
+    def _to_the_log(self, happens: Callable[[ControlledLog], None]) -> list[Response]:
+        happens(self._log)
+        return self._coordinator.take()
+
+    def _crash(self) -> list[Response]:
+        """Another coordinator takes over what this one served or loaded, from the same log."""
+        unloaded = Serving.UNLOADED
+        served = [p for p in self._partitions() if self._coordinator.serving(p) is not unloaded]
+        now_ms = self._coordinator.now_ms
+        self._log.forget()
+        self._coordinator = self._make(**self._options, served=served, start_ms=now_ms)
+        return self._coordinator.take()
+
+    def _seen(self, responses: list[Response]) -> Observation:
+        return Observation(tuple(responses), self._coordinator.views())
 
 
-def _is_static(request: Request) -> bool:
-    """Whether it speaks of static members, which the coordinator does not have yet."""
-    entries = (request.body, *getattr(request.body, "members", ()))
-    return any(getattr(entry, "group_instance_id", None) is not None for entry in entries)
+def _failure(fault: Fault) -> tuple[int, ErrorCode]:
+    """How many appends are to fail, and with what."""
+    return fault.number or 0, ErrorCode(fault.error or 0)

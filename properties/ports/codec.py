@@ -41,7 +41,10 @@ NEWEST_VERSIONS: Final = {
     "LeaveGroup": 5,
     "OffsetCommit": 9,
     "OffsetFetch": 7,
-    "DescribeGroups": 5,
+    "DescribeGroups": 6,
+    "ListGroups": 5,
+    "DeleteGroups": 2,
+    "OffsetDelete": 0,
 }
 
 # Where kafka-python's name of a field (from newer definitions) is not the vocabulary's.
@@ -65,11 +68,11 @@ def _modules() -> tuple[Any, ...]:
         # nothing to whoever makes errors of warnings; filters are everyone's, hence the lock.
         with _IMPORTING, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            from kafka.protocol import admin, consumer, metadata  # noqa: PLC0415 (an extra)
+            from kafka.protocol import admin, consumer, metadata, producer  # noqa: PLC0415 (an extra)
     except ImportError as error:
         msg = "kafka:// needs the package kafka-python: pip install 'groupcheck[wire]'"
         raise PortUnavailableError(msg) from error
-    return consumer, admin, metadata
+    return consumer, admin, metadata, producer
 
 
 @cache

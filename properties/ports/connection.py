@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
 from time import monotonic
-from typing import Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports import codec
@@ -36,6 +36,7 @@ LEADER_NOT_AVAILABLE: Final = 5  # no coordinator answers with it
 NEWEST_FIND_COORDINATOR: Final = 3  # 4 asks for several groups
 METADATA_VERSION: Final = 1  # in which a broker may create the topic it is asked about
 NEWEST_DESCRIBE_CONFIGS: Final = 4
+SAMPLE: Final = 20  # groups enough for a few partitions to have one each
 BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
 
 
@@ -111,6 +112,10 @@ class Connection(Generic[A]):
             del self._received[: 4 + length]
             yield self._settle(int.from_bytes(answer[:4], "big", signed=True)), answer
 
+    def begin_anew(self) -> None:
+        """Count what is asked from one again."""
+        self._correlation_id = 0
+
     def close(self) -> None:
         """Let go of the socket."""
         self.socket.close()
@@ -164,7 +169,21 @@ class Enquiry:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
         self._connection.close()
+
+    def known(self) -> Connection[Any]:
+        """The connection, once the broker has answered on it: it is nobody's but the caller's."""
+        try:
+            self.versions({})
+        except BaseException:
+            self.close()
+            raise
+        self._connection.begin_anew()
+        return self._connection
 
     def versions(self, newest: Mapping[str, int]) -> dict[str, int]:
         """Which APIs the broker speaks, and the highest version of each that both sides do."""
@@ -174,6 +193,11 @@ class Enquiry:
         self._versions = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
         spoken = {api: self._common(api, version) for api, version in newest.items()}
         return {api: version for api, version in spoken.items() if version is not None}
+
+    def oldest(self, apis: Collection[str]) -> dict[str, int]:
+        """The lowest version of each API that the broker speaks, as it told with the highest."""
+        keys = {api: codec.message_class(f"{api}Request").API_KEY for api in apis}
+        return {api: self._versions[key][0] for api, key in keys.items() if key in self._versions}
 
     def coordinator(self, group_id: str) -> Coordinator:
         """The broker that coordinates a group."""
@@ -189,15 +213,31 @@ class Enquiry:
                 _refuse(f"it finds no coordinator ({ErrorCode(answer.error_code).name})")
             self._pause()
 
-    def create_topic(self, name: str) -> None:
-        """Have the topic created if there is none, where the broker does so for who asks."""
+    def coordinates(self) -> bool:
+        """Whether the one broker of a cluster has loaded its groups: it is asked about many."""
+        groups = [f"groupcheck-{number}" for number in range(SAMPLE)]
+        answer = self._ask(Question("DescribeGroups", 0), groups=groups)
+        return not any(group.error_code for group in answer.groups)
+
+    def has_topic(self, name: str) -> bool:
+        """Whether the topic is there; asking may be what has it created, some time later."""
+        topic = codec.message_class("MetadataRequest").fields["topics"](name=name)
+        answer = self._ask(Question("Metadata", METADATA_VERSION), topics=[topic])
+        return not answer.topics[0].error_code
+
+    def create_topic(self, name: str) -> int:
+        """Have the topic created if there is none, where the broker does so for who asks.
+
+        Returns:
+            How many brokers the cluster has, as far as it tells.
+        """
         deadline = monotonic() + TOPIC_WAIT_S
         question = Question("Metadata", METADATA_VERSION)
         topic = codec.message_class("MetadataRequest").fields["topics"](name=name)
         while True:
             answer = self._ask(question, topics=[topic])
             if answer.topics[0].error_code != LEADER_NOT_AVAILABLE or monotonic() > deadline:
-                return
+                return len(answer.brokers or ())
             self._pause()
 
     def settings(self, node_id: int, names: Collection[str]) -> dict[str, int]:

@@ -26,6 +26,7 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.program import EndedError, Program
 from groupcheck.properties.ports.wire import WirePort
+from groupcheck.properties.windows import USUAL, Windows
 
 START_S: Final = 20.0
 END_S: Final = 2.0
@@ -143,6 +144,7 @@ class LibrdkafkaPort:
     Args:
         broker: one to share with other ports, whose owner stops it. A crash under one of them is
             a crash under all: without it, the port has a broker of its own.
+        windows: see `WirePort`.
         interrupted: see `WirePort`.
         wire: other keyword arguments of `WirePort`.
     """
@@ -153,11 +155,18 @@ class LibrdkafkaPort:
         self,
         broker: MockBroker | None = None,
         interrupted: Event | None = None,
+        windows: Windows = USUAL,
         **wire: Any,  # noqa: ANN401 (they are WirePort's to check)
     ) -> None:
         self._is_owner = broker is None
         self._broker = broker or MockBroker(interrupted)
-        self._options = {"newest_versions": NEWEST_VERSIONS, "interrupted": interrupted, **wire}
+        self.windows = windows
+        self._options = {
+            "newest_versions": NEWEST_VERSIONS,
+            "interrupted": interrupted,
+            "windows": windows,
+            **wire,
+        }
         self._wire: WirePort | None = None
 
     @property

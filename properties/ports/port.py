@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol
 
 from groupcheck.model.vocabulary import GroupView, Request, Response
+from groupcheck.properties.windows import Windows
 
 
 class PortInfo(NamedTuple):
@@ -57,6 +58,9 @@ class PortFailedError(Exception):
         self.reason = reason
         self.detail = detail
 
+    def __reduce__(self) -> tuple[type[PortFailedError], tuple[str, str, str]]:
+        return type(self), (self.kind, self.reason, self.detail)  # findings go between processes
+
 
 class PortUnavailableError(Exception):
     """The port cannot be reached at all, so nothing can be said about it: the run is impossible."""
@@ -66,8 +70,9 @@ class Port(Protocol):
     """A coordinator under test.
 
     `real_time` ports keep the clock on the wall: `advance` sleeps, and observations carry the time
-    that passed. `max_versions` maps an API to the highest version the port speaks, once open; an
-    API that is missing is not spoken; None means whatever the profile has.
+    that passed; they have `windows` (see `windows_of`). `max_versions` maps an API to the highest
+    version the port speaks, once open; an API that is missing is not spoken; None means whatever
+    the profile has.
 
     `expected` holds the ids of the requests that must be answered by the end of the call if the
     port is right. A port in virtual time answers all it can before `done` and has no use for it;
@@ -113,3 +118,9 @@ class Port(Protocol):
     def shutdown(self) -> None:
         """Let go of every process, socket and file; safe to call twice."""
         ...
+
+
+def windows_of(port: Port) -> Windows | None:
+    """The windows within which a port on a real clock is judged; None in virtual time."""
+    windows: Windows | None = getattr(port, "windows", None)
+    return windows if port.real_time else None

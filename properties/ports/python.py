@@ -56,9 +56,9 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortInfo,
 )
-from groupcheck.properties.ports.python_factory import Factory, load_factory, made, said
+from groupcheck.properties.ports.python_factory import Factory, load_factory, made, name_of, said
 
-__all__ = ["PythonPort", "load_factory"]
+__all__ = ["PythonPort", "load_factory", "name_of"]
 
 MAX_MESSAGES: Final = 100_000
 

@@ -86,7 +86,7 @@ def made(factory: Factory, name: str | None = None, *, limit_s: float = LIMIT_S)
     Raises:
         PortUnavailableError: it made none, or one that is no port.
     """
-    name = name or _name_of(factory)
+    name = name or name_of(factory)
     with _guard(name, "the factory failed", limit_s):
         port = factory()
         if close_coroutine(port):
@@ -122,7 +122,8 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
-def _name_of(factory: Factory) -> str:
+def name_of(factory: Factory) -> str:
+    """What a factory is called: where it can be imported from."""
     names = (getattr(factory, "__module__", "?"), getattr(factory, "__qualname__", repr(factory)))
     return ":".join(names)
 

@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import errno
 import selectors
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from time import monotonic
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Any, Final, cast
 from uuid import uuid4
 
-from groupcheck.model.clients import TOPIC
+from groupcheck.model.clients import OTHER_TOPIC, TOPIC
 from groupcheck.model.config import BROKER_SETTINGS
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     HeartbeatRequest,
+    ListGroupsRequest,
+    ListGroupsResponse,
     Request,
     RequestBody,
     Response,
     ResponseBody,
 )
 from groupcheck.properties.ports import codec
+from groupcheck.properties.ports.acquaintance import Acquaintance, Known
 from groupcheck.properties.ports.connection import WAKE_S, Connection, Enquiry, check
+from groupcheck.properties.ports.echo import Echo
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import (
     Fault,
@@ -38,6 +44,7 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.settings import BrokerSettings, settings_of
+from groupcheck.properties.windows import USUAL, Windows
 
 OURS: Final = (errno.EMFILE, errno.ENFILE)  # no room for a socket here is no fault of a broker's
 CLIENT_HOST: Final = "/127.0.0.1"  # what a test says it asks from, unless it says otherwise
@@ -54,14 +61,15 @@ class WirePort:
         host: of any broker of the cluster.
         port: its port.
         connect_timeout_ms: how long a connection may take.
-        answer_timeout_ms: how long an answer that must come is waited for.
-        settle_ms: how long, after that, to see whether parked requests are answered too; as long
-            again if any are.
+        windows: how long an answer that must come is waited for, and how long after that to see
+            whether parked requests are answered too; as long again if any are.
         newest_versions: API versions not to go beyond, for a broker that does not speak all that
             it says it does.
         null_as_empty: see `codec.to_record`.
         settings: the broker's, whatever it says itself.
         interrupted: ends whatever the port waits for, once it is set, with `PortUnavailableError`.
+        acquaintance: what is known of the broker, shared with other ports. With it, connections
+            that owe no answer are kept for the next test, if the broker is the only one.
     """
 
     real_time = True
@@ -72,24 +80,29 @@ class WirePort:
         port: int,
         *,
         connect_timeout_ms: int = 5_000,
-        answer_timeout_ms: int = 5_000,
-        settle_ms: int = 30,
+        windows: Windows = USUAL,
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,
         settings: Mapping[str, int] = MappingProxyType({}),
         interrupted: Event | None = None,
+        acquaintance: Acquaintance | None = None,
     ) -> None:
         self.max_versions: Mapping[str, int] | None = None
+        self._oldest: Mapping[str, int] = {}
         self._bootstrap = self._coordinator = (host, port)
         self._connect_s = connect_timeout_ms / 1000
-        self._answer_s = answer_timeout_ms / 1000
-        self._settle_s = settle_ms / 1000
+        self.windows = windows
+        self._answer_s = windows.answer_ms / 1000
+        self._settle_s = windows.grace_ms / 1000
         self._newest_versions = codec.NEWEST_VERSIONS | dict(newest_versions or {})
         self._null_as_empty = null_as_empty
         self._settings = settings
         self._interrupted = interrupted or Event()
+        self._acquaintance = acquaintance
+        self._lasting = False  # whether connections are kept between tests
         self._connections: list[Connection[Request]] = []
         self._selector: selectors.BaseSelector | None = None
+        self._echo = Echo(lambda: self._enquiry(*self._coordinator))
         self._prefix = ""
         self._opened_s = 0.0
         self._told_ms = 0
@@ -104,9 +117,11 @@ class WirePort:
         del profile
         self.close()
         with self._reaching():
-            self._enquire().check(config)
-            self._selector = selectors.DefaultSelector()
-            self._connect(self._selector)
+            self._meet().check(config)
+            if self._selector is None:
+                self._selector = selectors.DefaultSelector()
+            if not self._connections:
+                self._connect(self._selector)
         self._opened_s, self._told_ms = monotonic(), 0
         newest = (self.max_versions or {}).get("JoinGroup")
         return PortInfo(_url(*self._bootstrap), f"JoinGroup up to version {newest}")
@@ -126,11 +141,15 @@ class WirePort:
         Raises:
             PortFailedError: the broker closed or refused a connection, or sent what is no answer.
         """
+        if request.api_version < self._oldest.get(request.api, 0):
+            return Observation(unsupported=f"{request.api} version {request.api_version}")
         try:
             message = codec.to_message(self._out(request.body), request.api_version)
         except codec.InexpressibleError as error:
             return Observation(unsupported=str(error))
         self._free_connection().send(request, message, request.client_id)
+        if request.request_id not in expected:
+            self._echo.wait()
         return self._observe([], expected)
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
@@ -149,17 +168,27 @@ class WirePort:
         return Observation(unsupported=fault.name)
 
     def close(self) -> None:
-        """End the test: let go of its connections."""
+        """End the test: let go of its connections, but for those that the next one can use."""
+        if not self._lasting or self._selector is None:
+            self.shutdown()
+            return
+        # What can be read of a connection that owes nothing is that it is at its end.
+        ready = {key.fd for key, _ in self._selector.select(0)}
+        for connection in list(self._connections):
+            if connection.owed or connection.socket.fileno() in ready:
+                self._selector.unregister(connection.socket)
+                self._connections.remove(connection)
+                connection.close()
+
+    def shutdown(self) -> None:
+        """End the test, and keep nothing."""
         for connection in self._connections:
             connection.close()
         self._connections.clear()
+        self._echo.close()
         if self._selector is not None:
             self._selector.close()
             self._selector = None
-
-    def shutdown(self) -> None:
-        """End the test; nothing is kept between tests."""
-        self.close()
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -173,27 +202,46 @@ class WirePort:
             PortUnavailableError,
             codec.MalformedAnswerError,
         ) as error:
-            self.close()
+            self.shutdown()
             msg = f"{_url(*self._bootstrap)} cannot be tested: {_reason(error)}"
             raise PortUnavailableError(msg) from error
 
+    def _meet(self) -> BrokerSettings:
+        """Begin with a group that nobody has used; the settings of its coordinator."""
+        known = self._acquaintance and self._acquaintance.recall()
+        if not known:
+            self.shutdown()
+            return self._enquire()
+        if known.address != self._coordinator:
+            self.shutdown()
+        self._lasting = True
+        self._prefix = _new_prefix()
+        self._coordinator, self.max_versions, self._oldest, settings = known
+        return settings
+
     def _enquire(self) -> BrokerSettings:
         """Find the coordinator of a group that nobody has used; its settings."""
-        self._prefix = f"groupcheck-{uuid4().hex}-"
+        self._prefix = _new_prefix()
+        self._lasting = False
         with self._enquiry(*self._bootstrap) as broker:
             broker.versions(self._newest_versions)
             coordinator = broker.coordinator(self._prefix)
-            broker.create_topic(TOPIC)
+            brokers = max(broker.create_topic(topic) for topic in (TOPIC, OTHER_TOPIC))
         self._coordinator = coordinator.host, coordinator.port
         try:
             # Its settings only it tells, and its versions may be others than the first one's.
             with self._enquiry(*self._coordinator) as broker:
                 self.max_versions = broker.versions(self._newest_versions)
+                self._oldest = broker.oldest(self.max_versions)
                 told = broker.settings(coordinator.node_id, BROKER_SETTINGS)
         except OSError as error:
             msg = f"its coordinator at {_url(*self._coordinator)}: {_reason(error)}"
             raise PortUnavailableError(msg) from error
-        return settings_of(self._settings, told)
+        settings = settings_of(self._settings, told)
+        if self._acquaintance is not None and brokers == 1:
+            known = Known(self._coordinator, self.max_versions, self._oldest, settings)
+            self._acquaintance.keep(known)
+        return settings
 
     def _enquiry(self, host: str, port: int) -> Enquiry:
         return Enquiry(
@@ -205,7 +253,8 @@ class WirePort:
         )
 
     def _connect(self, selector: selectors.BaseSelector) -> Connection[Request]:
-        connection = Connection[Request](*self._coordinator, self._connect_s)
+        # Before a broker has answered on it, a connection may still wait to be accepted.
+        connection: Connection[Request] = self._enquiry(*self._coordinator).known()
         self._connections.append(connection)
         selector.register(connection.socket, selectors.EVENT_READ, connection)
         return connection
@@ -279,7 +328,10 @@ class WirePort:
     def _out(self, body: RequestBody) -> RequestBody:
         if isinstance(body, DescribeGroupsRequest):
             return DescribeGroupsRequest(tuple(map(self._real_group_id, body.groups)))
-        # What names no group, or several, is not among the APIs that the port speaks.
+        if isinstance(body, DeleteGroupsRequest):
+            return DeleteGroupsRequest(tuple(map(self._real_group_id, body.groups_names)))
+        if isinstance(body, ListGroupsRequest):
+            return body
         named = cast("HeartbeatRequest", body)
         return named._replace(group_id=self._real_group_id(named.group_id))
 
@@ -289,14 +341,26 @@ class WirePort:
 
     def _in(self, body: ResponseBody) -> ResponseBody:
         """The answer as if group id and client host had been the test's choice."""
+        if isinstance(body, DeleteGroupsResponse):
+            return DeleteGroupsResponse(self._renamed(body.results))
+        if isinstance(body, ListGroupsResponse):  # of groups of other tests nothing is known
+            ours = (group for group in body.groups if group.group_id.startswith(self._prefix))
+            return body._replace(groups=self._renamed(ours))
         if not isinstance(body, DescribeGroupsResponse):
             return body
         groups = []
-        for group in body.groups:
+        for group in self._renamed(body.groups):
             members = (m._replace(client_host=m.client_host and CLIENT_HOST) for m in group.members)
-            group_id = group.group_id.removeprefix(self._prefix)
-            groups.append(group._replace(group_id=group_id, members=tuple(members)))
+            groups.append(group._replace(members=tuple(members)))
         return DescribeGroupsResponse(tuple(groups))
+
+    def _renamed(self, groups: Iterable[Any]) -> tuple[Any, ...]:
+        """Records of groups, under the names that the test has for them."""
+        return tuple(g._replace(group_id=g.group_id.removeprefix(self._prefix)) for g in groups)
+
+
+def _new_prefix() -> str:
+    return f"groupcheck-{uuid4().hex}-"
 
 
 def _url(host: str, port: int) -> str:

@@ -57,15 +57,25 @@ def _report(graph: StateGraph, step: Taken, law: Law, excuse: Known | None) -> B
     return Broken(law, tuple(graph.witness(hop_of(graph.space, step))), known=excuse)
 
 
+def breached(step: Taken) -> Iterator[Law]:
+    """The laws that one step breaks, or the state that it leads to."""
+    yield from _breached_on_the_way(step)
+    yield from (law for law, holds in OF_STATES.items() if not holds(step.new))
+
+
+def _breached_on_the_way(step: Taken) -> Iterator[Law]:
+    moved = isinstance(step.given, MOVES)
+    for law, holds in (OF_LOG | ({} if moved else OF_STEPS)).items():
+        if not holds(step):
+            yield law
+
+
 def _breaches(space: Space) -> Iterator[tuple[Taken, Law]]:
     """Each step that breaks a law, or leads to a state that breaks one."""
     lawful: dict[Coordinator, bool] = {}
     for step in taken(space):
         after = step.after
-        moved = isinstance(step.given, MOVES)
-        for law, step_holds in (OF_LOG | ({} if moved else OF_STEPS)).items():
-            if not step_holds(step):
-                yield step, law
+        yield from ((step, law) for law in _breached_on_the_way(step))
         if after not in lawful:
             lawful[after] = all(holds(step.new) for holds in OF_STATES.values())
         if not lawful[after]:

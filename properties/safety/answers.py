@@ -21,7 +21,7 @@ from groupcheck.model.vocabulary import (
     Request,
     SyncGroupRequest,
 )
-from groupcheck.properties.law import Law, Taken, waiting
+from groupcheck.properties.law import Law, Taken, answer_of, appended, told_of_loss, waiting
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
@@ -33,20 +33,14 @@ def _accepted(step: Taken) -> bool:
 
     What a release or a marker makes readable was taken before.
     """
-    errors = {
-        partition.error_code
-        for response in step.responses
-        if response.request_id == getattr(step.given, "request_id", None)
-        and isinstance(response.body, OffsetCommitResponse)
-        for topic in response.body.topics
-        for partition in topic.partitions
-    }
-    news = step.after.appends[len(step.before.appends) :]
+    answer = answer_of(step)
+    topics = answer.topics if isinstance(answer, OffsetCommitResponse) else ()
+    errors = {partition.error_code for topic in topics for partition in topic.partitions}
     before = ageless(step.old).offsets
     stored = any(offset not in before for offset in ageless(step.new).offsets)
     late = isinstance(step.given, ReleaseAppends) or isinstance(step.body, EndTxnRequest)
-    appended = any(isinstance(e, OffsetsAppend) and e.producer_id is None for e in news)
-    return ErrorCode.NONE in errors or (stored and not late) or appended
+    starts = any(isinstance(e, OffsetsAppend) and e.producer_id is None for e in appended(step))
+    return ErrorCode.NONE in errors or (stored and not late) or starts
 
 
 def _commits_are_current(step: Taken) -> bool:
@@ -68,7 +62,8 @@ def _asked(step: Taken) -> set[int]:
 
 def _answered_once(step: Taken) -> bool:
     ids = [response.request_id for response in step.responses]
-    return len(set(ids)) == len(ids) and set(ids) <= _asked(step) - waiting(step.after)
+    asked = _asked(step) | told_of_loss(step.before)
+    return len(set(ids)) == len(ids) and set(ids) <= asked - waiting(step.after)
 
 
 def _unanswered_lawfully(step: Taken) -> bool:

@@ -15,7 +15,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupcheck.properties.law import Law, Taken
+from groupcheck.properties.law import Law, Taken, appended
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
@@ -64,8 +64,7 @@ def _assigned_as_sent(step: Taken) -> bool:
 
 def _appended_as_sent(step: Taken) -> bool:
     """The log gets what the leader sent, with nothing for those it forgot."""
-    news = step.after.appends[len(step.before.appends) :]
-    entries = [entry for entry in news if isinstance(entry, GroupAppend)]
+    entries = [entry for entry in appended(step) if isinstance(entry, GroupAppend)]
     body = step.body
     if not entries:
         return True

@@ -15,16 +15,20 @@ from groupcheck.model.state import (
     OffsetsAppend,
     Serving,
     Shutdown,
+    StaticAppend,
     Unload,
 )
 from groupcheck.model.vocabulary import (
+    DeleteGroupsResponse,
     EndTxnRequest,
     ErrorCode,
     GroupState,
     OffsetCommitResponse,
     Request,
+    ResponseBody,
+    TxnOffsetCommitResponse,
 )
-from groupcheck.properties.law import Law, Taken, waiting
+from groupcheck.properties.law import Law, Taken, outlived, told_of_loss, waiting
 
 # What happens to a coordinator, and is nothing that the group does.
 # What ends a join phase; the last one does so half-way, which still raises the generation.
@@ -109,22 +113,50 @@ def _failed_leave_nothing(step: Taken) -> bool:
 def _lost_are_told(step: Taken) -> bool:
     """Who waits in a group that is unloaded is sent elsewhere; after a crash nobody is told.
 
-    A commit on its way to the log waits on through an unload.
+    A commit on its way to the log waits on through an unload, and so does a static member whose
+    new id is. Where it is the answers that wait, they all become errors, and so are those told who
+    were given up.
     """
     if not isinstance(step.given, MOVES):
         return True
     before = waiting(step.before)
-    commits = {e.request_id for e in step.before.appends if isinstance(e, OffsetsAppend)}
+    kept = {e.request_id for e in step.before.appends if isinstance(e, OffsetsAppend)}
+    kept |= _returning(step)
     stuck = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
     unloaded = not isinstance(step.given, Crash) and step.after.group is None
-    lost = before if isinstance(step.given, Crash) else before - commits if unloaded else set()
+    lost = before if isinstance(step.given, Crash) else before - kept if unloaded else set()
     told = lost if unloaded and not stuck else set()
-    errors = {getattr(response.body, "error_code", None) for response in step.responses}
+    given_up = told_of_loss(step.before) if unloaded else set()
+    errors = {error for response in step.responses for error in _errors(response.body)}
     return (
-        {response.request_id for response in step.responses} == told
-        and errors <= {ErrorCode.NOT_COORDINATOR}
+        told <= {response.request_id for response in step.responses} <= told | given_up
+        and errors <= ELSEWHERE
         and waiting(step.after) == before - lost
     )
+
+
+def _returning(step: Taken) -> set[int]:
+    """The JoinGroups of static members that wait for the log alone, and not for others to join."""
+    entries = [e for e in step.before.appends if isinstance(e, StaticAppend)]
+    members = (step.old.member(e.member_id) for e in entries if e.member_id is not None)
+    joins = {m.awaiting_join for m in members if m is not None and m.awaiting_join is not None}
+    answers_wait = step.profile.traits.answers_wait
+    return outlived(step.before) | (
+        set() if answers_wait or step.old.join_timer is not None else joins
+    )
+
+
+# Of a marker that this is not the group's coordinator is told in other words.
+ELSEWHERE: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_LEADER_OR_FOLLOWER})
+
+
+def _errors(body: ResponseBody) -> set[ErrorCode]:
+    """What an answer says is wrong, of the whole or of each partition or group."""
+    if isinstance(body, OffsetCommitResponse | TxnOffsetCommitResponse):
+        return {partition.error_code for topic in body.topics for partition in topic.partitions}
+    if isinstance(body, DeleteGroupsResponse):
+        return {result.error_code for result in body.results}
+    return {getattr(body, "error_code", ErrorCode.NONE)}
 
 
 def _refused_elsewhere(step: Taken) -> bool:
@@ -182,8 +214,9 @@ OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
     ): _failed_leave_nothing,
     Law(
         "lost-are-told",
-        "who waits in a group that is unloaded is told NOT_COORDINATOR, but for commits, which are "
-        "answered as they complete; who waits when a coordinator crashes is never answered",
+        "who waits in a group that is unloaded is told NOT_COORDINATOR, but for commits and static "
+        "members that came back, who are answered as their appends complete, unless it is the "
+        "answers that wait; who waits when a coordinator crashes is never answered",
         "GroupCoordinator.scala:869",
     ): _lost_are_told,
     Law(

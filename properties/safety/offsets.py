@@ -13,20 +13,14 @@ from groupcheck.model.vocabulary import (
     EndTxnResponse,
     ErrorCode,
     OffsetDeleteRequest,
-    ResponseBody,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.law import Law, Taken
-
-
-def _answer(step: Taken) -> ResponseBody | None:
-    own = getattr(step.given, "request_id", None)
-    return next((r.body for r in step.responses if r.request_id == own), None)
+from groupcheck.properties.law import Law, Taken, answer_of
 
 
 def _marks(step: Taken) -> bool:
     """Whether a marker comes to something: where it does not, who sends it is told."""
-    answer = _answer(step)
+    answer = answer_of(step)
     return isinstance(answer, EndTxnResponse) and answer.error_code is ErrorCode.NONE
 
 
@@ -81,7 +75,7 @@ def _only_empty_groups_go(step: Taken) -> bool:
 
 def _deletion_as_answered(step: Taken) -> bool:
     """The group is gone exactly if DeleteGroups says so."""
-    answer = _answer(step)
+    answer = answer_of(step)
     if not isinstance(answer, DeleteGroupsResponse):
         return True
     (result,) = answer.results

@@ -17,7 +17,7 @@ from groupcheck.model.vocabulary import (
     GroupState,
     JoinGroupResponse,
 )
-from groupcheck.properties.law import Law, Taken
+from groupcheck.properties.law import Law, Taken, outlived
 from groupcheck.properties.safety.log import ENDS
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
@@ -64,8 +64,9 @@ def came_back(group: Group, member: Member) -> bool:
 
 
 def _admissions(step: Taken) -> list[JoinGroupResponse]:
-    """The answers that admit a member to a generation."""
-    bodies = (response.body for response in step.responses)
+    """The answers that admit a member to a generation of the group that there is."""
+    others = outlived(step.before)
+    bodies = (each.body for each in step.responses if each.request_id not in others)
     return [b for b in bodies if isinstance(b, JoinGroupResponse) and b.error_code == 0]
 
 

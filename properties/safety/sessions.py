@@ -18,7 +18,7 @@ from groupcheck.model.vocabulary import (
     HeartbeatResponse,
     LeaveGroupRequest,
 )
-from groupcheck.properties.law import Law, Taken
+from groupcheck.properties.law import Law, Taken, answer_of
 from groupcheck.properties.safety.rebalances import came_back
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
@@ -88,9 +88,8 @@ def _sessions_run_with_time(step: Taken) -> bool:
 def _heartbeats_count(step: Taken) -> bool:
     """Whoever is told that its heartbeat was well has its whole session left."""
     body = step.body
-    answers = {r.body for r in step.responses if isinstance(r.body, HeartbeatResponse)}
     blindly = step.before.serving is Serving.LOADING
-    well = HeartbeatResponse(ErrorCode.NONE) in answers
+    well = answer_of(step) == HeartbeatResponse(ErrorCode.NONE)
     if not isinstance(body, HeartbeatRequest) or not well or blindly:
         return True
     member = step.new.member(body.member_id)

@@ -15,7 +15,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
     TxnOffsetCommitResponse,
 )
-from groupcheck.properties.law import Law, Taken
+from groupcheck.properties.law import Law, Taken, answer_of
 
 COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 
@@ -38,10 +38,9 @@ def _refuses_the_fenced(step: Taken) -> bool:
     """Kafka looks at other things first, so which error it is depends."""
     if not isinstance(step.given, Request):
         return True
-    request_id, body = step.given.request_id, step.given.body
+    answer, body = answer_of(step), step.given.body
     named = getattr(body, "members", None) or (body,)
-    answers = (r.body for r in step.responses if r.request_id == request_id)
-    errors = [error for answer in answers for error in _errors(answer)]
+    errors = _errors(answer) if answer is not None else []
     errors += [ErrorCode.NONE] * (len(named) - len(errors))  # what is not answered is taken
     return not any(
         _is_anothers(step, entry) and error is ErrorCode.NONE

@@ -6,12 +6,13 @@ last column of a row that grows says how its cost does.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from random import Random
 
-from groupcheck.implementation.config import Config
-from groupcheck.implementation.coordinator import Coordinator
+from groupcheck.implementation.core.config import Config
+from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import virtual_spaces
@@ -117,6 +118,7 @@ def heartbeats() -> None:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(50_000)  # as the commands do
     explorer()
     tours()
     state_machine()

@@ -28,6 +28,7 @@ JOIN = Request(
 UNFAIR = Request(2, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
 HEARTBEAT = Request(3, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
 FETCHES = tuple(Request(number, 7, OffsetFetchRequest(GROUP_ID, ())) for number in (4, 5))
+NOW_AND_THEN = "python:support.now_and_then:make"
 HEARTBEATS_ONLY = "python:support.heartbeats_only:make"
 NEVER_TOLD = "step 2 uses a member id that the port never told"
 OMISSION = "3 steps left out, not supported: OffsetFetch v7, holdAppends"
@@ -54,6 +55,14 @@ def test_a_trace_that_a_port_answers_lawfully_has_exit_status_0(
     assert said == (0, "3 steps, each answered as Kafka would\n", "")
 
 
+def test_a_finding_that_hangs_on_what_the_port_draws_is_found_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, told, _ = _replay(_trace(HEARTBEAT), NOW_AND_THEN, tmp_path, capsys)
+    assert status == 1
+    assert told.startswith("Finding ")
+
+
 def test_a_trace_that_is_not_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,7 +83,7 @@ def test_what_is_not_a_trace_is_one_line(
 def test_a_profile_that_the_port_does_not_have_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = "groupcheck: the built-in coordinator is that of Kafka 2.7, not of 0.10.2\n"
+    line = "groupcheck: the built-in coordinator is that of Kafka 2.7 or 4.1, not of 0.10.2\n"
     said = _replay(_trace(Advance(1), profile="0.10.2"), "builtin", tmp_path, capsys)
     assert said == (2, "", line)
 

@@ -14,6 +14,8 @@ from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 
+pytestmark = pytest.mark.untraced
+
 PROFILE = PROFILES["2.7"]
 OLDEST = PROFILES["0.10.0"]  # the smallest
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance, real_spaces, virtual_spaces
+from groupcheck.model.explorer import Space
+from groupcheck.model.instance import Instance, real_spaces, spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
+from support.spaces import explored, whole
 
-PROFILE = PROFILES["2.7"]
+pytestmark = pytest.mark.untraced
+
+PROFILE, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
 
 # members, space -> states, labelled edges, depth
 COUNTS = {
@@ -26,6 +32,14 @@ COUNTS = {
     (3, "order"): (807, 30084, 14),
 }
 
+# The same of the spaces of 4.1 in which appends are held.
+HELD = {
+    (1, "storing"): (833, 11808, 13),
+    (2, "storing"): (3090, 56401, 14),
+    (2, "static-storing"): (2054, 41113, 11),
+    (2, "failover"): (1096, 20654, 13),
+}
+
 
 def _instance(members: int, name: str) -> Instance:
     return {**virtual_spaces(PROFILE, members), **real_spaces(PROFILE, members)}[name]
@@ -33,7 +47,7 @@ def _instance(members: int, name: str) -> Instance:
 
 @pytest.fixture(scope="module", params=COUNTS, ids=lambda key: f"{key[1]}-{key[0]}")
 def counted(request: pytest.FixtureRequest) -> tuple[Space, tuple[int, int, int]]:
-    return explore(_instance(*request.param)), COUNTS[request.param]
+    return whole(_instance(*request.param)), COUNTS[request.param]
 
 
 def test_a_space_has_exactly_these_states_and_labelled_edges(
@@ -41,3 +55,24 @@ def test_a_space_has_exactly_these_states_and_labelled_edges(
 ) -> None:
     space, counts = counted
     assert (len(space.nodes), space.edge_count, space.depth) == counts
+
+
+def test_the_readme_tells_the_counts_of_every_space() -> None:
+    readme = Path(__file__, "../../../README.md").resolve().read_text(encoding="utf-8")
+    told = re.findall(r"^\| `([\w-]+)` \| (\d) \| ([\d,]+) \| ([\d,]+) \|", readme, re.MULTILINE)
+    assert {name for name, *_ in told} == spaces(PROFILE, 2).keys()
+    for name, members, *counts in told:
+        if members == "3" and (3, name) in COUNTS:
+            states, edges, _ = COUNTS[3, name]
+        else:
+            space = explored("2.7", name)
+            assert space.instance.members == int(members)
+            states, edges = len(space.nodes), space.edge_count
+        assert counts == [f"{states:,}", f"{edges:,}"], name
+
+
+@pytest.mark.parametrize("key", HELD, ids=lambda key: f"{key[1]}-{key[0]}")
+def test_so_has_a_space_of_4_1_in_which_appends_are_held(key: tuple[int, str]) -> None:
+    members, name = key
+    space = whole(spaces(NEWEST, members)[name])
+    assert (len(space.nodes), space.edge_count, space.depth) == HELD[key]

@@ -43,9 +43,6 @@ OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
 SESSION_MS, REBALANCE_MS = 10_000, 4_000
 DELAY = Advance(3_000)
 EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-HOLDING = pytest.mark.parametrize(
-    "profile", [p for p in PROFILES.values() if p.holds_appends], ids=lambda profile: profile.name
-)
 
 
 class Broker:
@@ -228,7 +225,7 @@ def test_a_generation_that_was_not_recorded_is_lost_and_its_number_used_again(
     assert broker.group.generation_id == 2
 
 
-@HOLDING
+@EVERY
 def test_a_held_append_is_found_after_a_crash_and_its_request_never_answered(
     profile: Profile,
 ) -> None:
@@ -239,7 +236,7 @@ def test_a_held_append_is_found_after_a_crash_and_its_request_never_answered(
     assert broker.do(sync("#1", 1)).assignment == b"part"
 
 
-@HOLDING
+@pytest.mark.parametrize("profile", [OLDEST, OLD, NEW], ids=lambda profile: profile.name)
 def test_a_held_commit_is_answered_at_the_release_after_an_unload(profile: Profile) -> None:
     broker = stable(profile)
     broker.do(HoldAppends(), commit(1, "#1"), Unload(), Load())
@@ -249,7 +246,7 @@ def test_a_held_commit_is_answered_at_the_release_after_an_unload(profile: Profi
     assert code(broker.answers[3]) is ErrorCode.NONE
 
 
-@HOLDING
+@EVERY
 def test_held_assignments_reach_nobody_after_an_unload(profile: Profile) -> None:
     broker = completing(profile)
     broker.do(HoldAppends(), sync("#1", 1), Unload())

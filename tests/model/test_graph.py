@@ -17,6 +17,8 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 from support.spaces import every_space
 
+pytestmark = pytest.mark.untraced
+
 PROFILE = PROFILES["2.7"]
 
 

@@ -17,6 +17,8 @@ from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Response
 
+pytestmark = pytest.mark.untraced
+
 # With three members some are alike and others are not.
 SPACES = [
     *((profile, name, 2) for profile in PROFILES for name in ("membership", "storing", "order")),

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from groupcheck.model.clients import GROUP_ID, NOBODY, OTHER_PROTOCOLS, commit, fetch
-from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Group, Member
 from groupcheck.model.step import Profile
@@ -328,14 +327,6 @@ def test_versions_begin_where_4_0_left_the_older_ones_behind() -> None:
     assert oldest(NEW)("OffsetFetch") == 1
     assert oldest(OLD)("OffsetCommit") == 1
     assert oldest(NEW)("JoinGroup") == 0
-
-
-def test_appends_cannot_be_held_in_the_newer() -> None:
-    assert OLD.holds_appends
-    assert not NEW.holds_appends
-    features = {space: i.features for space, i in virtual_spaces(NEW, 2).items()}
-    assert "held-appends" not in features["storing"]
-    assert "held-appends" in virtual_spaces(OLD, 2)["storing"].features
 
 
 def test_an_assignment_for_nobody_in_the_group_is_ignored_and_a_missing_one_is_empty() -> None:

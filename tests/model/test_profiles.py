@@ -273,6 +273,7 @@ def test_a_log_that_fails_on_its_disk_is_another_coordinators_in_the_newer_alone
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@pytest.mark.untraced
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
     check_every_rule_is_reached(profile, every_space(profile.name).values())
 

@@ -14,6 +14,8 @@ from groupcheck.model.projection import MAKES, Arrow, Projection, merged, passed
 from groupcheck.model.vocabulary import GroupState
 from support.spaces import every_space
 
+pytestmark = pytest.mark.untraced
+
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
 

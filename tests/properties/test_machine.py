@@ -19,6 +19,7 @@ from groupcheck.properties.finding import Finding
 from groupcheck.properties.machine import lockstep
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+from groupcheck.properties.sequence import FAULTS
 from groupcheck.properties.sketch import spoken
 from support.model_port import ModelPort
 
@@ -86,18 +87,16 @@ def test_what_a_port_does_not_support_is_asked_for_once() -> None:
     unsupported = {("JoinGroup", 7), *(("SyncGroup", version) for version in range(6))}
     port = Recorder(unsupported, faults=False)
     assert _lockstep(port) is None
-    assert sorted(map(str, port.refused)) == sorted(
-        map(str, [*unsupported, "holdAppends", "releaseAppends"])
-    )
+    assert sorted(map(str, port.refused)) == sorted(map(str, [*unsupported, *FAULTS, "append"]))
     assert {request.api_version for request in port.requests if request.api == "JoinGroup"} == set(
         range(8)
     )
 
 
-def test_a_port_of_4_1_is_asked_for_its_versions_and_for_no_held_appends() -> None:
+def test_a_port_of_4_1_is_asked_for_its_versions_and_faults() -> None:
     port = Recorder(faults=False)
     speaks = spoken(port, PROFILES["4.1"])
-    assert not port.refused
+    assert {*port.refused} == {*FAULTS, "append"}
     assert not speaks.faults
     assert speaks.versions["OffsetCommit"] == tuple(range(9, 1, -1))
     assert speaks.versions["OffsetFetch"] == tuple(range(7, 0, -1))
@@ -122,7 +121,11 @@ def test_what_no_space_holds_is_met() -> None:
     assert () in fetches
     assert any(topic.partition_indexes == () for topics in fetches for topic in topics or ())
     assert any(len({t.name for t in topics}) < len(topics) for topics in fetches if topics)
-    assert len({name for config in port.configs for name in config}) == 4
+    assert len({name for config in port.configs for name in config}) == 6
+    assert {request.api for request in port.requests} == set(PROFILES["2.7"].max_versions)
+    assert any(body.group_instance_id for body in joins)
+    # Some come twice, word for word, and some after others that were written later.
+    assert len({r._replace(request_id=0) for r in port.requests}) < len(port.requests)
 
 
 def test_the_builtin_coordinator_conforms_where_no_space_goes() -> None:

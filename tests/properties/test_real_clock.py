@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
@@ -9,12 +10,14 @@ from collections.abc import Callable
 
 import pytest
 
-from groupcheck.implementation.config import Config
+from groupcheck.cli import main
+from groupcheck.implementation.core.config import Config
 from groupcheck.properties.ports.source import PortSource, port_source
-from groupcheck.properties.result import Settings
+from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
-from groupcheck.reports.files import as_json
+from groupcheck.properties.windows import Windows
 from groupcheck.reports.terminal import summary
+from groupcheck.reports.told import told
 from support.wire_broker import Asked, CoordinatorBroker, reply, serving
 
 AT_ONCE = Config(group_initial_rebalance_delay_ms=0)
@@ -45,8 +48,8 @@ def test_what_is_not_reproduced_is_counted_and_not_told() -> None:
         result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
     assert result.findings == []
     assert result.not_reproduced == 1
-    assert "findings that were not reproduced: 1\n" in summary(result, [])
-    assert as_json(result)["not_reproduced"] == 1
+    assert "findings that were not reproduced: 1\n" in summary(told(result), [])
+    assert told(result).not_reproduced == 1
 
 
 def test_what_is_reproduced_is_told() -> None:
@@ -104,3 +107,27 @@ def test_an_interrupted_run_ends_at_once_and_keeps_what_was_found(api: str) -> N
     assert len(result.findings) == 1
     assert took_s < 3, f"it took {took_s} s"
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(("late_ms", "conforms"), [(500, False), (4_000, True)])
+def test_how_late_a_timer_may_fire_is_what_was_asked_for(
+    late_ms: int, capsys: pytest.CaptureFixture[str], *, conforms: bool
+) -> None:
+    with serving(CoordinatorBroker(Config(group_initial_rebalance_delay_ms=1_500))) as broker:
+        presumed = f"kafka://127.0.0.1:{broker.port}?group.initial.rebalance.delay.ms=0"
+        asked = ["--examples=48", "--steps=6", f"--late-ms={late_ms}", "--grace-ms=40", "--json"]
+        status = main(["verify", presumed, *asked])
+    result = json.loads(capsys.readouterr().out)
+    assert (status == 0, result["conforms"]) == (conforms, conforms)
+    windows = {"late_ms": late_ms, "early_ms": 50, "answer_ms": 5_000, "grace_ms": 40}
+    assert result["runs"][0]["windows"] == windows
+
+
+def test_the_windows_are_told_with_the_verdict_on_a_real_clock_and_only_there() -> None:
+    windows = Windows(late_ms=2_000, grace_ms=7)
+    said = summary(told(Result("kafka://x", Settings(), "Kafka", windows=windows)), [])
+    assert "windows    a timer may fire 2,000 ms late and never early" in said
+    assert "one that must not 7 ms" in said
+    virtual = Result("builtin", Settings(), "Kafka")
+    assert "windows" not in summary(told(virtual), [])
+    assert told(virtual).runs[0].windows is None

@@ -12,7 +12,7 @@ from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import feature_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.records import next_error, record_offsets
-from groupcheck.model.state import OffsetsAppend, Serving
+from groupcheck.model.state import Append, HeldAnswer, OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import ErrorCode, GroupState
 from groupcheck.properties import safety
@@ -107,6 +107,30 @@ def test_a_shutdown_that_unloads_and_tells_nobody_breaks_the_law_of_who_waits(
 
     monkeypatch.setattr(failover, "_unload", unload)
     assert len(by_law(explored(NEWEST, "failover"))["lost-are-told"].hops) == 2
+
+
+def test_answers_that_wait_and_are_lost_without_a_word_break_the_law_of_who_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lose(step: Step, _error: ErrorCode) -> None:
+        step.appends = ()
+
+    monkeypatch.setattr(failover, "lose", lose)
+    assert len(by_law(explored(NEWEST, "failover"))["lost-are-told"].hops) == 3
+
+
+def test_answers_that_wait_and_are_forgotten_at_the_release_break_the_law_of_the_unanswered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    complete = log.complete_append
+
+    def forget(step: Step, entry: Append) -> None:
+        if not isinstance(entry, HeldAnswer):
+            complete(step, entry)
+
+    monkeypatch.setattr(log, "complete_append", forget)
+    found = by_law(explored(NEWEST, "failover"))["unanswered"]
+    assert (len(found.hops), found.known) == (3, None)
 
 
 def test_a_failed_append_that_forgets_a_group_that_was_written_is_no_break_kafka_is_known_for(

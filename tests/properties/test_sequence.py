@@ -188,10 +188,6 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
             "t:2: OffsetCommit has versions 2 to 9 in profile 4.1, not 1",
         ),
         (
-            [_header('"4.1"'), '{"type":"fault","fault":"holdAppends"}'],
-            "t:2: in profile 4.1 appends complete at once and cannot be held",
-        ),
-        (
             [HEADER, _request("OffsetFetch", 0, '{"groupId":"group","topics":[]}')],
             "t:2: OffsetFetch has versions 1 to 7",
         ),
@@ -253,7 +249,6 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
             )
             for api, body, what in (
                 ("OffsetCommit", '{"groupId":""}', "not ''"),
-                ("OffsetFetch", '{"groupId":""}', "not ''"),
                 ("DescribeGroups", '{"groups":[""]}', "not ''"),
                 ("DescribeGroups", '{"groups":[]}', r"not \[\]"),
                 ("DescribeGroups", '{"groups":["group","group"]}', r"not \['group', 'group'\]"),
@@ -298,13 +293,18 @@ def test_in_a_version_that_holds_no_appends_all_else_may_happen_to_the_coordinat
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_the_group_without_a_name_is_for_the_apis_that_refuse_it(version: int) -> None:
+def test_the_group_without_a_name_is_for_what_refuses_it_or_leaves_it_as_it_is(
+    version: int,
+) -> None:
     lines = [
         HEADER,
         _request("JoinGroup", version, _join(group="")),
         _request("SyncGroup", version, _heartbeat(1).replace('"group"', '""'), "2"),
         _request("Heartbeat", version, _heartbeat(1).replace('"group"', '""'), "3"),
         _request("LeaveGroup", 0, '{"groupId":"","memberId":"nobody"}', "4"),
+        _request("OffsetCommit", 8, COMMIT % (OFFSET % (1, 1, 1)), "5"),
+        _request("OffsetFetch", 5, '{"groupId":"","topics":null}', "6"),
+        _request("OffsetCommit", 5, '{"groupId":"","generationId":1,"memberId":"nobody"}', "7"),
     ]
     assert replay(parse("\n".join(lines), "t"), BuiltinPort()) is None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from groupcheck.model.canonical import rename
 from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.explorer import explore
 from groupcheck.model.graph import StateGraph
@@ -20,11 +21,12 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
+from groupcheck.properties.closer import closer, merged
 from groupcheck.properties.finding import Finding
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
-from groupcheck.properties.shrink import merged, shrink, without
+from groupcheck.properties.shrink import shrink, without
 from support.model_port import ModelPort
 
 
@@ -130,3 +132,18 @@ def test_a_step_is_never_left_out_without_those_that_use_its_member_id() -> None
         for smaller in without(NOISY, size):
             assert smaller.steps[-1] == NOISY.steps[-1]
             assert _join(3) in smaller.steps
+
+
+def test_one_step_does_what_two_did() -> None:
+    asks, joins = _join(1, 7), _join(2, 7)
+    joins = joins._replace(body=rename(joins.body, {"": "#1"}, 0))
+    heartbeat = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#3"))
+    steps = (asks, joins, Advance(1), _join(3), Advance(2), heartbeat)
+    found = {each.steps for each in closer(Sequence("2.7", {}, steps))}
+    first = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
+    assert found == {
+        (_join(1, 3), Advance(1), _join(3), Advance(2), heartbeat),  # a member at once
+        (asks, joins, Advance(1), Advance(2), first),  # one member instead of two
+        (asks, joins, _join(3), Advance(3), heartbeat),  # the times after both, and before
+        (asks, joins, Advance(3), _join(3), heartbeat),
+    }

@@ -6,18 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.short_spaces import short_spaces
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Result, Settings
-from groupcheck.properties.verify import Verification
+from groupcheck.properties.verify import Verification, explored
 from support.needs import needs
+from support.spaces import together
 
 TOY = Path(__file__).parent / "ports" / "toy_coordinator.js"
+SHORT = short_spaces(PROFILES["2.7"], 2)
 
 pytestmark = needs("node")
 
 
 def _verify(settings: Settings, flags: str = "") -> Result:
-    return Verification(port_source(f"exec:node {TOY} {flags}"), settings).run()
+    """On the spaces of what it has."""
+    given = together(virtual_spaces(PROFILES["2.7"], settings.members))
+    return Verification(port_source(f"exec:node {TOY} {flags}"), settings, given=given).run()
 
 
 def test_the_toy_coordinator_conforms() -> None:
@@ -28,6 +35,14 @@ def test_the_toy_coordinator_conforms() -> None:
         told = space.shares.shown + space.shares.not_chosen + space.shares.ambiguous
         assert told == space.shares.edges
         assert space.shares.shown >= 0.98 * space.shares.edges
+
+
+def test_what_the_toy_coordinator_does_not_have_is_left_out() -> None:
+    given = explored({name: SHORT[name] for name in ("crowded", "loners", "failing-static")})
+    settings = Settings(examples=0)
+    result = Verification(port_source(f"exec:node {TOY}"), settings, given=given).run()
+    assert result.findings == []
+    assert {"groupInstanceId", "crash", "EndTxn"} <= set(result.unsupported)
 
 
 @pytest.mark.parametrize(

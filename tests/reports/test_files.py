@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Collection
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import example, given
@@ -34,7 +35,8 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, parse
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.files import finding_files, write
-from support.faulty import faulty_port
+from groupcheck.reports.told import found, told
+from support.faults import faulty_port
 
 FAULT = "a follower is given the member list"
 TESTS = Path(__file__).parent.parent
@@ -48,20 +50,25 @@ def result() -> Result:
 
 @pytest.fixture
 def report(result: Result, tmp_path: Path) -> Path:
-    write(result, tmp_path / "report")
+    write(told(result), tmp_path / "report")
     return tmp_path / "report"
 
 
-def test_each_finding_is_written_as_text_trace_and_test(result: Result, report: Path) -> None:
+def test_each_finding_is_written_as_text_traces_pictures_and_test(
+    result: Result, report: Path
+) -> None:
     expected = {"result.json"}
     for finding in result.findings:
         expected |= {
             f"finding_{finding.finding_id}.txt",
             f"finding_{finding.finding_id}.jsonl",
+            f"finding_{finding.finding_id}.itf.json",
+            f"finding_{finding.finding_id}.mmd",
+            f"finding_{finding.finding_id}.svg",
             f"test_finding_{finding.finding_id}.py",
         }
     assert {path.name for path in report.iterdir()} == expected
-    assert len(expected) >= 4
+    assert len(expected) >= 7
 
 
 def test_the_result_says_all_that_the_screen_says(result: Result, report: Path) -> None:
@@ -72,7 +79,10 @@ def test_the_result_says_all_that_the_screen_says(result: Result, report: Path) 
         space.shares.shown for space in result.spaces
     ]
     assert [f["id"] for f in written["findings"]] == [f.finding_id for f in result.findings]
-    assert written["findings"][0]["trace"][0]["profile"] == "2.7"
+    first = written["findings"][0]
+    assert first["trace"][0]["profile"] == "2.7"
+    assert first["accepted_steps"] == len(first["trace"]) - 2  # the last, and what it is all about
+    assert first["law"]["name"] == "member-list"
 
 
 def test_an_earlier_report_is_replaced_and_what_is_not_ours_is_left_alone(
@@ -81,7 +91,10 @@ def test_an_earlier_report_is_replaced_and_what_is_not_ours_is_left_alone(
     written = set(report.iterdir())
     stale = [
         report / name
-        for name in ("finding_0000abcd.txt", "finding_0000abcd.jsonl", "test_finding_0000abcd.py")
+        for name in (
+            *(f"finding_0000abcd.{kind}" for kind in ("txt", "jsonl", "itf.json", "mmd", "svg")),
+            "test_finding_0000abcd.py",
+        )
     ]
     others = [
         report / name
@@ -90,7 +103,7 @@ def test_an_earlier_report_is_replaced_and_what_is_not_ours_is_left_alone(
     for path in stale + others:
         path.write_text("")
     (report / "finding_0000dead.txt").mkdir()
-    assert set(write(result, report)) == written
+    assert set(write(told(result), report)) == written
     assert set(report.iterdir()) == {*written, *others, report / "finding_0000dead.txt"}
 
 
@@ -129,9 +142,12 @@ def test_whatever_a_port_says_the_files_of_a_finding_are_sound(
     sequence = Sequence("2.7", {}, (Request(1, 3, body),) if step else ())
     finding = replay(sequence, Talker(text, metadata))
     assert finding is not None
-    files = finding_files(finding, port)
+    files = finding_files(found(finding, port))
     for written in files.values():
         written.encode()
+    ET.fromstring(files[f"finding_{finding.finding_id}.svg"])  # noqa: S314 - it comes from here
+    itf = json.loads(files[f"finding_{finding.finding_id}.itf.json"])
+    assert len(itf["states"]) == 1 + len(finding.exchanges)
     for line in files[f"finding_{finding.finding_id}.txt"].split("\n"):
         assert line.isprintable()
         assert len(line) < 25_000

@@ -24,7 +24,6 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
     TxnOffsetCommitResponse,
 )
-from groupcheck.properties.ports.builtin import MISSING, BuiltinPort
 from groupcheck.properties.sequence import Sequence, dump, parse
 from groupcheck.reports.words import answer_in_words, step_in_words
 
@@ -115,12 +114,3 @@ def test_a_trace_holds_what_is_asked() -> None:
     steps = tuple(Request(n, version, body) for n, (version, body, _) in enumerate(ASKED, 1))
     sequence = Sequence("4.1", {}, steps)
     assert parse(dump(sequence), "trace") == sequence
-
-
-def test_the_built_in_coordinator_says_what_it_does_not_have() -> None:
-    port = BuiltinPort()
-    port.open("2.7", {})
-    for number, (version, body, _) in enumerate(ASKED, 1):
-        request = Request(number, version, body)
-        assert request.api in MISSING
-        assert port.request(request, ()).unsupported == request.api

@@ -44,7 +44,7 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.story import story, title
 from groupcheck.reports.words import answer_in_words, duration, letters, passing, step_in_words
-from support.faulty import faulty_port
+from support.faults import faulty_port
 
 JOIN = Request(
     1, 3, JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
@@ -77,6 +77,11 @@ def test_a_wrong_answer_is_told_with_the_right_one_its_reason_and_its_source() -
         What Apache Kafka 2.7.2 does here:
           to step 3: ILLEGAL_GENERATION (22)
             because the generation is not the group's [GroupCoordinator.scala:636]
+        What came back is what Apache Kafka 2.7.2 does when
+          the member is alive in the current generation [GroupCoordinator.scala:643]
+            but first the generation is not the group's [GroupCoordinator.scala:636]
+          the group is being loaded [GroupCoordinator.scala:615]
+            which is not so
         """)  # noqa: E501 - it is read as it is
 
 

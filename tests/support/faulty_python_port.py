@@ -8,14 +8,14 @@ from typing import Any
 from groupcheck.model.bodies import decode_request, encode
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.port import Fault, Observation
-from support.faulty import faulty_port
+from support.faults import faulty_port
 
 
 class FaultyPythonPort:
     """Answers in JSON bodies, and shows no inner state."""
 
-    def __init__(self) -> None:
-        self._port = faulty_port("a follower is given the member list")
+    def __init__(self, fault: str = "a follower is given the member list") -> None:
+        self._port = faulty_port(fault)
         self._versions: dict[int, int] = {}
 
     def open(self, profile: str, config: dict[str, int]) -> dict[str, str]:
@@ -39,8 +39,10 @@ class FaultyPythonPort:
     def advance(self, ms: int) -> Iterator[dict[str, Any]]:
         return self._messages(self._port.advance(ms, ()))
 
-    def fault(self, fault: str, **_fields: object) -> Iterator[dict[str, Any]]:
-        return self._messages(self._port.fault(Fault(fault), ()))
+    def fault(
+        self, fault: str, count: int | None = None, error: int | None = None
+    ) -> Iterator[dict[str, Any]]:
+        return self._messages(self._port.fault(Fault(fault, count, error), ()))
 
     def close(self) -> None:
         self._port.close()

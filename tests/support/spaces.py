@@ -1,22 +1,82 @@
-"""The explored spaces of two members, each explored once for all the tests that look at it."""
+"""The explored spaces, each explored once for all the tests that look at it, in all processes."""
 
 from __future__ import annotations
 
+import fcntl
 import gc
+import hashlib
+import os
+import pickle
+from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
+from unittest.mock import patch
 
+from groupcheck.model import exploration as exploration_of_all
 from groupcheck.model.exploration import Exploration, Settings, run
 from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.graph import StateGraph
+from groupcheck.model.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.verify import Explored
+from support.economy import SHARED, untraced
 
 
-@cache
 def explored(profile: str, name: str) -> Space:
-    """A space of a profile, which is not to be changed."""
-    space = explore(spaces(PROFILES[profile], 2)[name])
-    gc.freeze()  # it stays to the end: no collection need look through it
-    return space
+    """A space of two members of a profile, which is not to be changed."""
+    return whole(spaces(PROFILES[profile], 2)[name])
+
+
+def whole(instance: Instance) -> Space:
+    """The space of an instance as it is by the rules as they are; it is not to be changed.
+
+    Raises:
+        ValueError: its rules are none of Kafka's: of those each test explores its own.
+    """
+    profile = instance.profile
+    if profile is not PROFILES.get(profile.name):
+        msg = f"a profile of its own: {profile.name}"
+        raise ValueError(msg)
+    settings = tuple(sorted(instance.settings.items()))
+    plain = instance._replace(profile=None, features=frozenset(), settings={})  # type: ignore[arg-type]
+    name = repr((profile.name, plain, sorted(instance.features), settings))
+    if name not in _WHOLE:
+        _WHOLE[name] = _explored(instance, hashlib.sha256(name.encode()).hexdigest())
+        gc.freeze()  # it stays to the end: no collection need look through it
+    return _WHOLE[name]
+
+
+_WHOLE: dict[str, Space] = {}
+
+
+def together(instances: Mapping[str, Instance]) -> Explored:
+    """Spaces as a verification is given them."""
+    found = {name: whole(instance) for name, instance in instances.items()}
+    return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+
+
+def _explored(instance: Instance, name: str) -> Space:
+    folder = os.environ.get(SHARED)
+    with untraced():
+        if folder is None:
+            return explore(instance)
+        space = _shared(Path(folder, name), lambda: explore(instance))
+        # Rules are functions, and stay behind.
+        numbers = {node: number for number, node in enumerate(space.nodes)}
+        return space._replace(instance=instance, numbers=numbers)
+
+
+def _shared(file: Path, made: Callable[[], Space]) -> Space:
+    """What the first process to come here has made: it is read in a tenth of the time."""
+    with file.open("a+b") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)  # until it is closed
+        kept.seek(0)
+        if data := kept.read():
+            loaded: Space = pickle.loads(data)  # noqa: S301 - of this run's own directory
+            return loaded
+        space = made()
+        kept.write(pickle.dumps(space._replace(instance=None, numbers=None)))  # type: ignore[arg-type]
+        return space
 
 
 def every_space(profile: str) -> dict[str, Space]:
@@ -27,4 +87,5 @@ def every_space(profile: str) -> dict[str, Space]:
 @cache
 def exploration(profile: str) -> Exploration:
     """All spaces of a profile together, as `groupcheck explore` has them."""
-    return run(Settings(PROFILES[profile]), lambda _what, _total: lambda _done: None)
+    with patch.object(exploration_of_all, "explore", lambda instance, _tell, **_: whole(instance)):
+        return run(Settings(PROFILES[profile]), lambda _what, _total: lambda _done: None)

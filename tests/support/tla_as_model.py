@@ -18,12 +18,16 @@ from groupcheck.model.clients import (
 from groupcheck.model.explorer import Edge, Space
 from groupcheck.model.instance import Instance
 from groupcheck.model.state import (
+    GONE,
     Append,
+    Committed,
     Coordinator,
     FailAppends,
     Group,
     GroupAppend,
     GroupRecord,
+    HeldAnswer,
+    HeldRequest,
     JoinTimer,
     Log,
     Member,
@@ -38,15 +42,22 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
     DescribeGroupsResponse,
+    EndTxnResponse,
     ErrorCode,
     GroupState,
+    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupResponse,
     ListGroupsResponse,
+    MemberResponse,
     OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
     OffsetDeleteResponse,
     OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
     Protocol,
     Response,
     ResponseBody,
@@ -93,7 +104,16 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
         state["active"],
         None if failing == "NONE" else FailAppends(1, ErrorCode[failing]),
         instance.initial.log and _log(dict(state["log"]), instance),
+        _committed(dict(state["committed"]), instance),
     )
+
+
+def _committed(said: dict[str, Value], instance: Instance) -> Committed | None:
+    shows = said["shows"]
+    removed = Group(protocol_type=_nullable(said["protocolType"]))
+    group = removed if shows == "removed" else None
+    committed = Committed(shows == "newest", group, _offsets(said["offset"], instance))
+    return None if shows == "everything" else committed
 
 
 def _log(kept: dict[str, Value], instance: Instance) -> Log:
@@ -137,18 +157,69 @@ def _offset(offset: Value, instance: Instance) -> Offset:
 def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
     error = ErrorCode[entry["error"]]
     if entry["kind"] == "static":
-        return StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
+        append = StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
+        outlived = (COMMITS + place, _new_id(dict(entry["answer"]))) if entry["answer"] else None
+        return append._replace(current=entry["current"], outlived=outlived)
+    if entry["kind"] == "answer":
+        return HeldAnswer(COMMITS + place, entry["api"], _held(entry))
+    if entry["kind"] == "request":
+        joins = entry["api"] == "JoinGroup"
+        return HeldRequest(_parked(entry["of"], JOINS if joins else SYNCS, place), joins)
     if entry["kind"] in {"offsets", "transaction"}:
         transactional = entry["kind"] == "transaction"
-        append = OffsetsAppend(
+        offsets = OffsetsAppend(
             COMMITS + place,
             _offsets(entry["offset"], instance),
             (),
             PRODUCER_ID if transactional else None,
         )
-        return append._replace(error=error, outlived=entry["outlived"])
+        return offsets._replace(error=error, outlived=entry["outlived"])
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
-    return GroupAppend(entry["generation"], given, error)
+    request_id = _parked(entry["of"], SYNCS, place) if entry["of"] else None
+    return GroupAppend(entry["generation"], given, error, request_id)
+
+
+def _new_id(answer: dict[str, Value]) -> JoinGroupResponse:
+    """What a static member that came back is answered, and its group is gone."""
+    return JoinGroupResponse(
+        ErrorCode[answer["error"]],
+        answer["generation"],
+        answer["protocolType"] or None,
+        answer["protocolName"] or None,
+        answer["leader"],
+        answer["memberId"],
+    )
+
+
+def _parked(name: str, numbered_from: int, place: int) -> int:
+    """The id of a member's parked request, or of one that no member waits for any longer."""
+    return COMMITS + place if name == GONE else numbered_from + int(name[1:])
+
+
+def _held(entry: dict[str, Value]) -> ResponseBody:
+    """An answer that is held back, of the one partition there is."""
+    answer = dict(entry["answer"])
+    error = ErrorCode[answer["error"]]
+    commits = (OffsetCommitResponsePartition(PARTITION[1], error),)
+    found = OffsetFetchResponsePartition(PARTITION[1], answer.get("offset", -1), error_code=error)
+    members = (dict(member) for member in entry["members"])
+    answers: dict[str, ResponseBody] = {
+        "Heartbeat": HeartbeatResponse(error),
+        "OffsetCommit": OffsetCommitResponse((OffsetCommitResponseTopic(TOPIC, commits),)),
+        "TxnOffsetCommit": TxnOffsetCommitResponse((OffsetCommitResponseTopic(TOPIC, commits),)),
+        "EndTxn": EndTxnResponse(error),
+        "OffsetFetch": OffsetFetchResponse(
+            topics=(OffsetFetchResponseTopic(TOPIC, (found,)),),
+        ),
+        "LeaveGroup": LeaveGroupResponse(
+            error,
+            tuple(
+                MemberResponse(m["memberId"], m["instance"] or None, ErrorCode[each])
+                for m, each in zip(members, answer.get("errors", ()), strict=False)
+            ),
+        ),
+    }
+    return answers[entry["api"]]
 
 
 def _group(group: dict[str, Value], instance: Instance) -> Group:
@@ -280,7 +351,7 @@ class _Names:
         """Whom it is to: who asked in this step, or a member whose request was parked."""
         number, body = response.request_id, response.body
         if number >= COMMITS:
-            return ("OffsetCommit", "")
+            return ("held", "")
         if number >= SYNCS:
             return ("SyncGroup", f"m{number - SYNCS}")
         if number >= JOINS:
@@ -314,10 +385,10 @@ class _Names:
                 )
                 fields = {"groups": frozenset(map(_record, groups))}
             case DeleteGroupsResponse():
-                fields = {"errors": frozenset(r.error_code.name for r in body.results)}
+                fields = {"each": frozenset(r.error_code.name for r in body.results)}
             case OffsetDeleteResponse():
-                each = (p.error_code.name for t in body.topics for p in t.partitions)
-                fields = {"errors": frozenset(each)}
+                topics = ((t.name, p.error_code.name) for t in body.topics for p in t.partitions)
+                fields = {"topics": frozenset(topics)}
             case _:
                 fields = {}
         return fields

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from groupcheck.implementation.config import Config
-from groupcheck.implementation.coordinator import Coordinator
+from groupcheck.implementation.core.config import Config
+from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.model.vocabulary import REQUESTS, Request, Response
 from groupcheck.properties.ports import codec
 

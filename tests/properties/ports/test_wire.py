@@ -38,6 +38,7 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.ports.wire import WirePort
+from groupcheck.properties.windows import Windows
 from support.wire_broker import Asked, Broker, Broker6, reply, serving
 
 HEARTBEAT = HeartbeatRequest("group", 1, "member")
@@ -52,7 +53,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def port(broker: Broker) -> Iterator[WirePort]:
-    opened = WirePort("127.0.0.1", broker.port, answer_timeout_ms=2_000)
+    opened = WirePort("127.0.0.1", broker.port, windows=Windows(answer_ms=2_000))
     opened.open("2.7", {})
     yield opened
     opened.shutdown()
@@ -68,7 +69,7 @@ def failure(port: Port, version: int = 3) -> PortFailedError:
     return failed.value
 
 
-def refused(port: int, **options: int) -> str:
+def refused(port: int, **options: Windows) -> str:
     """Why a broker cannot be tested, without its address."""
     unopened = WirePort("127.0.0.1", port, **options)  # type: ignore[arg-type]
     with pytest.raises(PortUnavailableError) as error:
@@ -94,13 +95,14 @@ def test_an_answer_that_never_comes_is_no_failure(broker: Broker, port: WirePort
 def test_an_answer_that_nothing_waited_for_comes_with_a_later_one(
     broker: Broker, port: WirePort
 ) -> None:
-    parked: list[Asked] = []
+    parked: list[tuple[Asked, socket.socket]] = []
 
     def answer(asked: Asked) -> bytes:
         if asked.name == "JoinGroupRequest":
-            parked.append(asked)
+            parked.append((asked, broker.here.socket))
             return b""
-        broker.sockets[-2].sendall(reply(parked[0], error_code=25, member_id="", leader=""))
+        first, asker = parked[0]
+        asker.sendall(reply(first, error_code=25, member_id="", leader=""))
         return reply(asked, error_code=27)
 
     broker.answer = answer
@@ -181,7 +183,7 @@ class Owing:
 def test_where_one_answer_came_others_are_waited_for_a_moment_longer(
     monkeypatch: pytest.MonkeyPatch, answered_s: tuple[float, ...], seen: int, elapsed_ms: int
 ) -> None:
-    port = WirePort("127.0.0.1", 1, settle_ms=30)
+    port = WirePort("127.0.0.1", 1, windows=Windows(grace_ms=30))
     parked: Any = Parked(*answered_s)
     monkeypatch.setattr(wire, "monotonic", lambda: parked.now_s)
     port._selector, port._connections = parked, parked.connections
@@ -387,7 +389,7 @@ def test_what_is_no_address_is_one_clear_line(rest: str) -> None:
 
 def test_what_never_answers_cannot_be_tested() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        reason = refused(silent.getsockname()[1], answer_timeout_ms=100)
+        reason = refused(silent.getsockname()[1], windows=Windows(answer_ms=100))
     assert reason == "no answer in time"
 
 
@@ -400,7 +402,7 @@ def test_what_drips_without_end_cannot_be_tested(broker: Broker) -> None:
         return b""
 
     broker.speak = drip
-    assert refused(broker.port, answer_timeout_ms=100) == "no answer in time"
+    assert refused(broker.port, windows=Windows(answer_ms=100)) == "no answer in time"
 
 
 def test_what_does_not_speak_kafka_cannot_be_tested(broker: Broker) -> None:

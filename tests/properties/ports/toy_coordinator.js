@@ -20,7 +20,8 @@ const FAULT = flag ? flag.slice('--fault='.length) : process.env.TOY_FAULT;
 const Errors = {
   NONE: 0, OFFSET_METADATA_TOO_LARGE: 12, ILLEGAL_GENERATION: 22, INCONSISTENT_GROUP_PROTOCOL: 23,
   INVALID_GROUP_ID: 24, UNKNOWN_MEMBER_ID: 25, INVALID_SESSION_TIMEOUT: 26,
-  REBALANCE_IN_PROGRESS: 27, MEMBER_ID_REQUIRED: 79, UNSTABLE_OFFSET_COMMIT: 88,
+  REBALANCE_IN_PROGRESS: 27, MEMBER_ID_REQUIRED: 79, GROUP_MAX_SIZE_REACHED: 81,
+  UNSTABLE_OFFSET_COMMIT: 88,
 };
 const [EMPTY, STABLE, DEAD] = ['Empty', 'Stable', 'Dead'];
 const [PREPARING_REBALANCE, COMPLETING_REBALANCE] = ['PreparingRebalance', 'CompletingRebalance'];
@@ -29,6 +30,7 @@ const DEFAULT_CONFIG = {
   'group.min.session.timeout.ms': 6000,
   'group.max.session.timeout.ms': 1800000,
   'group.initial.rebalance.delay.ms': 3000,
+  'group.max.size': 2 ** 31 - 1,
   'offset.metadata.max.bytes': 4096,
 };
 // Versions 0 of OffsetCommit and OffsetFetch go to ZooKeeper, which is not here.
@@ -94,6 +96,16 @@ class Group {
   supportsProtocols({ protocolType, protocols }) {
     if (this.state === EMPTY) return protocolType !== '' && protocols.length > 0;
     return protocolType === this.protocolType && protocols.some((one) => this.isCommon(one));
+  }
+
+  // Whether there is room for a member; while a rebalance is prepared, for one more to wait for it.
+  accepts(memberId) {
+    const largest = this.config['group.max.size'];
+    const member = this.members.get(memberId);
+    if (this.state === EMPTY) return true;
+    if (this.state !== PREPARING_REBALANCE) return Boolean(member) || this.members.size < largest;
+    const waiting = [...this.members.values()].filter((one) => one.awaitingJoin).length;
+    return Boolean(member?.awaitingJoin) || waiting < largest;
   }
 
   addPending(memberId, sessionTimeoutMs) {
@@ -411,7 +423,10 @@ class Coordinator {
     }
     const group = this.group(groupId, memberId === '');
     if (group === undefined) return refuse(memberId, Errors.UNKNOWN_MEMBER_ID);
-    if (memberId === '') this.joinUnknown(group, request, refuse);
+    if (!group.accepts(memberId)) {
+      group.drop(memberId);
+      refuse('', Errors.GROUP_MAX_SIZE_REACHED);
+    } else if (memberId === '') this.joinUnknown(group, request, refuse);
     else this.joinKnown(group, request, refuse);
     return group.maybeCompleteJoin();
   }

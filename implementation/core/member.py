@@ -1,0 +1,122 @@
+"""Members of groups, and the timers that groups have. What is done about them is not said here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupcheck.implementation.core.timers import Timer
+from groupcheck.model.vocabulary import Protocol
+
+if TYPE_CHECKING:
+    from groupcheck.implementation.core.group import Group
+
+
+class GroupTimer(Timer):
+    """A timer of a group."""
+
+    __slots__ = ("group",)
+
+    def __init__(self, group: Group) -> None:
+        super().__init__()
+        self.group = group
+
+    @property
+    def owner(self) -> str:
+        """The group's id."""
+        return self.group.group_id
+
+
+class Member(GroupTimer):
+    """One member of a group, and the timer of its session; times are in milliseconds.
+
+    A member is its own timer, because there are many of them: that saves an object for each.
+    """
+
+    __slots__ = (
+        "assignment",
+        "client_host",
+        "client_id",
+        "counts_as_static",
+        "group_instance_id",
+        "is_new",
+        "join_request_id",
+        "member_id",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_timeout_ms",
+        "sync_request_id",
+    )
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a member is made of
+        self,
+        group: Group,
+        member_id: str,
+        group_instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocols: tuple[Protocol, ...],
+        assignment: bytes = b"",
+    ) -> None:
+        super().__init__(group)
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocols = protocols
+        self.assignment = assignment
+        # The parked requests, None where there is none. A second one replaces the first, which
+        # is then never answered.
+        self.join_request_id: int | None = None
+        self.sync_request_id: int | None = None
+        # True from the JoinGroup that it came with until that is answered.
+        self.is_new = False
+        # Whether the end of a join phase spares it if it has not joined.
+        self.counts_as_static = group_instance_id is not None
+
+    @property
+    def expires(self) -> bool:
+        """Whether its session runs: a member that waits for an answer is alive, unless new."""
+        return self.is_new or (self.join_request_id is None and self.sync_request_id is None)
+
+    def metadata(self, protocol_name: str | None) -> bytes:
+        """Its metadata for a protocol that it supports."""
+        return next(metadata for name, metadata in self.protocols if name == protocol_name)
+
+
+class Pending(GroupTimer):
+    """An id that was given out with MEMBER_ID_REQUIRED, and the timer that takes it back."""
+
+    __slots__ = ("member_id",)
+
+    def __init__(self, group: Group, member_id: str) -> None:
+        super().__init__(group)
+        self.member_id = member_id
+
+
+class JoinTimer(GroupTimer):
+    """What ends a join phase: the rebalance timeout, or a round of the initial delay.
+
+    `remaining_ms` is how much longer than its present round of `round_ms` the delay may last.
+    """
+
+    __slots__ = ("is_delay", "remaining_ms", "round_ms")
+
+    def __init__(self, group: Group) -> None:
+        super().__init__(group)
+        self.is_delay = False
+        self.round_ms = 0
+        self.remaining_ms = 0
+
+
+class SyncTimer(GroupTimer):
+    """What ends the time to sync, of one generation."""
+
+    __slots__ = ("generation_id",)
+
+    def __init__(self, group: Group) -> None:
+        super().__init__(group)
+        self.generation_id = 0

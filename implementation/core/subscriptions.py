@@ -1,0 +1,48 @@
+"""Which topics consumers subscribe to, read from what they offer. What follows is not said here.
+
+A consumer's metadata begins with a version (int16), its topics (an array of strings) and data of
+its own (nullable bytes); what newer versions add is not read (ConsumerProtocol.java).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - the name it ought to have
+from typing import Final
+
+CONSUMER: Final = "consumer"
+
+_INT32: Final = Struct(">i")
+_INT16: Final = Struct(">h")
+
+
+class UnreadableError(ValueError):
+    """It is not the metadata of a consumer."""
+
+
+def subscribed_topics(offers: Iterable[bytes]) -> frozenset[str] | None:
+    """The topics of all offers together; None if one of them cannot be read."""
+    try:
+        # Most members of a group offer the same: each offer is read once.
+        return frozenset(name for offer in set(offers) for name in _topics(offer))
+    except (UnreadableError, StructError, UnicodeDecodeError):
+        return None
+
+
+def _topics(offer: bytes) -> list[str]:
+    (count,) = _INT32.unpack_from(offer, _INT16.size)
+    if count < 0:
+        raise UnreadableError
+    at = _INT16.size + _INT32.size
+    topics = []
+    for _ in range(count):
+        (length,) = _INT16.unpack_from(offer, at)
+        at += _INT16.size + length
+        if length < 0 or at > len(offer):
+            raise UnreadableError
+        topics.append(offer[at - length : at].decode())
+    (length,) = _INT32.unpack_from(offer, at)
+    if at + _INT32.size + length > len(offer):
+        raise UnreadableError
+    return topics

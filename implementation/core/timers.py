@@ -1,0 +1,142 @@
+"""A virtual clock and the timers on it. Nothing of groups or requests belongs here.
+
+Nearly every timer is a session that the next heartbeat sets anew, so setting a timer to a later
+time must cost nothing: only the timer's own deadline moves. Its one entry in the heap stays where
+it was, and when that entry reaches the top it is found to be early and sinks to the deadline as
+it then is. A session thus costs a heap operation each time its timeout less the time between two
+heartbeats has passed: with many of them one for each timeout, and never more than one for each
+heartbeat. Cancelled timers leave the heap in the same lazy way.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush, heapreplace
+from sys import maxsize
+from typing import Final
+
+from groupcheck.implementation.core.config import Choose, first
+
+NEVER: Final = maxsize
+
+
+class Timer:
+    """One deadline; what is done when it is reached is decided by what kind of timer it is.
+
+    Timers of different `owner`s commute: whichever of them fires first, the outcome is the same.
+    """
+
+    __slots__ = ("deadline_ms", "queued_at_ms", "ticket")
+
+    def __init__(self) -> None:
+        self.deadline_ms = NEVER
+        # Where the timer's one valid heap entry is; an entry with another ticket is void.
+        self.queued_at_ms = NEVER
+        self.ticket = 0
+
+    @property
+    def owner(self) -> str:
+        """Whose timer it is."""
+        return ""
+
+
+class Timers:
+    """The clock, which only its holder moves, and the timers that are set on it."""
+
+    __slots__ = ("_heap", "_last", "_stopped", "_tickets", "now_ms")
+
+    def __init__(self, now_ms: int = 0) -> None:
+        self.now_ms = now_ms
+        self._heap: list[tuple[int, int, Timer]] = []
+        self._tickets = 0
+        self._stopped = False
+        self._last = (now_ms, 0, now_ms)
+
+    def __len__(self) -> int:
+        """The number of heap entries, void ones included."""
+        return len(self._heap)
+
+    def set(self, timer: Timer, delay_ms: int) -> None:
+        """Let the timer fire `delay_ms` (at least 0) from now, and not when it would have."""
+        now_ms, last_ms, deadline_ms = self._last
+        if now_ms != self.now_ms or last_ms != delay_ms:
+            # Most timers set at one time are as long as each other: they share one number.
+            deadline_ms = self.now_ms + delay_ms
+            self._last = (self.now_ms, delay_ms, deadline_ms)
+        timer.deadline_ms = deadline_ms
+        if deadline_ms < timer.queued_at_ms and not self._stopped:
+            heappush(self._heap, self._entry(timer))
+
+    def stop(self) -> None:
+        """Let no timer fire any more, and none that is set later."""
+        self._heap.clear()
+        self._stopped = True
+
+    @staticmethod
+    def cancel(timer: Timer | None) -> None:
+        """Let the timer, if there is one, not fire."""
+        if timer is not None:
+            timer.deadline_ms = NEVER
+
+    @property
+    def earliest_ms(self) -> int:
+        """A time before which no timer is due: a bound that costs nothing to know."""
+        return self._heap[0][0] if self._heap else NEVER
+
+    @property
+    def next_deadline_ms(self) -> int:
+        """When the next timer is due; `NEVER` if none is set."""
+        return self.next_due_ms(NEVER)
+
+    def next_due_ms(self, end_ms: int) -> int:
+        """When the next timer is due, if by `end_ms`; otherwise `NEVER`.
+
+        Entries further on are left as they are: bringing one of them up to date before its time
+        would cost a heap operation for each heartbeat after all.
+        """
+        heap = self._heap
+        while heap and heap[0][0] <= end_ms:
+            queued_at_ms, ticket, timer = heap[0]
+            if ticket != timer.ticket:
+                heappop(heap)
+            elif timer.deadline_ms == queued_at_ms:
+                return queued_at_ms
+            elif timer.deadline_ms == NEVER:
+                heappop(heap)
+                timer.queued_at_ms = NEVER
+            else:
+                heapreplace(heap, self._entry(timer))
+        return NEVER
+
+    def pop(self, choose: Choose) -> Timer:
+        """Take off a timer due at `next_deadline_ms`; there must be one.
+
+        Of the first owner with timers due at that instant, `choose` says which comes first.
+        """
+        due_ms = self.next_deadline_ms
+        entry = heappop(self._heap)
+        if choose is not first:
+            entry = self._choose_among_equals(entry, due_ms, choose)
+        timer = entry[2]
+        timer.deadline_ms = timer.queued_at_ms = NEVER
+        return timer
+
+    def _choose_among_equals(
+        self, entry: tuple[int, int, Timer], due_ms: int, choose: Choose
+    ) -> tuple[int, int, Timer]:
+        """Of all entries due at this instant for the entry's owner, the chosen one."""
+        entries = [entry]
+        while self.next_due_ms(due_ms) == due_ms:
+            entries.append(heappop(self._heap))
+        options = {other[2]: other for other in entries if other[2].owner == entry[2].owner}
+        if len(options) > 1:
+            entry = options[choose(tuple(options))]
+        for other in entries:
+            if other is not entry:
+                heappush(self._heap, other)
+        return entry
+
+    def _entry(self, timer: Timer) -> tuple[int, int, Timer]:
+        self._tickets += 1
+        timer.ticket = self._tickets
+        timer.queued_at_ms = timer.deadline_ms
+        return timer.deadline_ms, self._tickets, timer

@@ -1,0 +1,82 @@
+"""How a group looks from outside: DescribeGroups, and the inner view for tests. Nothing changes.
+
+The inner view shows what decides the group's future; an assignment shows only in a stable group,
+since in any other state what a member still has of an earlier one is never looked at again.
+"""
+
+from __future__ import annotations
+
+from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.member import Member
+from groupcheck.implementation.core.refusals import by_topic
+from groupcheck.model.vocabulary import (
+    DescribedGroup,
+    DescribedGroupMember,
+    ErrorCode,
+    GroupState,
+    GroupView,
+    MemberView,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+
+
+def describe(group: Group, *, with_assignments: bool) -> DescribedGroup:
+    """A group as DescribeGroups tells of it; unless it is stable, assignments only if asked for."""
+    is_stable = group.state is GroupState.STABLE
+    return DescribedGroup(
+        ErrorCode.NONE,
+        group.group_id,
+        group.state,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if is_stable else "",
+        members=tuple(
+            DescribedGroupMember(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.metadata(group.protocol_name) if is_stable else b"",
+                member.assignment if is_stable or with_assignments else b"",
+            )
+            for member in group.members.values()
+        ),
+    )
+
+
+def view(group: Group) -> GroupView:
+    """A group's inner state."""
+    # A port shows it after each step: that is why the fields are told in their order, not by name.
+    return GroupView(
+        group.group_id,
+        group.state,
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader_id,
+        tuple(map(_view_of_member, group.members.values())),
+        tuple(group.pending_members),
+        _offsets(group) if group.offsets.committed else (),
+    )
+
+
+def _offsets(group: Group) -> tuple[OffsetCommitRequestTopic, ...]:
+    return by_topic(
+        OffsetCommitRequestTopic,
+        (
+            (partition, OffsetCommitRequestPartition(partition[1], *offset[:3]))
+            for partition, offset in group.offsets.committed.items()
+        ),
+    )
+
+
+def _view_of_member(member: Member) -> MemberView:
+    return MemberView(
+        member.member_id,
+        member.group_instance_id,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+        member.join_request_id is not None,
+        member.sync_request_id is not None,
+        member.assignment if member.group.state is GroupState.STABLE else b"",
+    )

@@ -1,0 +1,1 @@
+"""The log that groups are kept in: its records, their bytes, and where they are stored."""

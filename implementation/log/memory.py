@@ -1,0 +1,109 @@
+"""A log in memory, compacted as it grows. Files are another room's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from groupcheck.implementation.log.compaction import Shape, survivors
+from groupcheck.implementation.log.log import Completed
+from groupcheck.implementation.log.records import NO_PRODUCER_ID, Batch, Record
+from groupcheck.model.vocabulary import ErrorCode
+
+
+class MemoryLog:
+    """A log in memory: appends complete at once, and nothing survives the process.
+
+    It is compacted whenever it has grown to twice what it was after the last time, so that it
+    grows with the number of groups and offsets and not with that of commits.
+    """
+
+    __slots__ = ("_partitions",)
+
+    def __init__(self) -> None:
+        self._partitions: dict[int, _Partition] = {}
+
+    def append(self, partition: int, batch: Batch, completed: Completed) -> None:
+        """Append a batch, and say at once that it is stored."""
+        stored = self._partitions.get(partition)
+        if stored is None:
+            stored = self._partitions[partition] = _Partition()
+        stored.append(batch)
+        completed(ErrorCode.NONE)
+
+    def read(self, partition: int) -> Iterable[Batch]:
+        """Every batch of a partition that still matters, in the order of the log."""
+        stored = self._partitions.get(partition)
+        return () if stored is None else tuple(stored.batches)
+
+
+# Below this many records compaction is not worth the while.
+_FEW: Final = 1_000
+
+
+class _Partition:
+    """Batches, and how many records they may have before they are compacted."""
+
+    __slots__ = ("_limit", "_size", "batches")
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self._size = 0
+        self._limit = _FEW
+
+    def append(self, batch: Batch) -> None:
+        """Append a batch, and compact when it is time."""
+        self.batches.append(batch)
+        self._size += _size(batch)
+        if self._size >= self._limit:
+            self.batches = compact(self.batches)
+            self._size = sum(map(_size, self.batches))
+            self._limit = max(_FEW, 2 * self._size)
+
+
+def _size(batch: Batch) -> int:
+    """How many records a batch counts as."""
+    return len(batch.records) or 1
+
+
+def compact(batches: Sequence[Batch]) -> list[Batch]:
+    """The batches without the records that no longer matter.
+
+    Plain records that follow one another come in one batch.
+    """
+    if all(batch.producer_id == NO_PRODUCER_ID for batch in batches):
+        return _compact_plain(batches)
+    kept: list[Batch] = []
+    plain: list[Record] = []
+
+    def end_of_plain() -> None:
+        if plain:
+            kept.append(Batch(tuple(plain)))
+            plain.clear()
+
+    for batch, places in zip(batches, survivors([_shape(b) for b in batches]), strict=True):
+        if places and batch.producer_id == NO_PRODUCER_ID:
+            plain.extend(batch.records[place] for place in places)
+        elif places:
+            end_of_plain()
+            records = tuple(batch.records[place] for place in places if batch.records)
+            kept.append(batch._replace(records=records))
+    end_of_plain()
+    return kept
+
+
+def _compact_plain(batches: Sequence[Batch]) -> list[Batch]:
+    """Without transactions the latest of each key is all; it takes a tenth of the time."""
+    latest: dict[object, Record] = {}
+    for batch in batches:
+        for record in batch.records:
+            latest.pop(record.key, None)
+            latest[record.key] = record
+    kept = tuple(record for record in latest.values() if record.value is not None)
+    return [Batch(kept)] if kept else []
+
+
+def _shape(batch: Batch) -> Shape:
+    """A batch as compaction sees it."""
+    records = tuple((record.key, record.value is None) for record in batch.records)
+    return Shape(records, batch.producer_id, batch.marker)

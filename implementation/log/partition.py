@@ -1,0 +1,294 @@
+"""One partition of the log: a folder of segment files. No record's meaning, no completions.
+
+The files are as Kafka's: `<base offset, 20 digits>.log`, nothing but record batches. The last one
+is the active segment, which is appended to; the others are closed, and only they are compacted.
+
+Compaction writes new files beside the old (`.cleaned`), syncs them, and then writes down what is to
+be done (the file `compaction`): from then on it has happened, and what a crash leaves undone is
+done when the folder is opened again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Final, NamedTuple
+
+from groupcheck.implementation.log.batches import move, offsets_in
+from groupcheck.implementation.log.disk import Disk
+from groupcheck.implementation.log.errors import LogCorruptError, LogError
+from groupcheck.implementation.log.rewriting import CLEANED, rewrite
+from groupcheck.implementation.log.segments import (
+    Segment,
+    Stored,
+    batches_of,
+    examine,
+    segment_path,
+)
+
+logger: Final = logging.getLogger(__name__)
+
+_PLAN: Final = "compaction"
+_PLAN_DRAFT: Final = "compaction.draft"
+
+
+class _Plan(NamedTuple):
+    """How compacted files take the place of others."""
+
+    remove: tuple[str, ...]
+    rename: tuple[str, ...]
+
+
+class Written(NamedTuple):
+    """The active segment's file, and the segment as it is once that has been synced."""
+
+    file: int
+    segment: Segment
+
+
+class Partition:
+    """A folder of segments; appending, reading and compacting may each have a thread of its own.
+
+    Args:
+        folder: Where it is; it is made if it is not there.
+        disk: How files are changed.
+        segment_bytes: The active segment is closed once it has this many bytes.
+
+    Raises:
+        LogCorruptError: What is stored is not what was written.
+        OSError: The folder cannot be read or mended.
+
+    """
+
+    def __init__(self, folder: Path, disk: Disk, segment_bytes: int) -> None:
+        self._folder = folder
+        self._disk = disk
+        self._segment_bytes = segment_bytes
+        # Held while the list of segments or the files behind it change.
+        self._lock = Lock()
+        self._file: int | None = None
+        self._broken: str | None = None
+        # Closed segments before this offset have been compacted.
+        self._compacted_to = 0
+        if not folder.exists():
+            disk.make_folder(folder)
+        # Even if it is there: whoever made it may not have come so far.
+        disk.sync_folder(folder.parent)
+        self._recover_compaction()
+        self._segments = examine(folder)
+        if self._segments:
+            self._reopen(self._segments[-1])
+
+    def _recover_compaction(self) -> None:
+        """Finish a compaction that was decided, and forget one that was not."""
+        plan = self._folder / _PLAN
+        if plan.exists():
+            try:
+                self._carry_out(_Plan(*map(tuple, json.loads(plan.read_text()))))
+            except (ValueError, TypeError) as error:
+                message = f"{plan} is corrupt: {error}"
+                raise LogCorruptError(message) from error
+        for path in self._folder.iterdir():
+            if path.suffix == CLEANED or path.name == _PLAN_DRAFT:
+                self._disk.remove(path)
+
+    def _reopen(self, active: Segment) -> None:
+        """Open the active segment, and cut off what was not written whole."""
+        file = os.open(active.path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if os.fstat(file).st_size != active.size:
+                self._disk.truncate(file, active.size)
+                self._disk.sync(file)
+        except OSError:
+            os.close(file)
+            raise
+        self._file = file
+
+    def write(self, batches: Sequence[bytearray]) -> Written:
+        """Write batches after all others, all of them or none; they are safe after `sync`.
+
+        Raises:
+            OSError: They could not be written, and are cut off again.
+            LogError: What an earlier failure left could not be mended.
+
+        """
+        if self._broken is not None:
+            raise LogError(self._broken)
+        file, active = self._active()
+        next_offset = active.next_offset
+        for batch in batches:
+            move(batch, next_offset)
+            next_offset += offsets_in(batch)
+        data = b"".join(batches)
+        try:
+            self._disk.write(file, data, active.size)
+        except OSError:
+            self._cut(file, active)
+            raise
+        size = active.size + len(data)
+        return Written(file, active._replace(size=size, next_offset=next_offset))
+
+    def sync(self, written: Written) -> None:
+        """Return when what was written last is safe.
+
+        Raises:
+            OSError: It is not, and is cut off again.
+
+        """
+        try:
+            self._disk.sync(written.file)
+        except OSError:
+            self._cut(written.file, self._segments[-1])
+            raise
+        with self._lock:
+            self._segments[-1] = written.segment
+
+    def _active(self) -> tuple[int, Segment]:
+        """The segment to append to, a new one if the last is full."""
+        if self._file is not None:
+            active = self._segments[-1]
+            if active.size < self._segment_bytes:
+                return self._file, active
+            active = Segment(
+                segment_path(self._folder, active.next_offset),
+                active.next_offset,
+                0,
+                active.next_offset,
+            )
+        else:
+            active = Segment(segment_path(self._folder, 0), 0, 0, 0)
+        file = self._create(active.path)
+        if self._file is not None:
+            os.close(self._file)
+        self._file = file
+        with self._lock:
+            self._segments.append(active)
+        return file, active
+
+    def _create(self, path: Path) -> int:
+        """Make an empty file whose name would survive a power failure."""
+        file = self._disk.create(path)
+        try:
+            self._disk.sync_folder(self._folder)
+        except OSError:
+            os.close(file)
+            self._disk.remove(path)
+            raise
+        return file
+
+    def _cut(self, file: int, active: Segment) -> None:
+        """Leave nothing of an append that failed; if even that fails, append no more."""
+        try:
+            self._disk.truncate(file, active.size)
+            self._disk.sync(file)
+        except OSError as error:
+            self._broken = f"{active.path} could not be cut off at byte {active.size}: {error}"
+            logger.exception("%s; it takes no more appends", self._broken)
+
+    def read(self) -> Iterator[Stored]:
+        """Every batch that is safe, in the order of the log.
+
+        Raises:
+            LogCorruptError: A file has changed since it was opened.
+
+        """
+        with contextlib.ExitStack() as files:
+            with self._lock:
+                # Compaction may remove the files meanwhile, but not what is read from them.
+                opened = [(s, files.enter_context(s.path.open("rb"))) for s in self._segments]
+            for segment, file in opened:
+                yield from batches_of(segment, file)
+
+    def dirt(self) -> float:
+        """Which part of the closed segments has not been compacted yet, from 0 to 1."""
+        with self._lock:
+            closed = self._segments[:-1]
+        size = sum(segment.size for segment in closed)
+        dirty = sum(s.size for s in closed if s.base_offset >= self._compacted_to)
+        return dirty / size if size else 0.0
+
+    def compact(self) -> None:
+        """Leave of the closed segments only the records that still matter.
+
+        Raises:
+            OSError: It could not be done; nothing is lost, and it can be tried again.
+            LogCorruptError: A file has changed since it was opened.
+            LogError: What an earlier failure left could not be mended.
+
+        """
+        if self._broken is not None:
+            raise LogError(self._broken)
+        with self._lock:
+            closed = self._segments[:-1]
+        if not closed:
+            return
+        try:
+            self._undecide()
+            cleaned = rewrite(closed, self._disk, self._segment_bytes)
+            self._disk.sync_folder(self._folder)
+            plan = _plan(closed, cleaned)
+            self._decide(plan)
+        except (OSError, LogError):
+            self._forget()
+            raise
+        with self._lock:
+            try:
+                self._carry_out(plan)
+            except OSError as error:
+                self._broken = f"{self._folder}: a compaction could not be finished: {error}"
+                raise
+            self._segments[: len(closed)] = cleaned
+            self._compacted_to = self._segments[len(cleaned)].base_offset
+
+    def _decide(self, plan: _Plan) -> None:
+        """Write down what is to be done: once this is safe, it is as good as done."""
+        draft = self._folder / _PLAN_DRAFT
+        self._disk.remove(draft)
+        file = self._disk.create(draft)
+        try:
+            self._disk.write(file, json.dumps(plan).encode(), 0)
+            self._disk.sync(file)
+        finally:
+            os.close(file)
+        self._disk.rename(draft, self._folder / _PLAN)
+        self._disk.sync_folder(self._folder)
+
+    def _carry_out(self, plan: _Plan) -> None:
+        """Put compacted files in the place of others; it may have been done in part before."""
+        for name in plan.remove:
+            self._disk.remove(self._folder / name)
+        for name in plan.rename:
+            cleaned = self._folder / (name + CLEANED)
+            if cleaned.exists():
+                self._disk.rename(cleaned, self._folder / name)
+        self._disk.sync_folder(self._folder)
+        self._undecide()
+
+    def _forget(self) -> None:
+        """Remove what a compaction wrote that will not be."""
+        with contextlib.suppress(OSError):
+            self._undecide()
+            for path in self._folder.glob(f"*{CLEANED}"):
+                self._disk.remove(path)
+
+    def _undecide(self) -> None:
+        """Take back a plan, safely: its files must not be touched while it may come into force."""
+        self._disk.remove(self._folder / _PLAN)
+        self._disk.sync_folder(self._folder)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _plan(closed: Sequence[Segment], cleaned: Sequence[Segment]) -> _Plan:
+    """How to put these segments in the place of those."""
+    rename = tuple(segment.path.name for segment in cleaned)
+    return _Plan(tuple(s.path.name for s in closed if s.path.name not in rename), rename)

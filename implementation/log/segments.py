@@ -1,0 +1,120 @@
+"""Segment files: their names, and what is found in them when a log is opened.
+
+A file is read here and nowhere changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from groupcheck.implementation.log.batches import Found, UnsoundError, spans, whole_from
+from groupcheck.implementation.log.errors import LogCorruptError
+
+logger: Final = logging.getLogger(__name__)
+
+SUFFIX: Final = ".log"
+
+
+class Segment(NamedTuple):
+    """A segment file whose bytes up to `size` are batches, and the offset after them."""
+
+    path: Path
+    base_offset: int
+    size: int
+    next_offset: int
+
+
+class Stored(NamedTuple):
+    """A batch, and where it is."""
+
+    path: Path
+    position: int
+    batch: Found
+
+
+def batches_of(segment: Segment, file: BinaryIO) -> Iterator[Stored]:
+    """Every batch of a segment that has been examined, read from its file.
+
+    Raises:
+        LogCorruptError: The file has changed since.
+
+    """
+    with file:
+        data = file.read(segment.size)
+    try:
+        for start, _, _, batch in spans(data, segment.base_offset):
+            yield Stored(segment.path, start, batch)
+    except UnsoundError as error:
+        message = f"{segment.path} is corrupt at byte {error.position}: {error}"
+        raise LogCorruptError(message) from error
+
+
+def segment_path(folder: Path, base_offset: int) -> Path:
+    """The file that begins with an offset, named as Kafka names it."""
+    return folder / f"{base_offset:020}{SUFFIX}"
+
+
+def examine(folder: Path) -> list[Segment]:
+    """The segments of a folder in their order.
+
+    The last may be longer than its `size`, by what was being written when its writer ended.
+
+    Raises:
+        LogCorruptError: Something in the middle is no batch.
+
+    """
+    segments: list[Segment] = []
+    paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
+    next_offset = 0
+    for path in paths:
+        segment = _examine_segment(path, next_offset, is_last=path is paths[-1])
+        segments.append(segment)
+        next_offset = segment.next_offset
+    return segments
+
+
+def _examine_segment(path: Path, least_offset: int, *, is_last: bool) -> Segment:
+    """A segment as far as it is sound."""
+    try:
+        base_offset = int(path.stem)
+    except ValueError:
+        message = f"{path} has no offset for a name"
+        raise LogCorruptError(message) from None
+    if base_offset < least_offset:
+        message = f"{path} begins at offset {base_offset}, where {least_offset} comes next"
+        raise LogCorruptError(message)
+    data = path.read_bytes()
+    size, next_offset = 0, base_offset
+    try:
+        for span in spans(data, base_offset):
+            size, next_offset = span.end, span.next_offset
+    except UnsoundError as error:
+        _refuse_unless_torn(path, data, error, is_last=is_last)
+        logger.warning(
+            "%s: the last %d bytes were not written whole and are cut off, at byte %d (%s)",
+            path,
+            len(data) - size,
+            size,
+            error,
+        )
+    return Segment(path, base_offset, size, next_offset)
+
+
+def _refuse_unless_torn(path: Path, data: bytes, error: UnsoundError, *, is_last: bool) -> None:
+    """Let pass only what a writer may leave that ends while it writes: bad bytes, nothing after.
+
+    Raises:
+        LogCorruptError: There is something after them.
+
+    """
+    found = f"{path} is corrupt at byte {error.position}: {error}"
+    if not is_last:
+        message = f"{found}; there are later segments"
+        raise LogCorruptError(message)
+    whole = whole_from(data, error.position)
+    if whole is not None:
+        message = f"{found}; there is a whole batch at byte {whole}"
+        raise LogCorruptError(message)

@@ -1,0 +1,116 @@
+"""From a frame to the handler of its API, and from the answer to a frame. Sockets are not here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Final
+
+from groupcheck.implementation.server import codec
+from groupcheck.implementation.server.calls import Call, Client
+from groupcheck.implementation.server.groups import Groups
+from groupcheck.implementation.server.metadata import Metadata
+from groupcheck.implementation.server.offsets import Offsets
+from groupcheck.implementation.server.ranges import API_NAMES, served
+from groupcheck.implementation.server.reading import Reading
+from groupcheck.implementation.server.settings import Settings
+from groupcheck.implementation.server.topics import Topics
+from groupcheck.implementation.server.transactions import Transactions
+from groupcheck.implementation.server.writing import Writing
+
+Send = Callable[[bytes | None], None]
+"""Sends a frame; None says that the request has no answer."""
+
+Fail = Callable[[Exception], None]
+
+VERSIONS: Final = "ApiVersions"
+
+
+class UnservedError(Exception):
+    """A request is for an API or a version that is not served; Kafka closes the connection then."""
+
+
+class Broker:
+    """Everything that is asked of this broker, by API.
+
+    Args:
+        profile: whose Kafka it is.
+        apis: of the vocabulary, those that the coordinator has.
+        groups: the coordinator.
+        topics: what is there to be consumed.
+        settings: of the broker.
+
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        apis: Collection[str],
+        groups: Groups,
+        topics: Topics,
+        settings: Settings,
+    ) -> None:
+        self.served = served(profile, apis)
+        self._metadata = Metadata(self.served, topics, settings)
+        reading, writing = Reading(topics), Writing(topics, settings.limits)
+        offsets = Offsets(topics, groups)
+        transactions = Transactions(topics, groups, asyncio.get_running_loop())
+        own: dict[str, Callable[[Call], None]] = {
+            "ApiVersions": self._metadata.api_versions,
+            "Metadata": self._metadata.metadata,
+            "FindCoordinator": self._metadata.find_coordinator,
+            "DescribeConfigs": self._metadata.describe_configs,
+            "ListOffsets": reading.list_offsets,
+            "Fetch": reading.fetch,
+            "Produce": writing.produce,
+            "OffsetCommit": offsets.commit,
+            "TxnOffsetCommit": offsets.commit,
+            "OffsetDelete": offsets.delete,
+            "OffsetFetch": offsets.fetch,
+            "InitProducerId": transactions.init_producer_id,
+            "AddPartitionsToTxn": transactions.add_partitions,
+            "AddOffsetsToTxn": transactions.add_offsets,
+            "EndTxn": transactions.end,
+        }
+
+        def ask(call: Call) -> None:
+            offsets.ask(call, call.body, call.reply)
+
+        # What nothing is to be done about here is the coordinator's as it stands.
+        self._handlers = {api: own.get(api, ask) for api in self.served}
+
+    def handle(self, frame: bytes, client: Client, send: Send, fail: Fail) -> None:
+        """See to a request, given without its length.
+
+        `send` is called once, at once or later; or `fail`, if the answer cannot be written.
+
+        Raises:
+            MalformedFrameError: it is none.
+            UnservedError: it is for an API or version that is not served.
+        """
+        began = codec.start(frame)
+        api = API_NAMES.get(began.api_key, "")
+        version = began.api_version
+        versions = self.served.get(api)
+        if versions is None:
+            msg = f"API key {began.api_key} is not served"
+            raise UnservedError(msg)
+        if not versions.oldest <= version <= versions.newest:
+            if api == VERSIONS:
+                send(codec.encode(api, 0, began.correlation_id, self._metadata.too_new()))
+                return
+            msg = f"{api} version {version} is not served"
+            raise UnservedError(msg)
+        asked = codec.decode(api, version, frame)
+
+        def reply(record: object) -> None:
+            answer = None
+            if record is not None:
+                try:
+                    answer = codec.encode(api, version, began.correlation_id, record)
+                except Exception as error:  # noqa: BLE001 - what others wait for goes on
+                    fail(error)
+                    return
+            send(answer)
+
+        self._handlers[api](Call(api, version, asked.client_id, client, asked.body, reply))

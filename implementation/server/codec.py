@@ -1,0 +1,185 @@
+"""Requests from bytes and responses to bytes, in every version that is served, by kio.
+
+Which field means what is the affair of `fields`, `decoding` and `encoding`. kio was chosen over
+kafka-python's protocol package by `tests/bench/codec.py`: it writes as fast, and what there is in
+which version is there to be read, so that requests can be read safely. Neither reads them so by
+itself. An array that says it has billions of entries makes kio end the process; kafka-python reads
+a string that is cut short as if it were whole, and is busy for hours with a number that does not
+end. kio does not know the versions that Kafka 4 has dropped.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from kio.index import load_request_schema, load_response_schema
+from kio.serial import entity_writer
+from kio.serial.readers import read_nullable_legacy_string
+
+from groupcheck.implementation.server import messages
+from groupcheck.implementation.server.decoding import Read, reader, tags_size
+from groupcheck.implementation.server.encoding import to_entity
+from groupcheck.implementation.server.fields import Class
+from groupcheck.implementation.server.ranges import API_KEYS
+from groupcheck.model.vocabulary import (
+    REQUESTS,
+    RESPONSES,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
+
+Record = Any  # of the vocabulary or of `messages`
+
+PREFIX: Final = struct.Struct(">hhi")  # with which every version of the request header begins
+LENGTH: Final = struct.Struct(">i")
+
+
+class MalformedFrameError(ValueError):
+    """A frame does not hold the request that it says it does."""
+
+
+class Start(NamedTuple):
+    """What can be read of every request, whatever its API."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+
+
+class Asked(NamedTuple):
+    """A request: who asks, and what."""
+
+    client_id: str
+    body: Record
+
+
+def start(frame: bytes) -> Start:
+    """The first fields of a request.
+
+    Raises:
+        MalformedFrameError: it is too short for them.
+    """
+    if len(frame) < PREFIX.size:
+        msg = f"a request of {len(frame)} bytes"
+        raise MalformedFrameError(msg)
+    return Start(*PREFIX.unpack_from(frame))
+
+
+def decode(api: str, api_version: int, frame: bytes) -> Asked:
+    """The request in a frame, given without its length; bytes after it are left alone, as in Kafka.
+
+    Raises:
+        MalformedFrameError: it has not the form that its API and version prescribe.
+    """
+    form = _request_form(api, api_version)
+    try:
+        client_id, size = read_nullable_legacy_string(frame, PREFIX.size)
+        at = PREFIX.size + size
+        if form.flexible:
+            at += tags_size(frame, at)
+        body, _ = form.read(frame, at)
+    except Exception as error:  # a reader of garbage may raise anything
+        msg = f"{api} version {api_version} that cannot be read ({type(error).__name__})"
+        raise MalformedFrameError(msg) from error
+    return Asked(client_id or "", form.convert(body))
+
+
+def encode(api: str, api_version: int, correlation_id: int, body: Record) -> bytes:
+    """The frame of a response, with its length."""
+    form = _response_form(api, api_version)
+    with io.BytesIO() as buffer:
+        form.write(buffer, form.convert(body))
+        written = buffer.getvalue()
+    length = LENGTH.size + len(form.after_id) + len(written)
+    return b"".join((LENGTH.pack(length), LENGTH.pack(correlation_id), form.after_id, written))
+
+
+class _RequestForm(NamedTuple):
+    flexible: bool  # whether its header has tagged fields
+    read: Read
+    convert: Callable[[Any], Record]
+
+
+class _ResponseForm(NamedTuple):
+    write: Callable[[io.BytesIO, Any], None]
+    convert: Callable[[Record], Any]
+    after_id: bytes  # the rest of the header
+
+
+@cache
+def _request_form(api: str, api_version: int) -> _RequestForm:
+    schema: Any = load_request_schema(API_KEYS[api], api_version)
+    read = reader(schema, record_type(api, api_version, "Request"))
+    convert = _READ_OTHERWISE.get((api, api_version), _as_it_is)
+    return _RequestForm(schema.__header_schema__.__flexible__, read, convert)
+
+
+@cache
+def _response_form(api: str, api_version: int) -> _ResponseForm:
+    schema: Any = load_response_schema(API_KEYS[api], api_version)
+    header: Any = schema.__header_schema__
+    with io.BytesIO() as buffer:
+        entity_writer(header)(buffer, header(correlation_id=0))
+        after_id = buffer.getvalue()[LENGTH.size :]
+    convert = to_entity(record_type(api, api_version, "Response"), schema)
+    if (api, api_version) in _WRITTEN_OTHERWISE:
+        convert = _then(_WRITTEN_OTHERWISE[api, api_version], convert)
+    return _ResponseForm(entity_writer(schema), convert, after_id)
+
+
+def record_type(api: str, api_version: int, kind: str) -> Class:
+    """The record that an API's "Request" or "Response" at that version has the shape of."""
+    if api == "LeaveGroup" and api_version < 3:
+        name = f"LeaveGroupMember{kind}"
+    elif api == "OffsetFetch" and api_version >= 8:
+        name = f"OffsetFetchGroups{kind}"
+    else:
+        name = f"{api}{kind}"
+    # EndTxn is a producer's on the wire, and the vocabulary's is none of these messages.
+    own: Class | None = getattr(messages, name, None)
+    return own or (REQUESTS if kind == "Request" else RESPONSES)[api]
+
+
+def _one_timeout(record: JoinGroupRequest) -> JoinGroupRequest:
+    # Version 0 has one for both (JoinGroupRequest.java, the constructor's maybeOverride).
+    return record._replace(rebalance_timeout_ms=record.session_timeout_ms)
+
+
+def _every_topic(record: messages.MetadataRequest) -> messages.MetadataRequest:
+    # Version 0 has no null: it asks for every topic by naming none (MetadataRequest.json).
+    return record._replace(topics=record.topics or None)
+
+
+def _members_leave(record: messages.LeaveGroupMemberRequest) -> LeaveGroupRequest:
+    return LeaveGroupRequest(record.group_id, (MemberIdentity(record.member_id),))
+
+
+def _member_left(record: LeaveGroupResponse) -> messages.LeaveGroupMemberResponse:
+    # Before batches, the one member's error was the response's (LeaveGroupResponse.java).
+    errors = (record.error_code, *(member.error_code for member in record.members))
+    return messages.LeaveGroupMemberResponse(next(filter(None, errors), record.error_code))
+
+
+# Where an old version says in its own way what the record says.
+_READ_OTHERWISE: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
+    ("JoinGroup", 0): _one_timeout,
+    ("Metadata", 0): _every_topic,
+    **{("LeaveGroup", version): _members_leave for version in range(3)},
+}
+_WRITTEN_OTHERWISE: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
+    ("LeaveGroup", version): _member_left for version in range(3)
+}
+
+
+def _as_it_is(record: Record) -> Record:
+    return record
+
+
+def _then(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: second(first(value))

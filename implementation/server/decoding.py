@@ -1,0 +1,178 @@
+"""Records from bytes, as kio's definitions of messages say; nothing is written here for a version.
+
+What a message has in which version, and how numbers and strings are read, is kio's. Its readers of
+whole messages are not used: they make room for as many entries as an array says that it has,
+before there are any, and the process ends when there is no such room. An array is read here only
+if there is a byte for each of its entries, and there are not too many.
+
+A record's field that the version lacks has its default; a message's field that no record has is
+read over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
+
+from kio.serial import readers
+
+from groupcheck.implementation.server.fields import Class, entity_in, record_in, wire_names
+
+Read = Callable[[bytes, int], tuple[Any, int]]
+"""Reads what begins at a place in the bytes; what it is, and how many bytes it took."""
+
+# By the type in Kafka's definitions. Durations are numbers of milliseconds, as in the records.
+NUMBERS: Final[dict[str, Read]] = {
+    "bool": readers.read_boolean,
+    "int8": readers.read_int8,
+    "int16": readers.read_int16,
+    "int32": readers.read_int32,
+    "int64": readers.read_int64,
+    "timedelta_i32": readers.read_int32,
+    "timedelta_i64": readers.read_int64,
+}
+# By the type, whether it is of a flexible version, and whether it may be null.
+STRINGS: Final[dict[tuple[str, bool, bool], Read]] = {
+    ("string", False, False): readers.read_legacy_string,
+    ("string", False, True): readers.read_nullable_legacy_string,
+    ("string", True, False): readers.read_compact_string,
+    ("string", True, True): readers.read_compact_string_nullable,
+    ("bytes", False, False): readers.read_legacy_bytes,
+    ("bytes", False, True): readers.read_nullable_legacy_bytes,
+    ("bytes", True, False): readers.read_compact_string_as_bytes,
+    ("bytes", True, True): readers.read_compact_string_as_bytes_nullable,
+}
+
+
+NO_TAGS: Final = b"\0"
+MOST_ENTRIES: Final = 50_000
+
+
+class LyingLengthError(ValueError):
+    """Something says that it is longer than what there is, or shorter than nothing."""
+
+
+class TooManyEntriesError(ValueError):
+    """An array has more entries than are looked at; a byte may be one, and cost a hundred."""
+
+
+class Nothing(NamedTuple):
+    """What is kept of something that no record has."""
+
+
+@cache
+def reader(entity_type: Class, record_type: Class = Nothing) -> Read:
+    """What reads a message of that class, or a part of one, as a record of that type.
+
+    Raises:
+        TypeError: the message lacks a field that the record cannot do without.
+    """
+    hints = get_type_hints(entity_type)
+    wanted = _wanted(entity_type, record_type)
+    record_hints: list[object] = [*get_type_hints(record_type).values(), None]
+    steps = [
+        (
+            wanted.get(field.name),
+            _field_reader(
+                hints[field.name],
+                field.metadata.get("kafka_type"),
+                record_hints[wanted.get(field.name, -1)],
+                flexible=entity_type.__flexible__,
+            ),
+        )
+        for field in fields(entity_type)
+        if "tag" not in field.metadata
+    ]
+    defaults = [record_type._field_defaults.get(name) for name in record_type._fields]
+    make, flexible = record_type._make, entity_type.__flexible__
+
+    def read(data: bytes, begin: int) -> tuple[Any, int]:
+        values, at = defaults.copy(), begin
+        for index, read_field in steps:
+            value, size = read_field(data, at)
+            at += size
+            if index is not None:
+                values[index] = value
+        if flexible:
+            # Nearly always there are none.
+            at += 1 if data[at : at + 1] == NO_TAGS else tags_size(data, at)
+        return make(values), at - begin
+
+    return read
+
+
+def _wanted(entity_type: Class, record_type: Class) -> dict[str, int]:
+    """Which of the message's fields is which of the record's."""
+    on_the_wire = {field.name for field in fields(entity_type)}
+    wanted = {}
+    for index, name in enumerate(record_type._fields):
+        wire = next((each for each in wire_names(name) if each in on_the_wire), None)
+        if wire is not None:
+            wanted[wire] = index
+        elif name not in record_type._field_defaults:
+            msg = f"{entity_type.__qualname__} has nothing for {record_type.__qualname__}.{name}"
+            raise TypeError(msg)
+    return wanted
+
+
+def _field_reader(
+    hint: object, kafka_type: str | None, record_hint: object, *, flexible: bool
+) -> Read:
+    nullable = isinstance(hint, UnionType) and NoneType in get_args(hint)
+    entity = entity_in(hint)
+    if entity is not None:
+        item = reader(entity, record_in(record_hint) or Nothing)
+        return _array_reader(item, nullable=nullable, flexible=flexible)
+    kafka_type = "bytes" if kafka_type == "records" else kafka_type or ""
+    if "tuple" in str(hint):
+        item = NUMBERS.get(kafka_type) or STRINGS[kafka_type, flexible, False]
+        return _array_reader(item, nullable=nullable, flexible=flexible)
+    return NUMBERS.get(kafka_type) or STRINGS[kafka_type, flexible, nullable]
+
+
+def _array_reader(read_item: Read, *, nullable: bool, flexible: bool) -> Read:
+    read_length: Read = (
+        readers.read_compact_array_length if flexible else readers.read_legacy_array_length
+    )
+
+    def read(data: bytes, begin: int) -> tuple[tuple[Any, ...] | None, int]:
+        length, size = read_length(data, begin)
+        if nullable and length in {None, -1}:
+            return None, size
+        at = begin + size
+        if length is None or not 0 <= length <= len(data) - at:
+            msg = f"an array said to have {length} entries in {len(data) - at} bytes"
+            raise LyingLengthError(msg)
+        if length > MOST_ENTRIES:
+            msg = f"an array of {length} entries"
+            raise TooManyEntriesError(msg)
+        items = []
+        for _ in range(length):
+            item, size = read_item(data, at)
+            at += size
+            items.append(item)
+        return tuple(items), at - begin
+
+    return read
+
+
+def tags_size(data: bytes, begin: int) -> int:
+    """The size of the tagged fields that begin there; none is known that is of interest.
+
+    Raises:
+        LyingLengthError: they say that they are longer than what there is.
+    """
+    count, size = readers.read_unsigned_varint(data, begin)
+    at = begin + size
+    for _ in range(count):
+        _, size = readers.read_unsigned_varint(data, at)
+        at += size
+        length, size = readers.read_unsigned_varint(data, at)
+        at += size + length
+        if at > len(data):
+            msg = f"a tagged field said to be {length} bytes long"
+            raise LyingLengthError(msg)
+    return at - begin

@@ -1,0 +1,429 @@
+"""What consumers ask around a group, as typed records in the manner of the vocabulary.
+
+Version-independent, and no more of each message than this broker reads or says. Field names are
+those of Kafka's message definitions in snake case.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponseTopic,
+)
+
+# Kafka's error codes that no coordinator answers with (Errors.java).
+OFFSET_OUT_OF_RANGE: Final = ErrorCode(1)
+CORRUPT_MESSAGE: Final = ErrorCode(2)
+INVALID_TOPIC_EXCEPTION: Final = ErrorCode(17)
+INVALID_PRODUCER_EPOCH: Final = ErrorCode(47)
+INVALID_TXN_STATE: Final = ErrorCode(48)
+INVALID_PRODUCER_ID_MAPPING: Final = ErrorCode(49)
+INVALID_TRANSACTION_TIMEOUT: Final = ErrorCode(50)
+FETCH_SESSION_ID_NOT_FOUND: Final = ErrorCode(70)
+
+
+class ApiVersionsRequest(NamedTuple):
+    """ApiVersions (API key 18)."""
+
+
+class ApiVersion(NamedTuple):
+    """The versions of one API."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+class ApiVersionsResponse(NamedTuple):
+    """The answer to ApiVersions."""
+
+    error_code: ErrorCode
+    api_keys: tuple[ApiVersion, ...]
+
+
+class MetadataRequestTopic(NamedTuple):
+    """A topic that is asked about."""
+
+    name: str
+
+
+class MetadataRequest(NamedTuple):
+    """Metadata (API key 3); None asks for every topic, and so does nothing in version 0."""
+
+    topics: tuple[MetadataRequestTopic, ...] | None = None
+    allow_auto_topic_creation: bool = True
+
+
+class MetadataResponseBroker(NamedTuple):
+    """A broker, which is this one."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+class MetadataResponsePartition(NamedTuple):
+    """A partition, which is here."""
+
+    error_code: ErrorCode
+    partition_index: int
+    leader_id: int
+    leader_epoch: int
+    replica_nodes: tuple[int, ...]
+    isr_nodes: tuple[int, ...]
+
+
+class MetadataResponseTopic(NamedTuple):
+    """A topic, or why there is none."""
+
+    error_code: ErrorCode
+    name: str
+    partitions: tuple[MetadataResponsePartition, ...] = ()
+
+
+class MetadataResponse(NamedTuple):
+    """The answer to Metadata."""
+
+    brokers: tuple[MetadataResponseBroker, ...]
+    cluster_id: str
+    controller_id: int
+    topics: tuple[MetadataResponseTopic, ...]
+
+
+class FindCoordinatorRequest(NamedTuple):
+    """FindCoordinator (API key 10); from version 4 on it asks for several."""
+
+    key: str = ""
+    key_type: int = 0
+    coordinator_keys: tuple[str, ...] = ()
+
+
+class Coordinator(NamedTuple):
+    """Where the coordinator of one group or transaction is."""
+
+    key: str
+    node_id: int
+    host: str
+    port: int
+    error_code: ErrorCode = ErrorCode.NONE
+
+
+class FindCoordinatorResponse(NamedTuple):
+    """The answer to FindCoordinator."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+    coordinators: tuple[Coordinator, ...] = ()
+
+
+class ListOffsetsPartition(NamedTuple):
+    """A partition whose offset at some time is asked for."""
+
+    partition_index: int
+    timestamp: int
+
+
+class ListOffsetsTopic(NamedTuple):
+    """A topic's partitions."""
+
+    name: str
+    partitions: tuple[ListOffsetsPartition, ...]
+
+
+class ListOffsetsRequest(NamedTuple):
+    """ListOffsets (API key 2)."""
+
+    topics: tuple[ListOffsetsTopic, ...]
+    isolation_level: int = 0
+
+
+class ListOffsetsPartitionResponse(NamedTuple):
+    """The offset of a partition."""
+
+    partition_index: int
+    error_code: ErrorCode
+    timestamp: int = -1
+    offset: int = -1
+    leader_epoch: int = -1
+
+
+class ListOffsetsTopicResponse(NamedTuple):
+    """The offsets of a topic's partitions."""
+
+    name: str
+    partitions: tuple[ListOffsetsPartitionResponse, ...]
+
+
+class ListOffsetsResponse(NamedTuple):
+    """The answer to ListOffsets."""
+
+    topics: tuple[ListOffsetsTopicResponse, ...]
+
+
+class FetchPartition(NamedTuple):
+    """A partition that is read, and from where."""
+
+    partition: int
+    fetch_offset: int
+    partition_max_bytes: int
+
+
+class FetchTopic(NamedTuple):
+    """A topic's partitions."""
+
+    topic: str
+    partitions: tuple[FetchPartition, ...]
+
+
+class FetchRequest(NamedTuple):
+    """Fetch (API key 1)."""
+
+    max_wait_ms: int
+    min_bytes: int
+    topics: tuple[FetchTopic, ...]
+    max_bytes: int = 2**31 - 1
+    isolation_level: int = 0
+    session_id: int = 0
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction whose records are not to be read."""
+
+    producer_id: int
+    first_offset: int
+
+
+class PartitionData(NamedTuple):
+    """What there is in a partition."""
+
+    partition_index: int
+    error_code: ErrorCode
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+    records: bytes | None = b""
+
+
+class FetchableTopicResponse(NamedTuple):
+    """What there is in a topic."""
+
+    topic: str
+    partitions: tuple[PartitionData, ...]
+
+
+class FetchResponse(NamedTuple):
+    """The answer to Fetch."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    responses: tuple[FetchableTopicResponse, ...] = ()
+
+
+class PartitionProduceData(NamedTuple):
+    """Records for a partition."""
+
+    partition_index: int
+    records: bytes | None
+
+
+class TopicProduceData(NamedTuple):
+    """Records for a topic."""
+
+    name: str
+    partition_data: tuple[PartitionProduceData, ...]
+
+
+class ProduceRequest(NamedTuple):
+    """Produce (API key 0); without acks it has no answer."""
+
+    acks: int
+    topic_data: tuple[TopicProduceData, ...]
+
+
+class PartitionProduceResponse(NamedTuple):
+    """Where the records went."""
+
+    partition_index: int
+    error_code: ErrorCode
+    base_offset: int = -1
+    log_start_offset: int = -1
+
+
+class TopicProduceResponse(NamedTuple):
+    """Where a topic's records went."""
+
+    name: str
+    partition_responses: tuple[PartitionProduceResponse, ...]
+
+
+class ProduceResponse(NamedTuple):
+    """The answer to Produce."""
+
+    responses: tuple[TopicProduceResponse, ...]
+
+
+class DescribeConfigsResource(NamedTuple):
+    """Whose settings are asked for: all of them, or some."""
+
+    resource_type: int
+    resource_name: str
+    configuration_keys: tuple[str, ...] | None = None
+
+
+class DescribeConfigsRequest(NamedTuple):
+    """DescribeConfigs (API key 32)."""
+
+    resources: tuple[DescribeConfigsResource, ...]
+
+
+class DescribeConfigsResourceResult(NamedTuple):
+    """A setting."""
+
+    name: str
+    value: str
+    read_only: bool
+    config_source: int
+
+
+class DescribeConfigsResult(NamedTuple):
+    """The settings of a resource."""
+
+    error_code: ErrorCode
+    resource_type: int
+    resource_name: str
+    configs: tuple[DescribeConfigsResourceResult, ...] = ()
+
+
+class DescribeConfigsResponse(NamedTuple):
+    """The answer to DescribeConfigs."""
+
+    results: tuple[DescribeConfigsResult, ...]
+
+
+class OffsetFetchRequestGroup(NamedTuple):
+    """The group and partitions whose offsets are asked for."""
+
+    group_id: str
+    topics: tuple[OffsetFetchRequestTopic, ...] | None = None
+
+
+class OffsetFetchGroupsRequest(NamedTuple):
+    """OffsetFetch from version 8 on, of several groups."""
+
+    groups: tuple[OffsetFetchRequestGroup, ...]
+    require_stable: bool = False
+
+
+class OffsetFetchResponseGroup(NamedTuple):
+    """The offsets of one group."""
+
+    group_id: str
+    error_code: ErrorCode
+    topics: tuple[OffsetFetchResponseTopic, ...]
+
+
+class OffsetFetchGroupsResponse(NamedTuple):
+    """The answer to OffsetFetch from version 8 on."""
+
+    groups: tuple[OffsetFetchResponseGroup, ...]
+
+
+class InitProducerIdRequest(NamedTuple):
+    """InitProducerId (API key 22)."""
+
+    transactional_id: str | None
+    transaction_timeout_ms: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+class InitProducerIdResponse(NamedTuple):
+    """The answer to InitProducerId."""
+
+    error_code: ErrorCode
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+class AddPartitionsToTxnTopic(NamedTuple):
+    """Partitions that a transaction is about to write to."""
+
+    name: str
+    partitions: tuple[int, ...]
+
+
+class AddPartitionsToTxnRequest(NamedTuple):
+    """AddPartitionsToTxn (API key 24), up to version 3."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    topics: tuple[AddPartitionsToTxnTopic, ...]
+
+
+class AddPartitionsToTxnPartitionResult(NamedTuple):
+    """Whether a transaction may write to a partition."""
+
+    partition_index: int
+    partition_error_code: ErrorCode
+
+
+class AddPartitionsToTxnTopicResult(NamedTuple):
+    """Whether a transaction may write to a topic's partitions."""
+
+    name: str
+    results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
+
+
+class AddPartitionsToTxnResponse(NamedTuple):
+    """The answer to AddPartitionsToTxn."""
+
+    results: tuple[AddPartitionsToTxnTopicResult, ...]
+
+
+class AddOffsetsToTxnRequest(NamedTuple):
+    """AddOffsetsToTxn (API key 25)."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group_id: str
+
+
+class AddOffsetsToTxnResponse(NamedTuple):
+    """The answer to AddOffsetsToTxn."""
+
+    error_code: ErrorCode
+
+
+class EndTxnRequest(NamedTuple):
+    """EndTxn (API key 26), which a producer sends; the vocabulary's is the marker in a group."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+
+
+class EndTxnResponse(NamedTuple):
+    """The answer to EndTxn."""
+
+    error_code: ErrorCode
+
+
+class LeaveGroupMemberRequest(NamedTuple):
+    """LeaveGroup before version 3, of one member."""
+
+    group_id: str
+    member_id: str
+
+
+class LeaveGroupMemberResponse(NamedTuple):
+    """The answer to LeaveGroup before version 3: its one member's error is its own."""
+
+    error_code: ErrorCode

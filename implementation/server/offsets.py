@@ -1,0 +1,142 @@
+"""Offsets at the broker's door: of which partitions there can be any, and requests about several.
+
+Kafka's coordinator knows nothing of topics: KafkaApis.scala answers for the partitions that there
+are not, and asks the coordinator about the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from groupcheck.implementation.server.calls import Call
+from groupcheck.implementation.server.groups import Answered, Groups
+from groupcheck.implementation.server.messages import (
+    OffsetFetchGroupsRequest,
+    OffsetFetchGroupsResponse,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponseGroup,
+)
+from groupcheck.implementation.server.topics import Topics
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    RequestBody,
+    ResponseBody,
+    TxnOffsetCommitRequest,
+)
+
+SEVERAL_GROUPS: Final = 8  # from this version on OffsetFetch asks for several
+ONE_GROUP: Final = 7  # and as of this one the coordinator is asked about each
+
+WithTopics = Any  # OffsetCommit, TxnOffsetCommit or OffsetDelete: records of one shape
+
+
+class Offsets:
+    """What is asked about offsets, as the coordinator is to be asked."""
+
+    def __init__(self, topics: Topics, groups: Groups) -> None:
+        self._topics = topics
+        self._groups = groups
+
+    def commit(self, call: Call) -> None:
+        """Answer OffsetCommit or TxnOffsetCommit; of no partition at all nothing is asked."""
+        body: OffsetCommitRequest | TxnOffsetCommitRequest = call.body
+        known, unknown = self._split(body)
+        refused = _refused(unknown, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
+        if not known.topics:
+            call.reply(OffsetCommitResponse(refused))
+            return
+
+        def answered(response: Any) -> None:  # noqa: ANN401 - either's answer
+            call.reply(response._replace(topics=_merged(response.topics, refused)))
+
+        self.ask(call, known, answered)
+
+    def delete(self, call: Call) -> None:
+        """Answer OffsetDelete; the group's own error goes before those of partitions."""
+        body: OffsetDeleteRequest = call.body
+        known, unknown = self._split(body)
+        refused = _refused(unknown, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
+
+        def answered(response: ResponseBody) -> None:
+            if isinstance(response, OffsetDeleteResponse) and not response.error_code:
+                response = response._replace(topics=_merged(response.topics, refused))
+            call.reply(response)
+
+        self.ask(call, known, answered)
+
+    def fetch(self, call: Call) -> None:
+        """Answer OffsetFetch, of one group or of several."""
+        if call.api_version < SEVERAL_GROUPS:
+            self.ask(call, call.body, call.reply)
+            return
+        body: OffsetFetchGroupsRequest = call.body
+        if not body.groups:
+            call.reply(OffsetFetchGroupsResponse(()))
+            return
+        answers: dict[int, OffsetFetchResponseGroup] = {}
+
+        def ask(number: int, group: OffsetFetchRequestGroup) -> None:
+            def answered(response: ResponseBody) -> None:
+                assert isinstance(response, OffsetFetchResponse)  # noqa: S101 - the API's answer
+                answers[number] = OffsetFetchResponseGroup(
+                    group.group_id, response.error_code, response.topics
+                )
+                if len(answers) == len(body.groups):
+                    told = tuple(answers[i] for i in range(len(answers)))
+                    call.reply(OffsetFetchGroupsResponse(told))
+
+            one = OffsetFetchRequest(group.group_id, group.topics, body.require_stable)
+            self.ask(call._replace(api_version=ONE_GROUP), one, answered)
+
+        for number, group in enumerate(body.groups):
+            ask(number, group)
+
+    def ask(self, call: Call, body: RequestBody, answered: Answered) -> None:
+        """Put a request to the coordinator on a client's behalf."""
+        self._groups.ask(body, call.api_version, answered, call.client_id, call.client)
+
+    def _split(self, body: WithTopics) -> tuple[Any, dict[str, list[int]]]:
+        """The request for the partitions that there are, and the other partitions by topic."""
+        known: list[Any] = []
+        unknown: dict[str, list[int]] = {}
+        for topic in body.topics:
+            there = len(self._topics.partitions(topic.name))
+            kept = tuple(p for p in topic.partitions if 0 <= p.partition_index < there)
+            if kept:
+                known.append(topic._replace(partitions=kept))
+            if len(kept) < len(topic.partitions):
+                indexes = [p.partition_index for p in topic.partitions]
+                gone = [index for index in indexes if not 0 <= index < there]
+                unknown.setdefault(topic.name, []).extend(gone)
+        return body._replace(topics=tuple(known)), unknown
+
+
+def _refused(unknown: dict[str, list[int]], topic: Any, partition: Any) -> tuple[Any, ...]:  # noqa: ANN401 - classes of records of the same shape
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return tuple(
+        topic(name, tuple(partition(index, error) for index in indexes))
+        for name, indexes in unknown.items()
+    )
+
+
+def _merged(answered: Iterable[Any], refused: Iterable[Any]) -> tuple[Any, ...]:
+    """What is said of each topic, in one place."""
+    merged = {topic.name: topic for topic in answered}
+    for topic in refused:
+        if topic.name in merged:
+            both = (*merged[topic.name].partitions, *topic.partitions)
+            merged[topic.name] = topic._replace(partitions=both)
+        else:
+            merged[topic.name] = topic
+    return tuple(merged.values())

@@ -1,0 +1,113 @@
+"""Which APIs are served, and in which versions; what they answer is not decided here.
+
+The versions of a profile's group APIs are those of its Kafka (`validVersions` of the message
+definitions at its tag), as far as the codec has them: it begins with those that Kafka 4 still
+speaks. The APIs around a group, without which no consumer gets to one, are the same in every
+profile: versions that today's clients and those of the profile's time both know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+
+class Range(NamedTuple):
+    """The versions of an API that are served."""
+
+    oldest: int
+    newest: int
+
+
+# ApiKeys.java.
+API_KEYS: Final[Mapping[str, int]] = {
+    "Produce": 0,
+    "Fetch": 1,
+    "ListOffsets": 2,
+    "Metadata": 3,
+    "OffsetCommit": 8,
+    "OffsetFetch": 9,
+    "FindCoordinator": 10,
+    "JoinGroup": 11,
+    "Heartbeat": 12,
+    "LeaveGroup": 13,
+    "SyncGroup": 14,
+    "DescribeGroups": 15,
+    "ListGroups": 16,
+    "ApiVersions": 18,
+    "InitProducerId": 22,
+    "AddPartitionsToTxn": 24,
+    "AddOffsetsToTxn": 25,
+    "EndTxn": 26,
+    "TxnOffsetCommit": 28,
+    "DescribeConfigs": 32,
+    "DeleteGroups": 42,
+    "OffsetDelete": 47,
+}
+API_NAMES: Final[Mapping[int, str]] = {key: name for name, key in API_KEYS.items()}
+
+AROUND: Final[Mapping[str, Range]] = {
+    "Produce": Range(3, 8),
+    "Fetch": Range(4, 11),
+    "ListOffsets": Range(1, 5),
+    "Metadata": Range(0, 9),
+    "ApiVersions": Range(0, 3),
+    "DescribeConfigs": Range(1, 3),
+    "InitProducerId": Range(0, 4),  # producers are idempotent unless told otherwise
+}
+
+# What a producer asks on behalf of its transactions; of use only where their markers are.
+TRANSACTIONS: Final[Mapping[str, Range]] = {
+    "AddPartitionsToTxn": Range(0, 2),
+    "AddOffsetsToTxn": Range(0, 2),
+    "EndTxn": Range(0, 2),
+}
+
+GROUPS: Final[Mapping[str, Mapping[str, Range]]] = {
+    "2.7": {
+        "OffsetCommit": Range(2, 8),
+        "OffsetFetch": Range(1, 7),
+        "FindCoordinator": Range(0, 3),
+        "JoinGroup": Range(0, 7),
+        "Heartbeat": Range(0, 4),
+        "LeaveGroup": Range(0, 4),
+        "SyncGroup": Range(0, 5),
+        "DescribeGroups": Range(0, 5),
+        "ListGroups": Range(0, 4),
+        "TxnOffsetCommit": Range(0, 3),
+        "DeleteGroups": Range(0, 2),
+        "OffsetDelete": Range(0, 0),
+    },
+    "4.1": {
+        "OffsetCommit": Range(2, 9),
+        "OffsetFetch": Range(1, 9),
+        "FindCoordinator": Range(0, 6),
+        "JoinGroup": Range(0, 9),
+        "Heartbeat": Range(0, 4),
+        "LeaveGroup": Range(0, 5),
+        "SyncGroup": Range(0, 5),
+        "DescribeGroups": Range(0, 6),
+        "ListGroups": Range(0, 5),
+        "TxnOffsetCommit": Range(0, 5),
+        "DeleteGroups": Range(0, 2),
+        "OffsetDelete": Range(0, 0),
+    },
+}
+
+
+def served(profile: str, handled: Collection[str]) -> dict[str, Range]:
+    """The APIs that are served and their versions, by name.
+
+    Args:
+        profile: whose Kafka it is.
+        handled: the APIs of the vocabulary that the coordinator has.
+
+    """
+    groups = {
+        name: versions
+        for name, versions in GROUPS[profile].items()
+        if name in handled or name == "FindCoordinator"
+    }
+    transactions = TRANSACTIONS if {"TxnOffsetCommit", "EndTxn"} <= set(handled) else {}
+    both = {**AROUND, **groups, **transactions}
+    return {name: both[name] for name in API_KEYS if name in both}

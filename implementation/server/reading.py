@@ -1,0 +1,156 @@
+"""Fetch and ListOffsets: what consumers read of topics. What is in a topic is `topics`' affair."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+from groupcheck.implementation.server.calls import Call
+from groupcheck.implementation.server.messages import (
+    FETCH_SESSION_ID_NOT_FOUND,
+    OFFSET_OUT_OF_RANGE,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+    PartitionData,
+)
+from groupcheck.implementation.server.topics import EARLIEST, LATEST, Partition, Topics
+from groupcheck.model.vocabulary import ErrorCode
+
+READ_COMMITTED: Final = 1
+LONGEST_WAIT_MS: Final = 60_000
+MOST_BYTES: Final = 4 * 1024 * 1024  # in one answer
+
+
+class Reading:
+    """What consumers read."""
+
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
+
+    def list_offsets(self, call: Call) -> None:
+        """Answer ListOffsets."""
+        body: ListOffsetsRequest = call.body
+        committed = body.isolation_level == READ_COMMITTED
+        topics = (
+            ListOffsetsTopicResponse(
+                topic.name,
+                tuple(self._offset(topic.name, p, committed=committed) for p in topic.partitions),
+            )
+            for topic in body.topics
+        )
+        call.reply(ListOffsetsResponse(tuple(topics)))
+
+    def _offset(
+        self, topic: str, asked: ListOffsetsPartition, *, committed: bool
+    ) -> ListOffsetsPartitionResponse:
+        index = asked.partition_index
+        partition = self._topics.partition(topic, index)
+        if partition is None:
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return ListOffsetsPartitionResponse(index, unknown)
+        timestamp = -1
+        if asked.timestamp == LATEST:
+            offset = partition.stable_offset if committed else partition.end_offset
+        elif asked.timestamp == EARLIEST:
+            offset = partition.start_offset
+        else:
+            timestamp, offset = partition.offset_at(asked.timestamp)
+        return ListOffsetsPartitionResponse(index, ErrorCode.NONE, timestamp, offset, 0)
+
+    def fetch(self, call: Call) -> None:
+        """Answer Fetch, when there is enough to be read or it has waited long enough.
+
+        There are no fetch sessions: each request names all that it wants.
+        """
+        body: FetchRequest = call.body
+        if body.session_id:
+            call.reply(FetchResponse(FETCH_SESSION_ID_NOT_FOUND))
+            return
+        _Fetch(self._topics, call).look()
+
+
+class _Fetch:
+    """A Fetch that may have to wait."""
+
+    __slots__ = ("_body", "_call", "_timer", "_topics")
+
+    def __init__(self, topics: Topics, call: Call) -> None:
+        self._topics = topics
+        self._call = call
+        self._body: FetchRequest = call.body
+        self._timer: asyncio.TimerHandle | None = None
+
+    def look(self) -> None:
+        """Answer if there is enough, and else wait for more."""
+        left = min(self._body.max_bytes, MOST_BYTES)
+        found, complete = [], False
+        size = 0
+        for topic in self._body.topics:
+            partitions = []
+            for asked in topic.partitions:
+                data = self._data(topic.topic, asked, left)
+                partitions.append(data)
+                got = len(data.records or b"")
+                left, size = max(left - got, 0), size + got
+                complete = complete or bool(data.error_code)
+            found.append(FetchableTopicResponse(topic.topic, tuple(partitions)))
+        if complete or size >= self._body.min_bytes or not self._may_wait():
+            self._end(FetchResponse(responses=tuple(found)))
+
+    def _may_wait(self) -> bool:
+        """Wait for what is appended, or for the end of the time; False when that is over."""
+        wait_ms = min(self._body.max_wait_ms, LONGEST_WAIT_MS)
+        if self._timer is None:
+            if wait_ms <= 0:
+                return False
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(wait_ms / 1000, self.look)
+        elif self._timer.when() <= asyncio.get_running_loop().time():
+            return False
+        for partition in self._partitions():
+            partition.appended.add(self.look)
+        return True
+
+    def _end(self, response: FetchResponse) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        for partition in self._partitions():
+            partition.appended.discard(self.look)
+        self._call.reply(response)
+
+    def _partitions(self) -> Iterator[Partition]:
+        for topic in self._body.topics:
+            for asked in topic.partitions:
+                partition = self._topics.partition(topic.topic, asked.partition)
+                if partition is not None:
+                    yield partition
+
+    def _data(self, topic: str, asked: FetchPartition, left: int) -> PartitionData:
+        partition = self._topics.partition(topic, asked.partition)
+        if partition is None:
+            return PartitionData(asked.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        offset = asked.fetch_offset
+        committed = self._body.isolation_level == READ_COMMITTED
+        data = PartitionData(
+            asked.partition,
+            ErrorCode.NONE,
+            partition.end_offset,
+            partition.stable_offset,
+            partition.start_offset,
+        )
+        if not partition.start_offset <= offset <= partition.end_offset:
+            return data._replace(error_code=OFFSET_OUT_OF_RANGE)
+        if left <= 0:
+            return data
+        end_offset = partition.stable_offset if committed else partition.end_offset
+        aborted = partition.aborted(offset, end_offset) if committed else None
+        records = partition.read(offset, min(asked.partition_max_bytes, left), end_offset)
+        return data._replace(aborted_transactions=aborted, records=records)

@@ -1,0 +1,177 @@
+"""What came to the coordinator and what it answered, as JSON Lines: `groupcheck replay` judges it.
+
+The lines are the messages of the port protocol, both ways: `open` with the profile and the
+settings, then `request`, `response` and `advance`, with the time that the coordinator was told.
+Group and member ids are the real ones. What a body has is the vocabulary's record, whole; what its
+version lacks has its default. A file that is there already is gone on with: a further `open`
+begins a further session.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from groupcheck.model.vocabulary import LeaveGroupRequest, Request, Response
+
+Class = Any  # of records
+
+FORMAT: Final = 1  # of traces
+
+
+class Recording:
+    """A file that is written as things happen, a whole line at a time.
+
+    When a line cannot be written (the disk is full) nothing more is: a recording with a hole would
+    be judged wrongly. `failed` is told so, once, and what was written stays.
+
+    Args:
+        path: the file.
+        profile: whose Kafka the coordinator is.
+        config: the settings that count, by Kafka's names.
+        failed: is told why nothing more is recorded.
+        groups: those that were there before, of which nothing can be judged.
+
+    Raises:
+        OSError: the file cannot be opened or written to.
+
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        profile: str,
+        config: Mapping[str, int],
+        failed: Callable[[str], None],
+        groups: Sequence[str] = (),
+    ) -> None:
+        self._failed = failed
+        self._passed_ms = 0
+        self._file: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            end_torn_line(self._file)
+            header: dict[str, Any] = {
+                "type": "open",
+                "trace": FORMAT,
+                "profile": profile,
+                "config": dict(config),
+            }
+            if groups:
+                header["groups"] = list(groups)
+            write_whole(self._file, _line(header))
+        except OSError:
+            self.close()
+            raise
+
+    def advance(self, ms: int) -> None:
+        """Time passed; it is said before the next line that is about something else."""
+        self._passed_ms += ms
+
+    def request(self, request: Request) -> None:
+        """A request came."""
+        self._write(
+            {
+                "type": "request",
+                "id": request.request_id,
+                "api": request.api,
+                "apiVersion": request.api_version,
+                "clientId": request.client_id,
+                "clientHost": request.client_host,
+                "body": _request_body(request),
+            }
+        )
+
+    def response(self, response: Response) -> None:
+        """It was answered."""
+        body = _encode(response.body)
+        self._write({"type": "response", "id": response.request_id, "body": body})
+
+    def fault(self, name: str) -> None:
+        """Something happened to the coordinator, by the port protocol's name."""
+        self._write({"type": "fault", "fault": name})
+
+    def stop(self, why: str) -> None:
+        """Record nothing more, and say why."""
+        self.close()
+        self._failed(why)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _write(self, message: Mapping[str, Any]) -> None:
+        if self._file is None:
+            return
+        lines = _line(message)
+        if self._passed_ms:
+            lines = _line({"type": "advance", "ms": self._passed_ms}) + lines
+            self._passed_ms = 0
+        try:
+            write_whole(self._file, lines)
+        except OSError as error:
+            self.stop(error.strerror or "it cannot be written to")
+
+
+def write_whole(file: int, data: bytes) -> None:
+    """Write all of it, or leave nothing of it.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    before = os.fstat(file).st_size
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(file, data[written:])
+    except OSError:
+        if written:
+            os.ftruncate(file, before)
+        raise
+
+
+def end_torn_line(file: int) -> None:
+    """End a last line that was not ended, as when a machine stopped in the middle of it.
+
+    Raises:
+        OSError: it cannot be seen or done.
+    """
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":
+        write_whole(file, b"\n")
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def _request_body(request: Request) -> Any:  # noqa: ANN401 - JSON
+    body = request.body
+    if isinstance(body, LeaveGroupRequest) and request.api_version < 3:
+        return {"groupId": body.group_id, "memberId": body.members[0].member_id}
+    return _encode(body)
+
+
+def _encode(value: Any) -> Any:  # noqa: ANN401 - any value of a record, as JSON
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if hasattr(value, "_fields"):
+        record_type: Class = type(value)
+        names = _camel_names(record_type)
+        return {name: _encode(item) for name, item in zip(names, value, strict=True)}
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    return value
+
+
+@cache
+def _camel_names(record_type: Class) -> tuple[str, ...]:
+    """A record's fields as Kafka's definitions spell them."""
+    split = (name.split("_") for name in record_type._fields)
+    return tuple(head + "".join(map(str.capitalize, rest)) for head, *rest in split)

@@ -1,0 +1,256 @@
+"""The server: sockets that listen, the connections they bring, and the end of it all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from groupcheck.implementation.core.profiles import PROFILES
+from groupcheck.implementation.log.errors import LogError
+from groupcheck.implementation.server.broker import Broker
+from groupcheck.implementation.server.connection import Connection
+from groupcheck.implementation.server.embedding import Embedded, embed
+from groupcheck.implementation.server.groups import Groups
+from groupcheck.implementation.server.notes import Notes
+from groupcheck.implementation.server.recording import Recording
+from groupcheck.implementation.server.settings import Limits, Settings
+from groupcheck.implementation.server.topics import BadTopicError, Topics
+from groupcheck.implementation.server.upkeep import Upkeep
+
+BACKLOG: Final = 1_024
+LONGEST_SWEEP_S: Final = 30.0
+FAREWELL_S: Final = 0.5  # for what clients have still to be sent when all is over
+
+
+class CannotServeError(Exception):
+    """The server cannot begin; the message is one line."""
+
+
+class Options(NamedTuple):
+    """What is served, and where."""
+
+    host: str = "127.0.0.1"
+    port: int = 9092
+    topics: tuple[tuple[str, int], ...] = ()
+    profile: str = "2.7"
+    settings: Settings = Settings()
+    record: Path | None = None
+    data_dir: Path | None = None
+
+
+class Server:
+    """A broker of one node, on a running loop: `start` it, then `stop` it.
+
+    Args:
+        options: what is served, and where.
+        say: writes a line for the operator.
+
+    """
+
+    def __init__(self, options: Options, say: Callable[[str], None]) -> None:
+        self.limits: Limits = options.settings.limits
+        self.addresses: list[tuple[str, int]] = []
+        self.broker: Broker
+        self._options = options
+        self._say = say
+        self._connections: set[Connection] = set()
+        self._alone = asyncio.Event()  # whether there is no connection
+        self._kept = 0
+        self._recording: Recording | None = None
+        self._embedded: Embedded | None = None
+        self._groups: Groups | None = None
+        self._upkeep: Upkeep | None = None
+        self._server: asyncio.Server | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+
+    async def start(self) -> None:
+        """Begin to serve.
+
+        Raises:
+            CannotServeError: something is in the way; nothing is left open.
+        """
+        loop = asyncio.get_running_loop()
+        self.notes = Notes(self._say, loop.time)
+        loop.set_exception_handler(self._failed)
+        try:
+            self._open(loop)
+            await self._listen(loop)
+        except CannotServeError:
+            await self.stop()
+            raise
+        self._sweep_later()
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        options = self._options
+        if options.profile not in PROFILES:
+            msg = (
+                f"no coordinator of profile {options.profile[:40]!r}; known: {', '.join(PROFILES)}"
+            )
+            raise CannotServeError(msg)
+        topics = Topics(self.limits)
+        try:
+            for name, partitions in options.topics:
+                topics.create(name, partitions)
+        except BadTopicError as error:
+            raise CannotServeError(str(error)) from error
+        try:
+            embedded = embed(options.settings.config, options.profile, options.data_dir)
+        except LogError as error:
+            raise CannotServeError(str(error)) from error
+        self._embedded = embedded
+        self._recording = self._record(embedded)
+        self._groups = Groups(embedded, loop, self._recording)
+        self.broker = Broker(options.profile, embedded.apis, self._groups, topics, options.settings)
+        interval_ms = self.limits.offsets_retention_check_interval_ms
+        self._upkeep = Upkeep(self._groups, embedded.disk, interval_ms, self.notes)
+
+    def _record(self, embedded: Embedded) -> Recording | None:
+        path = self._options.record
+        if path is None:
+            return None
+        config = self._options.settings.config_names()
+        groups = [view.group_id for view in embedded.coordinator.views()]
+        try:
+            return Recording(path, self._options.profile, config, self._recording_failed, groups)
+        except OSError as error:
+            msg = f"cannot record to {path}: {error.strerror}"
+            raise CannotServeError(msg) from error
+
+    async def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        host, port = self._options.host, self._options.port
+        _allow_many_files()
+        try:
+            self._server = await loop.create_server(
+                lambda: Connection(self), host, port, backlog=BACKLOG
+            )
+        except (OSError, UnicodeError) as error:  # of a name that no host can have
+            msg = f"cannot listen on {shown(host, port)}: {_reason(error)}"
+            raise CannotServeError(msg) from error
+        names = [each.getsockname() for each in self._server.sockets]
+        self.addresses = [(name[0], name[1]) for name in names]
+
+    async def stop(self) -> None:
+        """Stop serving, and let go of everything."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._server is not None:
+            self._server.close()
+        if self._upkeep is not None:
+            await self._upkeep.close()
+        for connection in list(self._connections):
+            connection.close()
+        if self._connections:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._alone.wait(), FAREWELL_S)
+        for connection in list(self._connections):
+            connection.abort("it does not take what it is sent")
+        await asyncio.sleep(0)  # in which the loop tells them that they are gone
+        if self._groups is not None:
+            await self._groups.close()
+        if self._recording is not None:
+            self._recording.close()
+        if self._embedded is not None and self._embedded.disk is not None:
+            self._embedded.disk.close()
+
+    def enter(self, connection: Connection) -> bool:
+        """Whether there is room for one more connection."""
+        if len(self._connections) >= self.limits.max_connections:
+            return False
+        self._connections.add(connection)
+        self._alone.clear()
+        return True
+
+    def leave(self, connection: Connection) -> None:
+        """A connection is gone."""
+        self._connections.discard(connection)
+        if not self._connections:
+            self._alone.set()
+
+    def keep(self, size: int) -> bool:
+        """Whether so many more bytes may be kept of requests; a negative number gives back."""
+        if size > 0 and self._kept + size > self.limits.queued_max_request_bytes:
+            return False
+        self._kept += size
+        return True
+
+    def _sweep_later(self) -> None:
+        idle_s = self.limits.connections_max_idle_ms / 1000
+        loop = asyncio.get_running_loop()
+        self._sweep = loop.call_later(min(max(idle_s / 4, 0.1), LONGEST_SWEEP_S), self._sweep_idle)
+
+    def _sweep_idle(self) -> None:
+        """Close the connections on which nothing has been asked for too long."""
+        now = asyncio.get_running_loop().time()
+        idle_s = self.limits.connections_max_idle_ms / 1000
+        for connection in list(self._connections):
+            if connection.idle and now - connection.active_s > idle_s:
+                connection.abort("idle")
+        self._sweep_later()
+
+    def _recording_failed(self, why: str) -> None:
+        self._say(f"cannot record any more: {why}; what was written stays")
+
+    def _failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Something failed that nobody waits for: it is said, and serving goes on."""
+        error = context.get("exception")
+        self.notes.note("a failure", f"{context['message'][:80]} ({type(error).__name__})")
+
+
+def _allow_many_files() -> None:
+    """Have as many connections as the system lets this process have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _reason(error: OSError | UnicodeError) -> str:
+    """Why an address cannot be listened on; asyncio says of an OSError more than that."""
+    if isinstance(error, OSError) and not isinstance(error, socket.gaierror):
+        return os.strerror(error.errno or 0)
+    return "there is no such host"
+
+
+def shown(host: str, port: int) -> str:
+    """An address as it is typed."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def run(options: Options) -> None:
+    """Serve until SIGINT or SIGTERM; what there is to say goes to standard error.
+
+    Raises:
+        CannotServeError: something is in the way.
+    """
+    asyncio.run(_serve(options))
+
+
+async def _serve(options: Options) -> None:
+    logging.basicConfig(format="groupcheck: %(message)s")
+    server = Server(options, _say)
+    await server.start()
+    loop, end = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end.set)
+    for host, port in server.addresses:
+        _say(f"serving Kafka {options.profile} on {shown(host, port)}")
+    if not all(ipaddress.ip_address(host).is_loopback for host, _ in server.addresses):
+        _say("it can be reached from other machines, and asks nobody who he is")
+    await end.wait()
+    await server.stop()
+
+
+def _say(line: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"groupcheck: {line}\n")
+            sys.stderr.flush()

@@ -1,0 +1,242 @@
+"""Just enough of a transaction coordinator that producers can commit offsets in transactions.
+
+Transactions are in memory alone: their state is gone with the process. What Kafka's does besides
+(its own log, fencing across brokers) does not belong here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Final
+
+from kio.records.schema import NewRecordBatch, Record
+from kio.records.writers import write_new_batch
+
+from groupcheck.implementation.server.calls import Call
+from groupcheck.implementation.server.groups import Groups
+from groupcheck.implementation.server.messages import (
+    INVALID_PRODUCER_EPOCH,
+    INVALID_PRODUCER_ID_MAPPING,
+    INVALID_TRANSACTION_TIMEOUT,
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopicResult,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from groupcheck.implementation.server.topics import (
+    CONTROL,
+    TRANSACTIONAL,
+    Batch,
+    Partition,
+    Topics,
+    batches,
+)
+from groupcheck.model.vocabulary import EndTxnRequest as MarkerRequest
+from groupcheck.model.vocabulary import ErrorCode
+
+MAX_TIMEOUT_MS: Final = 900_000  # transaction.max.timeout.ms
+MOST_EPOCHS: Final = 2**15 - 1
+MOST_TRANSACTIONS: Final = 10_000
+OPERATION_NOT_ATTEMPTED: Final = ErrorCode(55)
+
+Asked = AddPartitionsToTxnRequest | AddOffsetsToTxnRequest | EndTxnRequest
+
+
+class _Transaction:
+    """What a transactional id has open."""
+
+    __slots__ = ("groups", "partitions", "producer_epoch", "producer_id", "timeout_ms", "timer")
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = -1
+        self.timeout_ms = 0
+        self.partitions: dict[Partition, None] = {}
+        self.groups: dict[str, None] = {}
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class Transactions:
+    """The transactions of all producers."""
+
+    def __init__(self, topics: Topics, groups: Groups, loop: asyncio.AbstractEventLoop) -> None:
+        self._topics = topics
+        self._groups = groups
+        self._loop = loop
+        self._producer_ids = count(1)
+        self._transactions: dict[str, _Transaction] = {}
+
+    def init_producer_id(self, call: Call) -> None:
+        """Answer InitProducerId; what the producer's last incarnation left open is aborted."""
+        body: InitProducerIdRequest = call.body
+        if body.transactional_id is None:
+            call.reply(InitProducerIdResponse(ErrorCode.NONE, next(self._producer_ids), 0))
+            return
+        error, transaction = self._claimed(body)
+        if transaction is None:
+            call.reply(InitProducerIdResponse(error))
+            return
+        transaction.timeout_ms = body.transaction_timeout_ms
+
+        def ended() -> None:
+            transaction.producer_epoch += 1
+            if transaction.producer_epoch >= MOST_EPOCHS:
+                transaction.producer_id, transaction.producer_epoch = next(self._producer_ids), 0
+            told = (transaction.producer_id, transaction.producer_epoch)
+            call.reply(InitProducerIdResponse(ErrorCode.NONE, *told))
+
+        self._end(transaction, committed=False, ended=ended)
+
+    def _claimed(self, body: InitProducerIdRequest) -> tuple[ErrorCode, _Transaction | None]:
+        """The transaction that a producer takes over, or why it cannot."""
+        transactional_id = body.transactional_id or ""
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST, None
+        if not 0 < body.transaction_timeout_ms <= MAX_TIMEOUT_MS:
+            return INVALID_TRANSACTION_TIMEOUT, None
+        transaction = self._transactions.get(transactional_id)
+        if transaction is None:
+            if len(self._transactions) >= MOST_TRANSACTIONS:
+                return ErrorCode.COORDINATOR_NOT_AVAILABLE, None
+            transaction = _Transaction(next(self._producer_ids))
+            self._transactions[transactional_id] = transaction
+        said = (body.producer_id, body.producer_epoch)
+        if said not in {(-1, -1), (transaction.producer_id, transaction.producer_epoch)}:
+            return INVALID_PRODUCER_EPOCH, None
+        return ErrorCode.NONE, transaction
+
+    def add_partitions(self, call: Call) -> None:
+        """Answer AddPartitionsToTxn: all of the partitions are in the transaction, or none."""
+        body: AddPartitionsToTxnRequest = call.body
+        error, transaction = self._found(body)
+        found = {
+            (topic.name, index): self._topics.partition(topic.name, index)
+            for topic in body.topics
+            for index in topic.partitions
+        }
+        if transaction is not None and None in found.values():
+            error = OPERATION_NOT_ATTEMPTED
+        elif transaction is not None:
+            transaction.partitions.update(dict.fromkeys(p for p in found.values() if p))
+            self._begin(transaction)
+
+        def result(name: str, index: int) -> AddPartitionsToTxnPartitionResult:
+            unknown = found[name, index] is None and error is OPERATION_NOT_ATTEMPTED
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if unknown else error
+            return AddPartitionsToTxnPartitionResult(index, code)
+
+        topics = (
+            AddPartitionsToTxnTopicResult(t.name, tuple(result(t.name, i) for i in t.partitions))
+            for t in body.topics
+        )
+        call.reply(AddPartitionsToTxnResponse(tuple(topics)))
+
+    def add_offsets(self, call: Call) -> None:
+        """Answer AddOffsetsToTxn: the group's offsets wait for the end of the transaction."""
+        body: AddOffsetsToTxnRequest = call.body
+        error, transaction = self._found(body)
+        if transaction is not None:
+            transaction.groups[body.group_id] = None
+            self._begin(transaction)
+        call.reply(AddOffsetsToTxnResponse(error))
+
+    def end(self, call: Call) -> None:
+        """Answer EndTxn, when the markers are where they belong."""
+        body: EndTxnRequest = call.body
+        error, transaction = self._found(body)
+        if transaction is None:
+            call.reply(EndTxnResponse(error))
+            return
+
+        def ended() -> None:
+            call.reply(EndTxnResponse(ErrorCode.NONE))
+
+        self._end(transaction, committed=body.committed, ended=ended)
+
+    def _found(self, body: Asked) -> tuple[ErrorCode, _Transaction | None]:
+        """The transaction that a producer speaks of, or why it may not."""
+        transaction = self._transactions.get(body.transactional_id)
+        if transaction is None or transaction.producer_id != body.producer_id:
+            return INVALID_PRODUCER_ID_MAPPING, None
+        if transaction.producer_epoch != body.producer_epoch:
+            return INVALID_PRODUCER_EPOCH, None
+        return ErrorCode.NONE, transaction
+
+    def _begin(self, transaction: _Transaction) -> None:
+        """From its first partition or group on a transaction has its time."""
+        if transaction.timer is None:
+            timeout_s = transaction.timeout_ms / 1000
+            transaction.timer = self._loop.call_later(timeout_s, self._expire, transaction)
+
+    def _expire(self, transaction: _Transaction) -> None:
+        """Abort a transaction that takes too long; its producer is told by its epoch."""
+
+        def ended() -> None:
+            transaction.producer_epoch += 1
+
+        self._end(transaction, committed=False, ended=ended)
+
+    def _end(
+        self, transaction: _Transaction, *, committed: bool, ended: Callable[[], None]
+    ) -> None:
+        """Write the markers to partitions and groups, then go on with `ended`."""
+        if transaction.timer is not None:
+            transaction.timer.cancel()
+            transaction.timer = None
+        marker = _marker(transaction, committed=committed)
+        for partition in transaction.partitions:
+            partition.end_transaction(marker, committed=committed)
+        transaction.partitions.clear()
+        groups = list(transaction.groups)
+        transaction.groups.clear()
+        left = set(groups)
+
+        def answered(group_id: str) -> Callable[[Any], None]:
+            def take(_response: object) -> None:
+                left.discard(group_id)
+                if not left:
+                    ended()
+
+            return take
+
+        for group_id in groups:
+            marker_request = MarkerRequest(group_id, transaction.producer_id, committed)
+            self._groups.ask(marker_request, 0, answered(group_id))
+        if not groups:
+            ended()
+
+
+def _marker(transaction: _Transaction, *, committed: bool) -> Batch:
+    """The control batch that ends a transaction (EndTransactionMarker.java, ControlRecordType)."""
+    record: Any = Record(
+        attributes=0,  # type: ignore[arg-type] # kio's numbers are types of their own
+        timestamp=datetime.now(UTC),  # type: ignore[arg-type] # as is its time
+        offset=0,  # type: ignore[arg-type]
+        key=struct.pack(">hh", 0, int(committed)),
+        value=struct.pack(">hi", 0, 0),
+        headers=(),
+    )
+    batch: Any = NewRecordBatch
+    with io.BytesIO() as buffer:
+        write_new_batch(
+            buffer,
+            batch(
+                producer_id=transaction.producer_id,
+                producer_epoch=transaction.producer_epoch,
+                base_sequence=-1,
+                records=(record,),
+                attributes=TRANSACTIONAL | CONTROL,
+            ),
+        )
+        return next(batches(buffer.getvalue()))

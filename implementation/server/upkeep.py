@@ -1,0 +1,57 @@
+"""What is done now and then, whatever clients ask: offsets expire, and the log is compacted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from groupcheck.implementation.log.directory import DirectoryLog
+from groupcheck.implementation.log.errors import LogError
+from groupcheck.implementation.server.groups import Groups
+from groupcheck.implementation.server.notes import Notes
+
+COMPACT_EVERY_S: Final = 60.0
+
+
+class Upkeep:
+    """Two tasks on a running loop, until it is closed.
+
+    Args:
+        groups: whose offsets expire.
+        disk: the log, if it is in a directory.
+        interval_ms: how often offsets are looked at (`offsets.retention.check.interval.ms`).
+        notes: is told what could not be done.
+
+    """
+
+    def __init__(
+        self, groups: Groups, disk: DirectoryLog | None, interval_ms: int, notes: Notes
+    ) -> None:
+        self._groups = groups
+        self._notes = notes
+        self._tasks = [asyncio.create_task(self._expire(max(interval_ms, 1) / 1000))]
+        if disk is not None:
+            self._tasks.append(asyncio.create_task(self._compact(disk)))
+
+    async def close(self) -> None:
+        """Stop; a compaction under way comes to its end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _expire(self, interval_s: float) -> None:
+        while True:
+            await asyncio.sleep(interval_s)
+            self._groups.cleanup()
+
+    async def _compact(self, disk: DirectoryLog) -> None:
+        while True:
+            await asyncio.sleep(COMPACT_EVERY_S)
+            compacted = asyncio.get_running_loop().run_in_executor(None, disk.compact)
+            try:
+                await asyncio.shield(compacted)
+            except LogError as error:
+                self._notes.note("the log was not compacted", str(error))
+            except asyncio.CancelledError:
+                await asyncio.wait([compacted])
+                raise

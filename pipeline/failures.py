@@ -1,0 +1,36 @@
+"""What goes wrong in Spark, in one line: never a stack trace."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from groupcheck.pipeline.errors import PipelineError
+
+
+@contextlib.contextmanager
+def in_a_line() -> Iterator[None]:
+    """Turn what Spark raises meanwhile into the one error of the pipeline.
+
+    Raises:
+        PipelineError: something went wrong in Spark.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - it comes with Spark
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(plainly(str(error))) from error
+
+
+def plainly(said: str) -> str:
+    """What a text of Spark's comes down to: the last cause that it names."""
+    if "No space left on device" in said:
+        return "the disk is full"
+    if "OutOfMemoryError" in said:
+        return "Spark ran out of memory; --conf spark.driver.memory=4g gives it more (2g)"
+    causes = re.findall(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error)\b:?.*)$", said, re.MULTILINE)
+    line = causes[-1] if causes else said.strip().splitlines()[0] if said.strip() else "no reason"
+    return f"Spark gave up: {line[:300]}"

@@ -1,0 +1,130 @@
+"""Taking sources in: files to a table of events, and one of what could not be read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
+
+from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.failures import in_a_line
+from groupcheck.pipeline.kernels import read_files
+from groupcheck.pipeline.output import Output, marker
+from groupcheck.pipeline.schemas import EVENTS, READ
+from groupcheck.pipeline.sources import files, place
+
+ORDER = ("group_id", "source", "session", "seq")
+EVENTS_KIND = "events"
+
+
+class Counts(NamedTuple):
+    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make."""
+
+    files: int
+    read: int
+    kept: int
+    quarantined: int
+    sessions: int
+    events: int
+
+
+class Ingested(NamedTuple):
+    """A table of events was written there, and one of quarantine."""
+
+    counts: Counts
+    groups: int
+    reasons: tuple[tuple[str, int], ...]  # the most frequent of quarantine
+
+
+def read(spark: SparkSession, sources: list[str]) -> DataFrame:
+    """The rows of `READ` that the sources hold, a file as one task.
+
+    Raises:
+        PipelineError: a source is not there, or holds nothing that can be read.
+    """
+    found = files(sources)
+    named = spark.createDataFrame([(each,) for each in found], "source string")
+    tasks = min(len(found), 10_000)
+    return named.repartition(tasks, "source").mapInArrow(read_files, READ)
+
+
+def events_of(rows: DataFrame) -> DataFrame:
+    """The events among rows of `READ`."""
+    return rows.where("event is not null").select("event.*").select(*EVENTS.names)
+
+
+def quarantine_of(rows: DataFrame) -> DataFrame:
+    """What could not be read, among rows of `READ`."""
+    return rows.where("quarantined is not null").select("quarantined.*").coalesce(1)
+
+
+def counts_of(rows: DataFrame) -> Counts:
+    """What the rows of `READ` say of their files, together.
+
+    Raises:
+        PipelineError: nothing was kept.
+    """
+    names = Counts._fields[1:]
+    sums = [F.coalesce(F.sum(f"file.{name}"), F.lit(0)).alias(name) for name in names]
+    one = rows.where("file is not null").agg(F.count("*").alias("files"), *sums).first()
+    counts = Counts(*(one or ()))
+    if not counts.kept:
+        first = rows.where("quarantined is not null").select("quarantined.*").first()
+        why = f"{first.source}:{first.line}: {first.reason}" if first else "the input is empty"
+        msg = f"nothing could be read of {_counted(counts.files)}: {why}"
+        raise PipelineError(msg)
+    return counts
+
+
+def _counted(number: int) -> str:
+    return "the one file" if number == 1 else f"{number} files"
+
+
+def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool) -> Ingested:
+    """Write the events of the sources, and what could not be read, to a folder.
+
+    Raises:
+        PipelineError: it is not possible; nothing is then left there.
+    """
+    output = Output(out)
+    output.check(overwrite=overwrite)
+    with output.written(EVENTS_KIND) as told, in_a_line():
+        rows = read(spark, sources).persist(StorageLevel.DISK_ONLY)
+        try:
+            counts = counts_of(rows)
+            together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)
+            together.write.parquet(f"{output.uri}/events")
+            quarantined = quarantine_of(rows)
+            quarantined.write.parquet(f"{output.uri}/quarantine")
+            of_files = rows.where("file is not null").select("file.*")
+            of_files.coalesce(1).write.parquet(f"{output.uri}/files")
+            groups = events_of(rows).select("group_id").distinct().count()
+            reasons = _reasons(quarantined)
+        finally:
+            rows.unpersist()
+        told["counts"] = counts._asdict()
+    return Ingested(counts, groups, reasons)
+
+
+def _reasons(quarantined: DataFrame) -> tuple[tuple[str, int], ...]:
+    most = quarantined.groupBy("reason").count().orderBy(F.desc("count"), "reason").limit(5)
+    return tuple((row["reason"], row["count"]) for row in most.collect())
+
+
+def is_ingested(path: str) -> bool:
+    """Whether a folder is one that `ingest` has written.
+
+    Raises:
+        PipelineError: it is one of another version.
+    """
+    told = marker(path)
+    return told is not None and told.get("kind") == EVENTS_KIND
+
+
+def stored(spark: SparkSession, path: str) -> DataFrame:
+    """The events in a folder that `ingest` has written."""
+    scheme = "" if "://" in path else "file://"
+    where = path if scheme == "" else f"{scheme}{place(path)[1]}"
+    return spark.read.schema(EVENTS).parquet(f"{where.rstrip('/')}/events")

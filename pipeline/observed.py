@@ -1,0 +1,183 @@
+"""What a history shows besides its verdict: edges, rebalances, time in each state, offsets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.state import Advance, Coordinator, Group
+from groupcheck.model.step import Outcome
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    Request,
+    Response,
+)
+from groupcheck.properties.oracle import Oracle
+
+Row = dict[str, Any]
+NO_GROUP: Final = "none"
+STALE: Final = frozenset(
+    {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
+)
+
+
+class Edge(NamedTuple):
+    """What a step comes to, whoever the members are and whatever is left on timers."""
+
+    before: str
+    given: str
+    rules: tuple[str, ...]
+    after: str
+
+
+def edge_of(before: Coordinator, given: Input, outcome: Outcome) -> Edge:
+    """The edge of one lawful outcome."""
+    name = given.api if isinstance(given, Request) else type(given).__name__
+    after = state_name(outcome.coordinator.group)
+    return Edge(state_name(before.group), name, tuple(dict.fromkeys(outcome.fired)), after)
+
+
+def state_name(group: Group | None) -> str:
+    """The state of a group, or that there is none."""
+    return NO_GROUP if group is None else str(group.state)
+
+
+class _Rebalance:
+    """A rebalance under way."""
+
+    def __init__(self, began_ms: int, reason: str) -> None:
+        self.began_ms = began_ms
+        self.reason = reason
+        self.joined_ms: int | None = None
+        self.last_client: str | None = None
+
+    def row(self, ended_ms: int | None, group: Group | None, outcome: str) -> Row:
+        """What came of it."""
+        return {
+            "began_ms": self.began_ms,
+            "reason": self.reason,
+            "joined_ms": self.joined_ms,
+            "ended_ms": ended_ms,
+            "duration_ms": None if ended_ms is None else ended_ms - self.began_ms,
+            "generation": group.generation_id if group and ended_ms is not None else None,
+            "members": len(group.members) if group and ended_ms is not None else None,
+            "last_client": self.last_client,
+            "outcome": outcome,
+        }
+
+
+class Observed:
+    """What one history has shown so far, of the states that its observations leave.
+
+    Where they leave several, the first stands for all: they seldom differ in more than who leads.
+    """
+
+    def __init__(self) -> None:
+        self.edges: Counter[Edge] = Counter()
+        self._ms: Counter[str] = Counter()
+        self._entered: Counter[str] = Counter()
+        self._state = NO_GROUP
+        self._rebalance: _Rebalance | None = None
+        self._rebalances: list[Row] = []
+        self._offsets: dict[tuple[str, int], Row] = {}
+        self._asked: dict[int, OffsetCommitRequest] = {}
+
+    def step(
+        self,
+        before: list[Coordinator],
+        oracle: Oracle,
+        given: Input,
+        answers: list[Response],
+        at_ms: int,
+    ) -> None:
+        """A step was lawful, and has led from those states to where the oracle is."""
+        outcome = oracle.kept[0]
+        edge = edge_of(before[0], given, outcome)
+        self.edges[edge] += 1
+        if isinstance(given, Advance):
+            self._ms[edge.before] += given.ms
+        elif isinstance(given, Request):
+            if isinstance(given.body, JoinGroupRequest) and self._rebalance is not None:
+                self._rebalance.last_client = given.client_id
+            if isinstance(given.body, OffsetCommitRequest):
+                self._asked[given.request_id] = given.body
+        if edge.after != self._state or edge.before != self._state:
+            self._enter(edge, outcome, given, at_ms)
+        if self._asked:
+            self._commits(answers, at_ms)
+
+    def _enter(self, edge: Edge, outcome: Outcome, given: Input, at_ms: int) -> None:
+        """The group is in another state."""
+        self._state = edge.after
+        self._entered[edge.after] += 1
+        group, rebalance = outcome.coordinator.group, self._rebalance
+        if edge.after == GroupState.PREPARING_REBALANCE:
+            if rebalance is None or rebalance.joined_ms is not None:
+                if rebalance is not None:  # it is begun anew before anybody had an assignment
+                    self._rebalances.append(rebalance.row(at_ms, group, edge.after))
+                rebalance = self._rebalance = _Rebalance(at_ms, edge.rules[-1])
+                if isinstance(given, Request) and isinstance(given.body, JoinGroupRequest):
+                    rebalance.last_client = given.client_id
+        elif rebalance is not None and edge.after == GroupState.COMPLETING_REBALANCE:
+            rebalance.joined_ms = at_ms
+        elif rebalance is not None:
+            if rebalance.joined_ms is None and edge.after == GroupState.STABLE:
+                rebalance.joined_ms = at_ms
+            self._rebalances.append(rebalance.row(at_ms, group, edge.after))
+            self._rebalance = None
+
+    def _commits(self, answers: list[Response], at_ms: int) -> None:
+        for answer in answers:
+            if isinstance(answer.body, OffsetCommitResponse):
+                asked = self._asked.pop(answer.request_id, None)
+                if asked is not None:
+                    self._commit(asked, answer.body, at_ms)
+
+    def _commit(self, asked: OffsetCommitRequest, told: OffsetCommitResponse, at_ms: int) -> None:
+        errors = {
+            (topic.name, each.partition_index): each.error_code
+            for topic in told.topics
+            for each in topic.partitions
+        }
+        for topic in asked.topics:
+            for each in topic.partitions:
+                where = topic.name, each.partition_index
+                row = self._offsets.setdefault(where, _nothing_committed(where, at_ms))
+                row["last_ms"] = at_ms
+                error = errors.get(where)
+                if error is None or error != ErrorCode.NONE:
+                    row["refused"] += 1
+                    row["stale"] += error in STALE
+                    continue
+                row["commits"] += 1
+                before = row["offset"]
+                row["rewinds"] += before is not None and each.committed_offset < before
+                row["offset"] = each.committed_offset
+
+    def over(self) -> Iterator[tuple[str, Row]]:
+        """The rebalances that are over and were not told yet, with the name of their table."""
+        over, self._rebalances = self._rebalances, []
+        yield from (("rebalance", row) for row in over)
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Each row that is left when the history is over, with the name of its table."""
+        if self._rebalance is not None:
+            self._rebalances.append(self._rebalance.row(None, None, "unended"))
+        yield from self.over()
+        for state in self._ms.keys() | self._entered.keys():
+            told = {"state": state, "ms": self._ms[state], "entered": self._entered[state]}
+            yield "state", told
+        for row in self._offsets.values():
+            yield "offset", row
+
+
+def _nothing_committed(where: tuple[str, int], at_ms: int) -> Row:
+    counts = dict.fromkeys(("commits", "refused", "stale", "rewinds"), 0)
+    told = {"topic": where[0], "partition": where[1], "offset": None}
+    return {**told, **counts, "first_ms": at_ms, "last_ms": at_ms}

@@ -1,0 +1,251 @@
+"""A group's events held to the model, in order; no Spark in it, and no more memory for more events.
+
+The oracle is that of `groupcheck replay`: an exchange is something that was asked, or time that
+passed, and what was answered then. Where answers wait for what other groups have written (4.1),
+the exchanges from a hold of the appends to their release are kept until that is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.bodies import Json, MalformedBodyError
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance, Cleanup, HoldAppends, ReleaseAppends
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request, Response
+from groupcheck.pipeline.bodies import request_body, response_body
+from groupcheck.pipeline.events import Event, recorded
+from groupcheck.pipeline.findings import finding_row
+from groupcheck.pipeline.observed import Observed
+from groupcheck.properties.one_group import part, parts
+from groupcheck.properties.recorded import BEFORE, GroupJudge
+from groupcheck.properties.run import FoundError
+
+Row = dict[str, Any]
+KEPT: Final = 200  # exchanges that are known of a long history, or twice as many
+MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a finding
+AROUND: Final = 150  # characters of a line beside its body
+MOST_WAITING: Final = 100_000  # exchanges that wait for a release
+
+
+class _Exchange(NamedTuple):
+    """What was given and answered; `events` of them, where they stand, and when it was over."""
+
+    given: Input
+    answers: list[Response]
+    lines: dict[int, int]  # of the answers, by their requests
+    at_ms: int
+    events: list[int]  # the lines of all its events
+
+
+class Replay:
+    """The history of one group in one session."""
+
+    def __init__(self, opened: Event) -> None:
+        header: Json = json.loads(opened.body or "{}")
+        self.key = opened.history
+        self.profile: str = header["profile"]
+        self.broker: Mapping[str, int] = header["config"]
+        self.observed = Observed()
+        self._judge = GroupJudge(self.profile, self.broker)
+        self._waits = PROFILES[self.profile].traits.answers_wait
+        self._open: _Exchange | None = None  # to which answers may yet come
+        self._waiting: list[_Exchange] = []
+        self._holding = False
+        self._now_ms = 0
+        self._events = self._accepted = self._steps = 0
+        self._undecided: str | None = BEFORE if header.get("before") else None
+        self._answered = False
+        self._header = json.dumps({"type": "open", **header})
+        self._kept: list[Event] | None = []
+        self._characters = 0
+        self._last_ms = 0
+        self._finding: Row | None = None
+        self._rejected: _Exchange | None = None
+
+    def take(self, event: Event) -> None:
+        """Go on by an event."""
+        self._events += 1
+        self._last_ms = event.at_ms
+        if self._undecided is not None or self._finding is not None:
+            return
+        try:
+            self._take(event)
+        except FoundError as found:
+            self._found(found)
+        except MalformedBodyError as error:  # the table was not written by ingest
+            self._undecided = str(error)
+
+    def _take(self, event: Event) -> None:
+        kind = event.kind
+        if kind == "gap":
+            self._open = None  # an answer to it may be what could not be read
+            self._undecided = f"gap: {event.body}"
+            return
+        if kind == "cut":
+            self._undecided = str(event.body)
+            return
+        if kind == "response":
+            self._answer(event)
+            return
+        if event.at_ms > self._now_ms:
+            self._begin(Advance(event.at_ms - self._now_ms), event.at_ms)
+            self._now_ms = event.at_ms
+        self._note(event)
+        given: Input
+        if kind == "request":
+            given = self._request(event)
+        elif kind == "hold":
+            given = HoldAppends()
+        elif kind == "release":
+            given = ReleaseAppends()
+        elif kind == "fault" and json.loads(event.body or "{}").get("fault") == "cleanup":
+            given = Cleanup()
+        elif kind == "open":
+            self._accepted += 1
+            return
+        else:
+            self._undecided = f"nothing is known after {event.kind} {event.body}"
+            return
+        self._begin(given, event.at_ms).events.append(event.line)
+
+    def _request(self, event: Event) -> Request:
+        api, version = str(event.api), int(event.api_version or 0)
+        body = request_body(api, version, event.body or "null")
+        asked = parts(body, (event.group_id,))[event.group_id]
+        client = (event.client_id or "", event.client_host or "")
+        return Request(int(event.request_id or 0), version, asked, *client)
+
+    def _answer(self, event: Event) -> None:
+        if event.at_ms > self._now_ms:
+            self._begin(Advance(event.at_ms - self._now_ms), event.at_ms)
+            self._now_ms = event.at_ms
+        self._note(event)
+        self._answered = True
+        api, version = str(event.api), int(event.api_version or 0)
+        body = response_body(api, version, event.body or "null")
+        number = int(event.request_id or 0)
+        exchange = self._open
+        if exchange is None:
+            self._undecided = f"gap: nothing was asked before the answer in line {event.line}"
+            return
+        exchange.answers.append(Response(number, part(body, event.group_id)))
+        exchange.lines[number] = event.line
+        exchange.events.append(event.line)
+
+    def _begin(self, given: Input, at_ms: int) -> _Exchange:
+        """Another exchange begins: that before is whole."""
+        self._close()
+        self._open = _Exchange(given, [], {}, at_ms, [])
+        return self._open
+
+    def _close(self) -> None:
+        exchange, self._open = self._open, None
+        if exchange is None:
+            return
+        if self._waits and (self._holding or isinstance(exchange.given, HoldAppends)):
+            self._holding = not isinstance(exchange.given, ReleaseAppends)
+            self._waiting.append(exchange)
+            if not self._holding or len(self._waiting) >= MOST_WAITING:
+                self._judge_waiting(exchange.answers if not self._holding else [])
+            return
+        self._step(exchange, [])
+
+    def _judge_waiting(self, held: list[Response]) -> None:
+        waiting, self._waiting = self._waiting, []
+        for exchange in waiting:
+            last = isinstance(exchange.given, ReleaseAppends)
+            self._step(exchange, [] if last else held)
+
+    def _step(self, exchange: _Exchange, held: list[Response]) -> None:
+        judge = self._judge
+        before = judge.run.oracle.states
+        self._rejected = exchange  # unless it is accepted
+        answers = exchange.answers
+        judge.take(exchange.given, answers, held)
+        self._rejected = None
+        self._steps += 1
+        self._accepted += len(exchange.events)
+        self.observed.step(before, judge.run.oracle, exchange.given, answers, exchange.at_ms)
+        judge.forget(KEPT)
+
+    @property
+    def _whose(self) -> Row:
+        return dict(zip(("group_id", "source", "session"), self.key, strict=True))
+
+    def over(self) -> Iterator[tuple[str, Row]]:
+        """The rows that nothing can change any more, each once, with the names of their tables."""
+        for name, row in self.observed.over():
+            yield name, {**self._whose, **row}
+
+    def end(self) -> Iterator[tuple[str, Row]]:
+        """The history is over: each row that comes of it, with the name of its table."""
+        if self._finding is None:
+            try:
+                self._close()
+                self._judge_waiting([])
+            except FoundError as found:
+                self._found(found)
+        if self._finding is not None and not self._answered:
+            self._finding = None
+            self._undecided = "nothing about the group is answered: a trace, to be replayed"
+        if self._finding is not None:
+            verdict, reason = "rejected", self._finding.pop("rule")
+        elif self._undecided is not None:
+            verdict, reason = "undecided", self._undecided
+        else:
+            verdict, reason = "accepted", None
+        whose, finding = self._whose, self._finding
+        yield (
+            "verdict",
+            {
+                **whose,
+                "profile": self.profile,
+                "verdict": verdict,
+                "reason": reason,
+                "events": self._events,
+                "accepted": self._accepted,
+                "steps": self._steps,
+                "line": finding["line"] if finding else None,
+                "at_ms": finding["at_ms"] if finding else self._last_ms,
+            },
+        )
+        if finding is not None:
+            yield "finding", {**whose, **finding}
+        for name, row in self.observed.rows():
+            yield name, {**whose, **row}
+
+    def _found(self, found: FoundError) -> None:
+        exchange = self._rejected
+        if exchange is None:
+            raise found
+        recording = None if self._kept is None else _recording(self._header, self._kept)
+        self._finding = finding_row(found.finding, exchange.lines, exchange.events)
+        self._finding |= {
+            "profile": self.profile,
+            "at_ms": exchange.at_ms,
+            "accepted": self._accepted,
+            "states": len(self._judge.run.oracle.states),
+            "recording": recording,
+        }
+        self._kept = None
+
+    def _note(self, event: Event) -> None:
+        """Keep the event for the recording of a finding, if there is room."""
+        if self._kept is not None and event.kind != "open":
+            self._kept.append(event)
+            self._characters += len(event.body or "") + AROUND
+            if self._characters > MOST_RECORDED:
+                self._kept = None
+
+
+def _recording(header: str, events: list[Event]) -> str:
+    """The recording of a group alone."""
+    lines, now_ms = [header], 0
+    for event in events:
+        lines += recorded(event, now_ms)
+        now_ms = event.at_ms
+    return "".join(f"{line}\n" for line in lines)

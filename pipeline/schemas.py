@@ -1,0 +1,205 @@
+"""The tables, field by field with their units; what fills them is not here.
+
+Each is written down once, as rows of name, type and meaning: the `StructType` is made of them, with
+the meaning as Spark's column comment, and docs/pipeline.md has the same rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STRING, LONG, INT, BOOL = StringType(), LongType(), IntegerType(), BooleanType()
+
+
+class Field(NamedTuple):
+    """A column: whether it `may_be_null`, and what it means, units included."""
+
+    name: str
+    type: DataType
+    meaning: str
+    may_be_null: bool = False
+
+
+def table(*fields: Field) -> StructType:
+    """A table of these columns."""
+    return StructType(
+        [StructField(f.name, f.type, f.may_be_null, {"comment": f.meaning}) for f in fields]
+    )
+
+
+HISTORY: Final = (
+    Field("group_id", STRING, "the group's id, as the requests have it"),
+    Field("source", STRING, "the file, as a URI"),
+    Field("session", INT, "which session of the file it is, from 1: each `open` begins one"),
+)
+
+EVENTS: Final = table(
+    *HISTORY,
+    Field("seq", LONG, "the order of the events of a file, from 1"),
+    Field("line", LONG, "the line of the file, uncompressed, from 1; of Parquet the row"),
+    Field("at_ms", LONG, "milliseconds by the coordinator's clock since the session began"),
+    Field(
+        "kind",
+        STRING,
+        "`open`, `request`, `response`, `hold`, `release`, `fault`; `gap`: something before it "
+        "could not be read; `cut`: what follows is not part of the model",
+    ),
+    Field("request_id", LONG, "the id of the request, unique in the session", may_be_null=True),
+    Field("api", STRING, "Kafka's name of the API, without Request", may_be_null=True),
+    Field("api_version", INT, "the version of the API", may_be_null=True),
+    Field("client_id", STRING, "the client's id, of a request", may_be_null=True),
+    Field("client_host", STRING, "the client's address, of a request", may_be_null=True),
+    Field(
+        "body",
+        STRING,
+        "JSON: the body of a request or response, the session's first line of an `open`, the line "
+        "of a `fault`; the reason of a `gap` or `cut`, as text",
+        may_be_null=True,
+    ),
+)
+
+QUARANTINE: Final = table(
+    Field("source", STRING, "the file, as a URI"),
+    Field("line", LONG, "the line, uncompressed, from 1; 0 if no line of it could be read"),
+    Field("reason", STRING, "why it could not be read"),
+    Field("text", STRING, "how it begins: 200 characters at the most", may_be_null=True),
+)
+
+FILES: Final = table(
+    Field("source", STRING, "the file, as a URI"),
+    Field("read", LONG, "lines that were read; a damaged rest counts as one"),
+    Field("kept", LONG, "those that were kept; `advance` is kept as the time of what follows"),
+    Field("quarantined", LONG, "those that could not be read: `read` is `kept` and these"),
+    Field("sessions", LONG, "sessions in it"),
+    Field("events", LONG, "events made of it: one for each group that a line is about"),
+)
+
+VERDICTS: Final = table(
+    *HISTORY,
+    Field("profile", STRING, "the Kafka version by which it was judged"),
+    Field("verdict", STRING, "`accepted`, `rejected` or `undecided`"),
+    Field("reason", STRING, "rejected: the rule it is against; undecided: why", may_be_null=True),
+    Field("events", LONG, "events of the group in the session"),
+    Field("accepted", LONG, "how many of them are in the longest accepted prefix"),
+    Field("steps", LONG, "requests and other inputs of that prefix, passing of time included"),
+    Field("line", LONG, "rejected: the line of the event", may_be_null=True),
+    Field("at_ms", LONG, "milliseconds since the session began: of that event, or of the last"),
+)
+
+RULE: Final = StructType(
+    [
+        StructField("rule", STRING, nullable=False),
+        StructField("says", STRING, nullable=False),
+        StructField("source", STRING, nullable=False),
+    ]
+)
+
+FINDINGS: Final = table(
+    *HISTORY,
+    Field("profile", STRING, "the Kafka version by which it was judged"),
+    Field("line", LONG, "the line of the event that is not lawful"),
+    Field("at_ms", LONG, "milliseconds since the session began"),
+    Field("accepted", LONG, "events in the longest accepted prefix"),
+    Field("kind", STRING, "`another answer`, `no answer`, `answered too early`, ..."),
+    Field("request_id", LONG, "the request it is about", may_be_null=True),
+    Field("api", STRING, "its API", may_be_null=True),
+    Field("seen", STRING, "JSON: what was answered", may_be_null=True),
+    Field("lawful", ArrayType(STRING, containsNull=False), "JSON: each lawful answer; none: none"),
+    Field(
+        "because",
+        ArrayType(RULE, containsNull=False),
+        "the rules by which these are lawful: name, words, line of Kafka's source",
+    ),
+    Field(
+        "refused",
+        ArrayType(RULE, containsNull=False),
+        "the rules by which what was seen would be, whose guards refused it",
+    ),
+    Field("states", LONG, "model states that the observations before it leave"),
+    Field(
+        "recording",
+        STRING,
+        "JSON Lines: the group up to the event, for `groupcheck replay`; null if too long",
+        may_be_null=True,
+    ),
+)
+
+EDGES: Final = table(
+    Field("profile", STRING, "the Kafka version by which it was judged"),
+    Field("before", STRING, "the group's state before; `none`: there was no group"),
+    Field("given", STRING, "the API, or what happened"),
+    Field("rules", ArrayType(STRING, containsNull=False), "the rules that were applied"),
+    Field("after", STRING, "the group's state after"),
+    Field("times", LONG, "how often the input shows it; 0: only the explored spaces have it"),
+    Field("histories", LONG, "in how many groups and sessions"),
+    Field("explored", BOOL, "whether the spaces have it that any coordinator is verified on"),
+)
+
+REBALANCES: Final = table(
+    *HISTORY,
+    Field("began_ms", LONG, "when the join phase began, in ms since the session began"),
+    Field("reason", STRING, "the rule that began it"),
+    Field("joined_ms", LONG, "when the generation was made, in ms", may_be_null=True),
+    Field("ended_ms", LONG, "when the group was Stable, Empty or gone, in ms", may_be_null=True),
+    Field("duration_ms", LONG, "from `began_ms` to `ended_ms`; null: not seen", may_be_null=True),
+    Field("generation", INT, "the generation after it", may_be_null=True),
+    Field("members", INT, "the members after it", may_be_null=True),
+    Field("last_client", STRING, "the client of the last JoinGroup in it", may_be_null=True),
+    Field("outcome", STRING, "the state it ended in; `unended`: the history ends before"),
+)
+
+STATES: Final = table(
+    *HISTORY,
+    Field("state", STRING, "the group's state; `none`: there was no group"),
+    Field("ms", LONG, "milliseconds that were spent in it"),
+    Field("entered", LONG, "how often it was entered"),
+)
+
+OFFSETS: Final = table(
+    *HISTORY,
+    Field("topic", STRING, "the topic"),
+    Field("partition", INT, "the partition"),
+    Field("commits", LONG, "commits that were accepted"),
+    Field("refused", LONG, "commits that were refused"),
+    Field("stale", LONG, "of those, commits of another generation or of nobody's member id"),
+    Field("rewinds", LONG, "accepted commits of a lower offset than the one before"),
+    Field("offset", LONG, "the offset committed last", may_be_null=True),
+    Field("first_ms", LONG, "the first commit, in ms since the session began"),
+    Field("last_ms", LONG, "the last commit, in ms since the session began"),
+)
+
+
+def one_of(**tables: StructType) -> StructType:
+    """Rows of several tables in one stream: each row has one of them, and the others are null."""
+    return StructType([StructField(name, each) for name, each in tables.items()])
+
+
+READ: Final = one_of(event=EVENTS, quarantined=QUARANTINE, file=FILES)
+JUDGED: Final = one_of(
+    verdict=VERDICTS,
+    finding=FINDINGS,
+    edge=EDGES,
+    rebalance=REBALANCES,
+    state=STATES,
+    offset=OFFSETS,
+)
+
+
+def arrow(schema: StructType) -> pa.Schema:
+    """The same as Arrow has it."""
+    return to_arrow_schema(schema)

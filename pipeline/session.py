@@ -1,0 +1,171 @@
+"""The Spark session: Spark's own settings, what groupcheck presumes where nothing is said, quiet.
+
+Without a master Spark runs embedded, on every core (`local[*]`); under `spark-submit` all is as
+that has it. What Spark logs goes to a file of the run, of which the end is told if Spark cannot be
+started; `--conf spark.log.level=INFO` has it on standard error instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG_LEVEL: Final = "spark.log.level"
+
+# What is said with --conf goes before these. 200 partitions, Spark's own number, are for clusters.
+PRESUMED: Final = {
+    "spark.app.name": "groupcheck",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+# The same where Spark runs in this process alone.
+EMBEDDED: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "8",
+}
+
+LOG4J: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %p %c: %m%n%ex
+"""
+
+
+@contextlib.contextmanager
+def session(
+    master: str | None = None, conf: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A Spark session, which is stopped at the end; one that is there already is used, and stays.
+
+    Args:
+        master: where Spark runs, in Spark's form; embedded if nothing is said.
+        conf: Spark's settings by name.
+
+    Raises:
+        PipelineError: the packages or a Java are missing, or Spark cannot be started.
+
+    """
+    there = _active()
+    if there is not None:
+        yield there
+        return
+    with tempfile.TemporaryDirectory(prefix="groupcheck-") as scratch:
+        spark = _started(Path(scratch), master, dict(conf or {}))
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _active() -> SparkSession | None:
+    """The session that there is in this process already."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - it is there, as was just seen
+
+    return SparkSession.getActiveSession()
+
+
+def parse_conf(settings: list[str]) -> dict[str, str]:
+    """Settings as they are said on the command line, `NAME=VALUE`.
+
+    Raises:
+        PipelineError: one is not.
+    """
+    found = {}
+    for each in settings:
+        name, equals, value = each.partition("=")
+        if not (equals and name.startswith("spark.")):
+            msg = f"--conf {each!r} is not spark.NAME=VALUE"
+            raise PipelineError(msg)
+        found[name] = value
+    return found
+
+
+def _started(scratch: Path, master: str | None, conf: dict[str, str]) -> SparkSession:
+    try:
+        for package in ("pandas", "pyarrow"):  # which Spark asks for only in the middle
+            import_module(package)
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - hundreds of MB, for few
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        msg = f"this needs the package {error.name}: pip install 'groupcheck[spark]'"
+        raise PipelineError(msg) from error
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    embedded = not submitted and (master or conf.get("spark.master", "local")).startswith("local")
+    settings: dict[str, bool | float | int | str | None] = {
+        **PRESUMED,
+        **(EMBEDDED if embedded else {}),
+        **conf,
+    }
+    builder = SparkSession.builder.config(map=settings)
+    if master or not (submitted or "spark.master" in conf):
+        builder = builder.master(master or "local[*]")
+    if submitted:
+        return builder.getOrCreate()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    home = java_home(scratch)
+    if home is not None:
+        os.environ["JAVA_HOME"] = home
+    log = scratch / "spark.log"
+    if LOG_LEVEL not in settings:
+        log4j = scratch / "log4j2.properties"
+        log4j.write_text(LOG4J.format(log=scratch / "spark-log4j.log"), encoding="utf-8")
+        option = f"-Dlog4j2.configurationFile={log4j}"
+        java_options = f"{settings.get('spark.driver.extraJavaOptions', '')} {option}".strip()
+        builder = builder.config("spark.driver.extraJavaOptions", java_options)
+    try:
+        with _errors_to(None if LOG_LEVEL in settings else log):
+            return builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        msg = f"Spark cannot be started: {_last_line(log) or error}"
+        raise PipelineError(msg) from error
+
+
+@contextlib.contextmanager
+def _errors_to(log: Path | None) -> Iterator[None]:
+    """What is started meanwhile has that file as its standard error."""
+    if log is None:
+        yield
+        return
+    sys.stderr.flush()
+    ours = os.dup(2)
+    try:
+        with log.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+
+
+def _last_line(log: Path) -> str:
+    """What the file says last that is no place in Java's code."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        told = [line.strip() for line in lines if line.strip() and not re.match(r"\s+at ", line)]
+        errors = [line for line in told if re.search("error|exception", line, re.IGNORECASE)]
+        return (errors or told or [""])[0]
+    return ""

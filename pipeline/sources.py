@@ -1,0 +1,195 @@
+"""The files that are taken in: which there are, and their lines; what a line says is elsewhere.
+
+A line is read in bounded memory, whatever is in the file. What cannot be read is told where it
+stands, with the reason.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from groupcheck.pipeline.errors import PipelineError
+
+# By how a file's name ends, as Spark does it too.
+COMPRESSIONS: Final = (".gz", ".zst", ".bz2")
+TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")
+LOCAL: Final = "file://"
+MOST_BYTES: Final = 16 * 1024 * 1024  # of a line
+CHUNK: Final = 64 * 1024
+MOST_ROWS: Final = 10_000  # of Parquet, that are in memory
+
+
+class Line(NamedTuple):
+    """A line by its number: its bytes, or the message that a row of Parquet is, or why neither."""
+
+    number: int
+    data: bytes | None = None
+    message: dict[str, Any] | None = None
+    reason: str = ""
+
+
+def place(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a path or URI, and the path in it.
+
+    Raises:
+        PipelineError: there is no such file system.
+    """
+    if "://" not in path:
+        return fs.LocalFileSystem(), Path(path).absolute().as_posix()
+    if path.startswith(LOCAL):  # as it is: Arrow reads no URI with a space in it
+        return fs.LocalFileSystem(), path.removeprefix(LOCAL)
+    try:
+        scheme, _, rest = path.partition("://")
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(
+            f"{ {'s3a': 's3', 's3n': 's3'}.get(scheme, scheme) }://{rest}"
+        )
+    except (pa.ArrowException, OSError, ValueError) as error:
+        msg = f"{path}: {_first_line(error)}"
+        raise PipelineError(msg) from error
+    return found
+
+
+def files(sources: list[str]) -> list[str]:
+    """The files that the sources are, or hold: of folders those whose names end as traces do.
+
+    Raises:
+        PipelineError: a source is not there, or holds nothing that can be read.
+    """
+    found: dict[str, None] = {}
+    for source in sources:
+        system, path = place(source)
+        try:
+            found.update(
+                dict.fromkeys(f"{_scheme(source)}{p}" for p in _files(system, path, source))
+            )
+        except OSError as error:
+            msg = f"cannot read {source}: {error.strerror or _first_line(error)}"
+            raise PipelineError(msg) from error
+    return sorted(found)
+
+
+def _scheme(source: str) -> str:
+    return source.partition("://")[0] + "://" if "://" in source else LOCAL
+
+
+def _files(system: fs.FileSystem, path: str, source: str) -> list[str]:
+    info = system.get_file_info(path)
+    if info.type == fs.FileType.NotFound:
+        msg = f"cannot read {source}: No such file or directory"
+        raise PipelineError(msg)
+    if info.type != fs.FileType.Directory:
+        return [path]
+    inside = system.get_file_info(fs.FileSelector(path, recursive=True))
+    paths = [each.path for each in inside if each.type == fs.FileType.File]
+    readable = [each for each in paths if _is_trace(each)]
+    if not readable:
+        msg = (
+            f"cannot read {source}: nothing in it is named as a trace is (*.jsonl, *.parquet, ...)"
+        )
+        raise PipelineError(msg)
+    return readable
+
+
+def _is_trace(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    if name.startswith((".", "_")):  # as Spark and Hadoop have it
+        return False
+    for ending in COMPRESSIONS:
+        name = name.removesuffix(ending)
+    stem, dot, ending = name.rpartition(".")
+    return (dot + ending if stem else "") in (*TRACES, ".parquet")
+
+
+def lines(source: str) -> Iterator[Line]:
+    """The lines of a file, in order; the last may say why the rest of it cannot be read."""
+    system, path = place(source)
+    number = 0
+    try:
+        read = _rows(system, path) if path.endswith(".parquet") else _text(system, path)
+        for line in read:
+            number = line.number
+            yield line
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+        yield Line(number + 1, reason=f"cannot be read from here on: {_first_line(error)}")
+
+
+def _text(system: fs.FileSystem, path: str) -> Iterator[Line]:
+    with system.open_input_stream(path, compression=None) as stream, _plain(stream, path) as file:
+        number = 0
+        while data := file.readline(MOST_BYTES + 1):
+            number += 1
+            if len(data) <= MOST_BYTES:
+                yield Line(number, data)
+                continue
+            yield Line(number, data[:200], reason=f"longer than {MOST_BYTES} bytes")
+            while data and not data.endswith(b"\n"):
+                data = file.readline(CHUNK)
+
+
+def _plain(stream: Any, path: str) -> Any:  # noqa: ANN401 - files of several kinds
+    """A stream uncompressed; what comes before damaged data is read, of zstd but for a CHUNK."""
+    if path.endswith(".gz"):
+        return gzip.GzipFile(fileobj=stream)
+    if path.endswith(".bz2"):
+        return bz2.BZ2File(stream)
+    if path.endswith(".zst"):
+        return io.BufferedReader(pa.CompressedInputStream(stream, "zstd"), CHUNK)
+    return io.BufferedReader(stream, CHUNK)
+
+
+def _rows(system: fs.FileSystem, path: str) -> Iterator[Line]:
+    """The rows of Parquet: lines of text in `value`, or the fields of messages as columns."""
+    with system.open_input_file(path) as file:
+        parquet = pq.ParquetFile(file)
+        names = parquet.schema_arrow.names
+        if "value" not in names and "type" not in names:
+            found = ", ".join(names[:8])
+            msg = f"neither a column 'value' nor 'type', but {found}"
+            raise OSError(msg)
+        number = 0
+        columns = ["value"] if "value" in names else None
+        for batch in parquet.iter_batches(MOST_ROWS, columns=columns):
+            for row in batch.to_pylist():
+                number += 1
+                yield _line_of(number, row) if columns else Line(number, message=_message(row))
+
+
+def _line_of(number: int, row: dict[str, Any]) -> Line:
+    value = row["value"]
+    if isinstance(value, str | bytes):
+        return Line(number, value.encode() if isinstance(value, str) else value)
+    return Line(number, reason="no text in the column 'value'")
+
+
+def _message(row: dict[str, Any]) -> dict[str, Any]:
+    """A message of the fields that are not null; objects may be there as JSON."""
+    message = {name: _told(value) for name, value in row.items() if value is not None}
+    for name in ("body", "config", "groups"):
+        if isinstance(message.get(name), str):
+            try:
+                message[name] = json.loads(message[name])
+            except (ValueError, RecursionError):
+                message[name] = None
+    return message
+
+
+def _told(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+    if isinstance(value, dict):
+        return {name: _told(each) for name, each in value.items() if each is not None}
+    return [_told(each) for each in value] if isinstance(value, list) else value
+
+
+def _first_line(error: Exception) -> str:
+    said = str(error).strip() or type(error).__name__
+    return said.splitlines()[0][:200]

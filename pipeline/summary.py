@@ -1,0 +1,106 @@
+"""What a check came to, in a few numbers and the first findings."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
+
+from groupcheck.pipeline.ingest import Counts
+
+MOST_TOLD: Final = 20
+VERDICTS: Final = ("accepted", "rejected", "undecided")
+
+
+class Told(NamedTuple):
+    """A finding as its table has it, with the rule that it is against."""
+
+    group_id: str
+    source: str
+    session: int
+    line: int
+    recording: str | None
+    reason: str
+
+
+class Checked(NamedTuple):
+    """What came of a check.
+
+    `events` are all, `judged` those in accepted prefixes. `findings` are the first of `rejected`,
+    `reasons` the most frequent of `undecided`. Of edges there is how many were shown, how many the
+    explored spaces have, and how many `both`. `rebalancing` are the groups that rebalance most: how
+    often, and the most frequent reason. `read` is what was read, unless that was done before.
+    """
+
+    groups: int
+    accepted: int
+    rejected: int
+    undecided: int
+    events: int
+    judged: int
+    findings: tuple[Told, ...]
+    reasons: tuple[tuple[str, int], ...]
+    edges: int
+    explored: int
+    both: int
+    rebalancing: tuple[tuple[str, int, str], ...]
+    read: Counts | None = None
+
+
+def summed(rows: DataFrame, edges: DataFrame, read: Counts | None) -> Checked:
+    """The summary of rows of `JUDGED`, and of rows of `EDGES`."""
+    verdicts = rows.where("verdict is not null").select("verdict.*")
+    of, events, judged = _counted(verdicts)
+    shown, explored, both = _edges(edges)
+    return Checked(
+        sum(of.values()),
+        of["accepted"],
+        of["rejected"],
+        of["undecided"],
+        events=events,
+        judged=judged,
+        findings=_findings(rows) if of["rejected"] else (),
+        reasons=_reasons(verdicts) if of["undecided"] else (),
+        edges=shown,
+        explored=explored,
+        both=both,
+        rebalancing=_rebalancing(rows),
+        read=read,
+    )
+
+
+def _counted(verdicts: DataFrame) -> tuple[dict[str, int], int, int]:
+    """The histories of each verdict, their events, and those in accepted prefixes."""
+    sums = [F.count("*"), F.sum("events"), F.sum("accepted")]
+    found = {row[0]: row[1:] for row in verdicts.groupBy("verdict").agg(*sums).collect()}
+    of = {name: found[name][0] if name in found else 0 for name in VERDICTS}
+    return of, sum(row[1] for row in found.values()), sum(row[2] for row in found.values())
+
+
+def _findings(rows: DataFrame) -> tuple[Told, ...]:
+    whose = ["group_id", "source", "session"]
+    reasons = rows.where("verdict is not null").select("verdict.*").select(*whose, "reason")
+    found = rows.where("finding is not null").select("finding.*").select(*Told._fields[:-1])
+    together = found.join(reasons, on=whose, how="inner").select(*Told._fields)
+    return tuple(map(Told._make, together.orderBy(*whose).limit(MOST_TOLD).collect()))
+
+
+def _reasons(verdicts: DataFrame) -> tuple[tuple[str, int], ...]:
+    undecided = verdicts.where("verdict = 'undecided'").groupBy("reason").count()
+    most = undecided.orderBy(F.desc("count"), "reason").limit(5).collect()
+    return tuple((row[0], row[1]) for row in most)
+
+
+def _edges(edges: DataFrame) -> tuple[int, int, int]:
+    shown = F.col("times") > 0
+    counts = [F.count_if(each) for each in (shown, F.col("explored"), shown & F.col("explored"))]
+    found = edges.agg(*counts).first()
+    return (found[0], found[1], found[2]) if found else (0, 0, 0)
+
+
+def _rebalancing(rows: DataFrame) -> tuple[tuple[str, int, str], ...]:
+    rebalances = rows.where("rebalance is not null").select("rebalance.*")
+    of = rebalances.groupBy("group_id").agg(F.count("*").alias("n"), F.mode("reason"))
+    most = of.orderBy(F.desc("n"), "group_id").limit(3).collect()
+    return tuple((row[0], row[1], row[2]) for row in most)

@@ -1,0 +1,79 @@
+"""Java, and the jars of Apache Kafka from Maven Central; what is done with them is not here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from groupcheck.properties.brokers.cache import answer, cache_folder, cached, do
+
+POM: Final = Path(__file__).with_name("pom.xml")
+LOGGING: Final = Path(__file__).with_name("log4j.properties")
+COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+# A small heap, and a compiler that does not think for long: a broker lives for a minute or two.
+SMALL: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+QUIET: Final = (
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    f"-Dlog4j.configuration={LOGGING.as_uri()}",
+)
+
+
+def java() -> str | None:
+    """The Java of JAVA_HOME, else that of PATH."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+
+
+@cache
+def _version(program: str) -> int | None:
+    """The number of a Java, 8 for 1.8; None if it does not say."""
+    found = re.search(r'version "(?:1\.)?(\d+)', answer(program, "-version") or "")
+    return int(found[1]) if found else None
+
+
+def missing(version: str, oldest_java: int) -> str | None:
+    """What the broker of a version lacks on this machine, if anything."""
+    program = java()
+    if program is None:
+        return "java is not on this machine"
+    number = _version(program)
+    if number is None:
+        return f"{program} does not tell its version"
+    if number < oldest_java:
+        return f"{program} is Java {number}"
+    if not (cache_folder() / _name(version)).is_dir() and shutil.which("mvn") is None:
+        return "mvn is not on this machine, and the jars were not downloaded before"
+    return None
+
+
+def jars(version: str, title: str, tell: Callable[[str], None]) -> Path:
+    """The folder with all jars of a broker, downloaded if they are not kept yet.
+
+    Raises:
+        PortUnavailableError: they cannot be.
+    """
+
+    def download(folder: Path) -> None:
+        tell(f"downloading {title} with mvn, which is kept in {cache_folder()}")
+        options = ["--batch-mode", "--quiet", "--file", str(POM), "--activate-profiles", version]
+        output = [f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
+        do(["mvn", *options, COPY, *output], f"{title} cannot be downloaded")
+
+    return cached(_name(version), download)
+
+
+def command(version: str, title: str, main: str, *arguments: str) -> list[str]:
+    """How a class among the jars of a version is run."""
+    folder = jars(version, title, lambda _: None)
+    return [java() or "java", *SMALL, *QUIET, "-cp", f"{folder}/*", main, *arguments]
+
+
+def _name(version: str) -> str:
+    return f"kafka-{version}-{hashlib.sha256(POM.read_bytes()).hexdigest()[:12]}"

@@ -1,0 +1,71 @@
+"""What requests and answers say of one group, as if that were the only one; nothing is judged here.
+
+A recording or a history is of many groups, with the ids that were really used. The model holds one
+group, under one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from groupcheck.model.clients import GROUP_ID, NOBODY
+from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    RequestBody,
+    ResponseBody,
+)
+from groupcheck.properties.sequence import NEED_A_NAME
+
+
+def parts(body: RequestBody, known: Iterable[str]) -> dict[str, RequestBody]:
+    """What a request asks about each group; who lists groups asks about all that are `known`."""
+    match body:
+        case DescribeGroupsRequest():
+            return dict.fromkeys(body.groups, DescribeGroupsRequest((GROUP_ID,)))
+        case DeleteGroupsRequest():
+            return dict.fromkeys(body.groups_names, DeleteGroupsRequest((GROUP_ID,)))
+        case ListGroupsRequest():
+            return dict.fromkeys(known, body)
+        case _:
+            nameless = not body.group_id and isinstance(body, NEED_A_NAME)
+            return {body.group_id: body if nameless else body._replace(group_id=GROUP_ID)}
+
+
+def part(body: ResponseBody, group_id: str) -> ResponseBody:
+    """What an answer says of one group."""
+    match body:
+        case DescribeGroupsResponse():
+            return DescribeGroupsResponse(_named(body.groups, group_id))
+        case DeleteGroupsResponse():
+            return DeleteGroupsResponse(_named(body.results, group_id))
+        case ListGroupsResponse():
+            return body._replace(groups=_named(body.groups, group_id))
+        case _:
+            return body
+
+
+def _named(entries: Iterable[Any], group_id: str) -> tuple[Any, ...]:
+    """The entry of one group, or none."""
+    found = [each._replace(group_id=GROUP_ID) for each in entries if each.group_id == group_id]
+    return tuple(found[:1])
+
+
+def without(body: ResponseBody, strangers: Collection[str]) -> ResponseBody:
+    """An answer that calls by no name whom nobody knows."""
+    if not strangers:
+        return body
+    changes: dict[str, Any] = {}
+    if getattr(body, "member_id", None) in strangers:
+        changes["member_id"] = NOBODY
+    if "members" in body._fields:
+        members: Any = body.members  # type: ignore[union-attr] # as was just seen
+        changes["members"] = tuple(
+            m._replace(member_id=NOBODY) if m.member_id in strangers else m for m in members
+        )
+    return body._replace(**changes) if changes else body

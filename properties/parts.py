@@ -1,0 +1,115 @@
+"""A verification in parts, each a test of its own: one for each rule, and random sequences.
+
+The labelled edges of all spaces are divided among the rules, so that the parts together show what
+a verification shows. Which test runner asks for them is not known here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from functools import cache, cached_property
+
+from groupcheck.model.clients import Feature
+from groupcheck.model.explorer import Edge
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Settings
+from groupcheck.properties.skipping import needs, sparing
+from groupcheck.properties.verify import Explored, Verification, explored, virtual
+
+# In so many parts the random sequences are tried.
+RANDOM_PARTS = 10
+
+
+class Division:
+    """The spaces of a profile with so many members, and which rule each labelled edge goes to.
+
+    That is the rarest of the rules it applies, so that no rule goes without; ties go by name.
+    `rules` are those that any edge goes to, in the profile's order.
+    """
+
+    def __init__(self, explored: Explored, rules: tuple[str, ...]) -> None:
+        self.explored = explored
+        spaces = explored.spaces.values()
+        self._applied: Counter[str] = sum((space.applied for space in spaces), Counter())
+        fired = {edge.fired: edge for space in spaces for edges in space.edges for edge in edges}
+        rarest = set(map(self.rule_of, fired.values()))
+        self.rules = tuple(rule for rule in rules if rule in rarest)
+
+    def rule_of(self, edge: Edge) -> str:
+        """The rule that a labelled edge goes to."""
+        return min(edge.fired, key=lambda rule: (self._applied[rule], rule))
+
+    @cached_property
+    def needs(self) -> dict[str, frozenset[Feature]]:
+        """For each rule the features without which it is applied nowhere."""
+        return needs(self.explored.spaces.values())
+
+
+def division(settings: Settings) -> Division:
+    """Explore the spaces for a coordinator in virtual time, once, and divide their edges."""
+    return _division(Settings(settings.profile, settings.members, every_space=settings.every_space))
+
+
+@cache
+def _division(settings: Settings) -> Division:
+    profile = PROFILES[settings.profile]
+    return Division(explored(virtual(profile, settings)), tuple(profile.rules))
+
+
+class Parts:
+    """The parts of one verification; each is given back when it is done.
+
+    Raises, whichever part is asked for:
+        PortUnavailableError: the port could not be reached in the first place.
+    """
+
+    def __init__(self, source: PortSource, settings: Settings) -> None:
+        self.source = source
+        self.settings = settings
+
+    def sparing(self, features: Collection[Feature]) -> Parts:
+        """The same parts for a port that lacks these features: it is not asked for them."""
+        return Parts(sparing(self.source, features), self.settings)
+
+    def rule(self, name: str) -> Verification:
+        """Try every labelled edge that goes to that rule."""
+        divided = division(self.settings)
+        return _done(
+            Verification(
+                self.source,
+                self.settings._replace(examples=0, walks=0),
+                given=divided.explored,
+                wanted=lambda edge: divided.rule_of(edge) == name,
+            )
+        )
+
+    def random(self, number: int) -> Verification:
+        """Try one of `RANDOM_PARTS` parts of the random sequences; `number` counts from 0."""
+        first, examples = _share(self.settings.examples, number)
+        _, walks = _share(self.settings.walks, number)
+        seed = self.settings.seed + first + number
+        return _done(
+            Verification(
+                self.source,
+                self.settings._replace(examples=examples, walks=walks, seed=seed),
+                given=division(self.settings).explored,
+                wanted=lambda _edge: False,
+            )
+        )
+
+    def whole(self) -> Verification:
+        """Verify a coordinator on a real clock, whose tests run side by side anyway."""
+        return _done(Verification(self.source, self.settings))
+
+
+def _done(verification: Verification) -> Verification:
+    verification.run()
+    return verification
+
+
+def _share(whole: int, number: int) -> tuple[int, int]:
+    """Where one of the random parts begins, and how much of the whole it does."""
+    first, end = (whole * each // RANDOM_PARTS for each in (number, number + 1))
+    return first, end - first

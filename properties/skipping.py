@@ -1,0 +1,128 @@
+"""Features that are skipped, as the author of a port knows that it lacks them.
+
+A port that is spared a feature is never asked for it. It is as if it said itself that it does not
+support it, so that whoever asks does without it from there on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from groupcheck.model.clients import Feature
+from groupcheck.model.explorer import Space
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.sketch import SIZES
+from groupcheck.properties.sorts import FAULT_FEATURES, features_of
+
+# Every coordinator has a clock, and members that may change what they offer.
+SKIPPABLE: Final = tuple(f for f in Feature if f not in {Feature.TIME, Feature.METADATA})
+
+# How what is skipped is told apart from what a port says that it does not support.
+SKIPPED: Final = " (skipped)"
+
+
+class SparedPort:
+    """A port that is spared some features; the methods are those of `Port`."""
+
+    def __init__(self, port: Port, spared: Collection[Feature]) -> None:
+        self._port = port
+        self.spared = frozenset(spared)
+        self.windows = getattr(port, "windows", None)
+        self._sized = False
+
+    @property
+    def real_time(self) -> bool:
+        """Whether its clock is the one on the wall."""
+        return self._port.real_time
+
+    @property
+    def max_versions(self) -> Mapping[str, int] | None:
+        """The highest version of each API it speaks."""
+        return self._port.max_versions
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        """Start a test with an empty coordinator."""
+        self._sized = not SIZES.keys().isdisjoint(config)
+        return self._port.open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        """Send one request, if it is not spared."""
+        spared = features_of(request) | ({Feature.MAX_SIZE} if self._sized else set())
+        if not spared.isdisjoint(self.spared):
+            return _unsupported(spared & self.spared)
+        return self._port.request(request, expected)
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        """Let time pass."""
+        return self._port.advance(ms, expected)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        """Let something happen to the coordinator, if it is not spared."""
+        if FAULT_FEATURES[fault.name] in self.spared:
+            return _unsupported({FAULT_FEATURES[fault.name]})
+        return self._port.fault(fault, expected)
+
+    def close(self) -> None:
+        """End the test."""
+        self._port.close()
+
+    def shutdown(self) -> None:
+        """Let go of what it holds."""
+        self._port.shutdown()
+
+
+def _unsupported(features: Iterable[Feature]) -> Observation:
+    return Observation(unsupported=f"{', '.join(sorted(features))}{SKIPPED}")
+
+
+def sparing(source: PortSource, spared: Collection[Feature]) -> PortSource:
+    """A source of the same ports, spared some features; another process can not make them."""
+    if not spared:
+        return source
+    return source._replace(connect=lambda: SparedPort(source.connect(), spared), typed=False)
+
+
+def needs(spaces: Iterable[Space]) -> dict[str, frozenset[Feature]]:
+    """For each rule that is applied in any of the spaces, the features without which it is not.
+
+    A rule that is applied with either of two features needs neither of them.
+    """
+    marked = [_Marked(space) for space in spaces]
+    rules = set[str]().union(*(each.applied for each in marked))
+    found: dict[str, set[Feature]] = {rule: set() for rule in rules}
+    for feature in SKIPPABLE:
+        for rule in rules.difference(*(each.without(feature) for each in marked)):
+            found[rule].add(feature)
+    return {rule: frozenset(features) for rule, features in found.items()}
+
+
+class _Marked:
+    """A space whose labelled edges are marked with the features that their inputs are of."""
+
+    def __init__(self, space: Space) -> None:
+        sized = {Feature.MAX_SIZE} & space.instance.features
+        self._edges = [
+            [(features_of(edge.given) | sized, edge.target, edge.fired) for edge in edges]
+            for edges in space.edges
+        ]
+        every = [edge for edges in self._edges for edge in edges]
+        self.features = frozenset[Feature]().union(*(features for features, _, _ in every))
+        self.applied = {rule for _, _, fired in every for rule in fired}
+
+    def without(self, feature: Feature) -> set[str]:
+        """The rules that are still applied where nothing of a feature is asked, or happens."""
+        if feature not in self.features:
+            return self.applied
+        applied, seen, queue = set[str](), {0}, deque([0])
+        while queue:
+            for features, target, fired in self._edges[queue.popleft()]:
+                if feature not in features:
+                    applied.update(fired)
+                    if target not in seen:
+                        seen.add(target)
+                        queue.append(target)
+        return applied

@@ -1,0 +1,61 @@
+"""What inputs are alike for a port: their sort, and which features of a coordinator they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from groupcheck.model.clients import Feature
+from groupcheck.model.state import Advance
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import LeaveGroupRequest, Request
+from groupcheck.properties.sequence import fault_of
+
+# The features of a coordinator that are APIs, by Kafka's names; the others every coordinator has.
+API_FEATURES: Final[Mapping[str, Feature]] = {
+    "OffsetCommit": Feature.OFFSETS,
+    "OffsetFetch": Feature.OFFSETS,
+    "TxnOffsetCommit": Feature.TRANSACTIONS,
+    "EndTxn": Feature.TRANSACTIONS,
+    "ListGroups": Feature.ADMINISTRATION,
+    "DeleteGroups": Feature.ADMINISTRATION,
+    "OffsetDelete": Feature.ADMINISTRATION,
+}
+
+# The faults, by what a version must have for them; the port protocol's names.
+FAULTS_OF: Final[Mapping[Feature, tuple[str, ...]]] = {
+    Feature.HELD_APPENDS: ("holdAppends", "releaseAppends"),
+    Feature.EXPIRY: ("cleanup",),
+    Feature.FAILING_APPENDS: ("append",),
+    Feature.FAILOVER: ("unload", "loading", "load", "shutdown"),
+    Feature.CRASHES: ("crash",),
+}
+FAULT_FEATURES: Final = {name: f for f, names in FAULTS_OF.items() for name in names}
+
+
+def sort_of(given: Input) -> tuple[object, ...]:
+    """The sort of an input: a port supports all of a sort, or none.
+
+    That is an API at a version, and whether a static member asks it; or what happens.
+    """
+    if isinstance(given, Request):
+        return (given.api, given.api_version, names_static_member(given))
+    return (type(given),)
+
+
+def names_static_member(request: Request) -> bool:
+    """Whether a request names a static member."""
+    body = request.body
+    if isinstance(body, LeaveGroupRequest):
+        return any(member.group_instance_id is not None for member in body.members)
+    return getattr(body, "group_instance_id", None) is not None
+
+
+def features_of(given: Input) -> frozenset[Feature]:
+    """The features that an input is of; none if it is of what every coordinator has."""
+    if isinstance(given, Advance):
+        return frozenset()
+    if not isinstance(given, Request):
+        return frozenset({FAULT_FEATURES[fault_of(given).name]})
+    static = {Feature.STATIC_MEMBERS} if names_static_member(given) else set[Feature]()
+    return frozenset({*static, *filter(None, [API_FEATURES.get(given.api)])})

@@ -1,0 +1,28 @@
+"""The windows within which a coordinator on a real clock is judged; nobody keeps to them here."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Windows(NamedTuple):
+    """What is allowed for the time that nobody sees.
+
+    Args:
+        late_ms: how late a timer may fire, and still be lawful. Kafka's purgatory ticks every
+            millisecond and its reaper runs every 200 ms; the rest is for loaded machines.
+        early_ms: by how much a timer may seem to fire early to an observer whose clock is another;
+            never more than `late_ms`.
+        answer_ms: how long an answer that must come is waited for.
+        grace_ms: how long it is waited whether an answer comes that must not.
+    """
+
+    late_ms: int = 1_000
+    early_ms: int = 50
+    answer_ms: int = 5_000
+    grace_ms: int = 30
+
+
+USUAL: Final = Windows()
+EXACT: Final = Windows(late_ms=0, grace_ms=0)
+LONG_RUN_GRACE_MS: Final = 100

@@ -1,0 +1,62 @@
+"""A badge that says how many of the labelled edges were shown: an SVG, complete in itself."""
+
+from __future__ import annotations
+
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from groupcheck.reports.saved import Saved
+from groupcheck.reports.terminal import percent
+from groupcheck.reports.text_width import width
+
+LABEL: Final = "groupcheck"
+HEIGHT: Final = 20
+PADDING: Final = 6
+# Of the letters of 11 px, beside those of 13 px that `width` measures.
+SCALE: Final = 11 / 13
+
+GREEN, YELLOW, RED, GREY = "#1a7f37", "#9a6700", "#cf222e", "#57606a"
+
+
+def as_badge(saved: Saved) -> str:
+    """The badge, as an SVG document."""
+    message, colour = _message(saved)
+    left, right = (round(SCALE * 1.1 * width(text)) + 2 * PADDING for text in (LABEL, message))
+    said = f"{LABEL}: {message}"
+    root = Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "width": str(left + right),
+            "height": str(HEIGHT),
+            "role": "img",
+            "aria-label": said,
+        },
+    )
+    SubElement(root, "title").text = said
+    _box(root, 0, left, "#24292f", LABEL)
+    _box(root, left, right, colour, message)
+    return tostring(root, encoding="unicode") + "\n"
+
+
+def _message(saved: Saved) -> tuple[str, str]:
+    if not saved.answered:
+        return "nothing shown", GREY
+    shown = f"{percent(saved.shown, saved.edges)} of the edges"
+    if found := len(saved.findings):
+        return f"{shown}, {found} finding{'' if found == 1 else 's'}", RED
+    return (shown, GREEN) if saved.conforms else (f"{shown}, ended early", YELLOW)
+
+
+def _box(root: Element, x: int, wide: int, colour: str, text: str) -> None:
+    SubElement(root, "rect", x=str(x), y="0", width=str(wide), height=str(HEIGHT), fill=colour)
+    style = {
+        "x": f"{x + wide / 2:g}",
+        "y": "14",
+        "fill": "#ffffff",
+        "text-anchor": "middle",
+        "font-family": "Verdana, DejaVu Sans, Helvetica, Arial, sans-serif",
+        "font-size": "11",
+        "textLength": str(wide - 2 * PADDING),
+    }
+    SubElement(root, "text", style).text = text

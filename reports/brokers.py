@@ -1,0 +1,19 @@
+"""The brokers that can be started by name, as a table on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupcheck.properties.brokers.listed import Listed
+from groupcheck.reports.words import bounded
+
+
+def table(brokers: Sequence[Listed]) -> str:
+    """What each is, what it needs, and whether it can run here."""
+    wide = max(len(broker.name) for broker in brokers)
+    lines = []
+    for broker in brokers:
+        here = "can run here" if broker.missing is None else f"cannot run here: {broker.missing}"
+        lines.append(f"{broker.name:{wide}}  {broker.title}, judged as {broker.profile}: {here}")
+        lines.append(f"{'':{wide}}  needs {broker.needs}")
+    return "".join(f"{bounded(line)}\n" for line in lines)

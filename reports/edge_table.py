@@ -1,0 +1,82 @@
+"""The labelled edges of a result as columns of numbers: what a page with all of them can carry.
+
+Each text is there once; a row is the numbers of its texts. A hundred thousand rows are some
+megabytes so, and tens of them as objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.projection import Arrow, passed, state_of
+from groupcheck.model.state import Coordinator
+from groupcheck.properties.kind import Kind
+from groupcheck.reports.graph_files import edge_in_words, node_in_words
+from groupcheck.reports.graphs_again import Known
+from groupcheck.reports.words import bounded
+
+COLUMNS = ("space", "before", "input", "answers", "rules", "after", "arrows")
+
+
+class _Texts:
+    """Texts by number, each once."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]:
+    """The columns, and the texts that their numbers stand for; `kinds` has the letters."""
+    texts = {name: _Texts() for name in COLUMNS}
+    columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+    kinds: list[str] = []
+    places = {arrow: place for place, arrow in enumerate(arrows)}
+    for known in spaces:
+        nodes = known.space.nodes
+        profile = known.space.instance.profile
+        said = [bounded(_state(node)) for node in nodes]
+        letters = iter(known.saved.edge_kinds)
+        for node, edges in enumerate(known.space.edges):
+            before = state_of(nodes[node])
+            for edge, kind in zip(edges, letters, strict=False):
+                if kind == Kind.NOT_ASKED:
+                    continue
+                words = edge_in_words(nodes[node], edge)
+                ways = passed(profile, before, state_of(nodes[edge.target]), edge.fired)
+                row = {
+                    "space": known.name,
+                    "before": said[node],
+                    "input": bounded(words["input"]),
+                    "answers": bounded(words["answers"]) or "no answer",
+                    "rules": words["rules"],
+                    "after": said[edge.target],
+                    "arrows": " ".join(str(places[arrow]) for arrow, _ in ways),
+                }
+                for name, text in row.items():
+                    columns[name].append(texts[name].number(text))
+                kinds.append(kind)
+    return {
+        "columns": columns,
+        "texts": {name: list(each.numbers) for name, each in texts.items()},
+        "kinds": "".join(kinds),
+        "reasons": _reasons(spaces),
+    }
+
+
+def _state(node: Coordinator) -> str:
+    words = node_in_words(node)
+    members = f": {words['members']}" if words["members"] else ""
+    generation = f", generation {words['generation']}" if words["generation"] else ""
+    return f"{words['state']}{generation}{members}"
+
+
+def _reasons(spaces: tuple[Known, ...]) -> dict[str, str]:
+    """What each rule says, and where it is from."""
+    if not spaces:
+        return {}
+    rules = PROFILES[spaces[0].space.instance.profile.name].rules
+    return {name: f"{rule.says} [{rule.source}]" for name, rule in rules.items()}

@@ -1,0 +1,146 @@
+"""What came of a history, in words: the longest lawful order, what cannot follow it, and why."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from groupcheck.model.bodies import shown
+from groupcheck.model.log import RELEASE
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.step import Profile
+from groupcheck.model.timers import PASS
+from groupcheck.properties.compare import UNTOLD
+from groupcheck.properties.histories import Judged, Rejected
+from groupcheck.properties.history import NEVER, NS, Event, Move, Operation, Refusal
+from groupcheck.properties.windows import Windows
+from groupcheck.reports.words import (
+    Names,
+    answer_in_words,
+    bounded,
+    counted,
+    letters,
+    step_in_words,
+)
+
+MOST_MOVES: Final = 25  # of an order that are told
+
+
+def told(judged: Judged, windows: Windows | None) -> str:
+    """The whole verdict on a history."""
+    lines = _rejected(judged.rejected) if judged.rejected else [_accepted(judged), *judged.cut]
+    if windows is None:
+        lines.append("windows: none, all is by the coordinator's own clock")
+    else:
+        lines.append(_windows(windows))
+    return "".join(f"{bounded(line)}\n" for line in lines)
+
+
+def _windows(windows: Windows) -> str:
+    return (
+        f"windows: a timer may fire {windows.late_ms} ms late and never early; an answer that is "
+        f"not there after {windows.grace_ms} ms does not come"
+    )
+
+
+def _accepted(judged: Judged) -> str:
+    operations, groups = counted(judged.operations, "operation"), counted(judged.groups, "group")
+    return f"{operations} of {groups}, each group in an order in which all is answered as by Kafka"
+
+
+def _rejected(rejected: Rejected) -> list[str]:
+    profile, order = PROFILES[rejected.profile], rejected.verdict.order
+    asked = tuple(o.request for o in rejected.operations if isinstance(o, Operation))
+    names = {UNTOLD: "an unknown id", **letters(asked)}
+    took_effect = sum(move.operation is not None for move in order)
+    group_id = shown(rejected.group_id)
+    lines = [
+        f"In group {group_id} no order of the operations is lawful for {profile.kafka}.",
+        "",
+        f"The longest lawful order has {took_effect} of {len(rejected.operations)} operations:",
+    ]
+    hidden = order[:-MOST_MOVES]
+    if hidden:
+        lines.append(f"  ... {counted(len(hidden), 'step')} before these")
+    for number, move in enumerate(order[len(hidden) :], len(hidden) + 1):
+        lines += _move(number, move, rejected, profile, names)
+    lines += ["", "What has to come next, and cannot:"]
+    for n in rejected.verdict.overdue:
+        operation = rejected.operations[n]
+        lines.append(f"  {_called(operation, _between(operation), names)}")
+        if isinstance(operation, Operation):
+            lines.append(f"    <- {_answer(operation, names)}")
+    lines += ["", f"What {profile.kafka} does here:"]
+    told = [_refusal(each, rejected, profile, names) for each in rejected.verdict.refusals]
+    lines += [line for pair in dict.fromkeys(told) for line in pair]
+    return [*lines, ""]
+
+
+def _move(number: int, move: Move, rejected: Rejected, profile: Profile, names: Names) -> list[str]:
+    """A step of the order, and who is answered by it."""
+    operations, n = rejected.operations, move.operation
+    if n is None:
+        stored = "what was written is safe" if RELEASE.name in move.fired else ""
+        what = _because(profile, move.fired) or stored or "nothing happens for a while"
+    else:
+        what = _called(operations[n], "", names)
+    lines = [f"{number:4}. {move.at_ms:,} ms  {what}"]
+    for answered in move.answered:
+        asked = _asked(rejected, answered)
+        to = "" if answered == n else f"(to request {asked.request.request_id}) "
+        lines.append(f"        <- {to}{_answer(asked, names)}")
+    return lines
+
+
+def _asked(rejected: Rejected, n: int) -> Operation:
+    """The operation of that number, which is answered, and so is a request."""
+    return cast("Operation", rejected.operations[n])
+
+
+def _called(operation: Operation | Event, when: str, names: Names) -> str:
+    """An operation, perhaps with its time."""
+    number = f"request {operation.request.request_id}" if isinstance(operation, Operation) else ""
+    what = step_in_words(operation.given, names)
+    told = ", ".join(filter(None, (number, when)))
+    return f"{told}: {what}" if told else what
+
+
+def _between(operation: Operation | Event) -> str:
+    begins = f"{operation.begins / NS:,.3f}"
+    if operation.silent is not None:
+        return f"from {begins} ms, not answered until {operation.silent / NS:,.3f} ms"
+    if operation.ends == NEVER:
+        return f"from {begins} ms"
+    return f"from {begins} to {operation.ends / NS:,.3f} ms"
+
+
+def _answer(operation: Operation, names: Names) -> str:
+    if operation.answer is not None:
+        return answer_in_words(operation.answer, names)
+    return "no answer" if operation.silent is not None else "an answer that was not seen"
+
+
+def _refusal(
+    refusal: Refusal, rejected: Rejected, profile: Profile, names: Names
+) -> tuple[str, ...]:
+    """What would be answered, and why."""
+    about = _asked(rejected, refusal.about).request.request_id
+    if refusal.lawful is None:
+        return (f"  request {about} has taken effect, and is not answered yet",)
+    if refusal.tried is None:
+        when = "later"
+    elif refusal.tried == refusal.about:
+        when = "coming next"
+    else:
+        tried = rejected.operations[refusal.tried]
+        comes = isinstance(tried, Operation) and f"request {tried.request.request_id} comes"
+        when = f"once {comes or step_in_words(tried.given, names)}"
+    return (
+        f"  request {about}, {when}, is answered: {answer_in_words(refusal.lawful, names)}",
+        f"    because {_because(profile, (refusal.reason,))}",
+    )
+
+
+def _because(profile: Profile, fired: tuple[str, ...]) -> str:
+    """The rules in words, but that time passes and that appends complete."""
+    rules = [profile.rules[name] for name in fired if name not in {PASS.name, RELEASE.name}]
+    return "; ".join(f"{rule.says} [{rule.source}]" for rule in rules)

@@ -1,0 +1,198 @@
+"""A result as one page of HTML that needs nothing else: no network, no other file, no server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+from xml.etree.ElementTree import tostring
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from groupcheck import __version__
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.kind import Kind
+from groupcheck.reports.arrows import Reasoned, reasoned
+from groupcheck.reports.changes import Changes, lines
+from groupcheck.reports.curve import drawn as drawn_curve
+from groupcheck.reports.edge_table import edge_table
+from groupcheck.reports.files import diagram_of
+from groupcheck.reports.graphs_again import Again
+from groupcheck.reports.saved import Found, Run, Saved
+from groupcheck.reports.state_graph import element
+from groupcheck.reports.svg import as_svg
+from groupcheck.reports.terminal import percent
+from groupcheck.reports.words import bounded
+
+# So many states of a finding stand side by side: the last of them.
+MOST_STATES: Final = 12
+
+WORDS: Final = {
+    Kind.ANSWERED: "answered",
+    Kind.HAPPENED: "happened",
+    Kind.DIVERGED: "unlawful",
+    Kind.NOT_CHOSEN: "not chosen",
+    Kind.AMBIGUOUS: "ambiguous",
+    Kind.LEFT_OUT: "not supported",
+    Kind.UNTRIED: "not tried",
+}
+COLUMNS: Final = {
+    "kind": "came out",
+    "space": "space",
+    "before": "state before",
+    "input": "what is done",
+    "answers": "what Kafka answers",
+    "rules": "rules applied",
+    "after": "state after",
+}
+
+
+class Cell(NamedTuple):
+    """A field of the model's state after a step, and whether the step has changed it."""
+
+    said: str
+    changed: bool
+
+
+class Row(NamedTuple):
+    """A field of the model's state, step by step."""
+
+    field: str
+    cells: tuple[Cell, ...]
+
+
+class Told(NamedTuple):
+    """A finding as the page has it; `steps` are the numbers of the states that are shown."""
+
+    found: Found
+    known: bool
+    picture: str
+    steps: tuple[int, ...]
+    changing: tuple[Row, ...]
+    constant: tuple[tuple[str, str], ...]
+
+
+class Guard(NamedTuple):
+    """A rule, whether it was seen to hold and not to; the last of a list is never passed over."""
+
+    name: str
+    held: bool
+    passed: bool
+    says: str
+
+    @property
+    def passed_said(self) -> str:
+        """Whether it was seen not to hold, in words."""
+        return "✔ yes" if self.passed else "- no"
+
+
+def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
+    """The page; `graphs` are those of the result's spaces, as far as they are known."""
+    environment = Environment(
+        loader=PackageLoader("groupcheck.reports", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    arrows = reasoned(graphs.known) if graphs.known else []
+    page = files("groupcheck.reports") / "page"
+    return environment.get_template("page.html.j2").render(
+        saved=saved,
+        port=bounded(saved.port),
+        verdict=bounded(saved.verdict),
+        version=__version__,
+        changes=[bounded(line) for line in lines(changed)],
+        findings=[
+            *(_told(finding, known=False) for finding in changed.new),
+            *(_told(finding, known=True) for finding in changed.known),
+        ],
+        graph=_graph(arrows),
+        arrows=arrows,
+        unknown=graphs.unknown,
+        table=_table(graphs, arrows),
+        words=WORDS,
+        names=[known.name for known in graphs.known],
+        columns=COLUMNS,
+        notes=_notes(saved),
+        guards=_guards(saved),
+        percent=percent,
+        port_of=lambda run: bounded(run.port),
+        curve=lambda run: _curve(run, saved),
+        style=Markup((page / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
+        script=Markup((page / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
+    )
+
+
+def _graph(arrows: list[Reasoned]) -> Markup | None:
+    if not arrows:
+        return None
+    drawn = element([arrow.drawn for arrow in arrows], "The states of a group and its arrows")
+    return Markup(tostring(drawn, encoding="unicode"))  # noqa: S704 - ElementTree has escaped it
+
+
+def _curve(run: Run, saved: Saved) -> Markup:
+    if len(run.curve) < 2:
+        return Markup()
+    return Markup(tostring(drawn_curve(run.curve, saved.edges), encoding="unicode"))  # noqa: S704
+
+
+def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:
+    """The data of the table, such that nothing in it can end the element that it is in."""
+    if not graphs.known:
+        return None
+    names = [arrow.arrow for arrow in arrows]
+    data: dict[str, Any] = {
+        **edge_table(graphs.known, names),
+        "words": {str(kind): word for kind, word in WORDS.items()},
+        "arrows": list(map(str, names)),
+    }
+    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return Markup(text)  # noqa: S704 - JSON in ASCII without any <
+
+
+def _told(finding: Found, *, known: bool) -> Told:
+    picture = base64.b64encode(as_svg(diagram_of(finding)).encode()).decode()
+    first = max(len(finding.states) - MOST_STATES, 0)
+    states = finding.states[first:]
+    fields = dict.fromkeys(field for state in states for field in state)
+    changing, constant = [], []
+    for field in fields:
+        said = [state.get(field, "-") for state in states]
+        if len(set(said)) == 1:
+            constant.append((field, said[0]))
+        else:
+            pairs = zip([said[0], *said], said, strict=False)
+            changing.append(Row(field, tuple(Cell(now, now != was) for was, now in pairs)))
+    steps = tuple(range(first, len(finding.states)))
+    return Told(finding, known, picture, steps, tuple(changing), tuple(constant))
+
+
+def _guards(saved: Saved) -> list[Guard]:
+    """Those never seen to hold first, then by name."""
+    if saved.rules is None:
+        return []
+    rules = PROFILES[saved.profile].rules if saved.profile in PROFILES else {}
+    applied, passed = set(saved.rules.applied), set(saved.rules.passed_over)
+    guards = [
+        Guard(
+            bounded(name),
+            name in applied,
+            name in passed,
+            f"{rules[name].says} [{rules[name].source}]" if name in rules else "",
+        )
+        for name in dict.fromkeys((*saved.rules.starved, *saved.rules.applied))
+    ]
+    return sorted(guards, key=lambda guard: (guard.held, guard.passed, guard.name))
+
+
+def _notes(saved: Saved) -> list[str]:
+    """What else there is to be said of the result."""
+    notes = {
+        "Not supported by the port": ", ".join(saved.unsupported),
+        "Presumed, as the broker does not tell": ", ".join(saved.presumed),
+        "Other findings, not made minimal and not told": saved.more_findings or "",
+        "Findings that were not reproduced": saved.not_reproduced or "",
+    }
+    return [bounded(f"{what}: {said}.") for what, said in notes.items() if said]

@@ -1,0 +1,86 @@
+"""A result as JUnit XML, as pytest writes it and Jenkins, GitLab and others read it.
+
+A test case for the run, one for each space, one for each finding. What the baseline knows is
+skipped, with its reason; a run that did not come to its end is an error.
+"""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from groupcheck.reports.changes import Changes
+from groupcheck.reports.saved import Found, Saved
+from groupcheck.reports.words import bounded
+
+KNOWN = "known: the baseline has it"
+
+
+def as_junit(saved: Saved, changed: Changes) -> str:
+    """The whole XML document."""
+    suite = Element("testsuite", name="groupcheck")
+    _properties(suite, saved)
+    _run(suite, saved)
+    _spaces(suite, saved, changed)
+    for finding in (*changed.new, *changed.known):
+        _finding(suite, finding, known=finding not in changed.new)
+    counts = {name: len(suite.findall(f".//{name}")) for name in ("failure", "error", "skipped")}
+    suite.attrib |= {
+        "tests": str(len(suite.findall("testcase"))),
+        "failures": str(counts["failure"]),
+        "errors": str(counts["error"]),
+        "skipped": str(counts["skipped"]),
+        "time": f"{saved.seconds:.3f}",
+        "timestamp": saved.runs[0].started if saved.runs else "",
+    }
+    if not suite.attrib["timestamp"]:
+        del suite.attrib["timestamp"]
+    root = Element("testsuites", name="groupcheck")
+    root.append(suite)
+    indent(root, " ")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _properties(suite: Element, saved: Saved) -> None:
+    properties = SubElement(suite, "properties")
+    values = {
+        "port": saved.port,
+        "profile": saved.profile,
+        "verdict": saved.verdict,
+        "groupcheck": ", ".join(dict.fromkeys(run.groupcheck for run in saved.runs)),
+    }
+    for name, value in values.items():
+        SubElement(properties, "property", name=f"groupcheck.{name}", value=bounded(value))
+
+
+def _case(suite: Element, classname: str, name: str, seconds: float = 0.0) -> Element:
+    return SubElement(
+        suite, "testcase", classname=classname, name=bounded(name), time=f"{seconds:.3f}"
+    )
+
+
+def _run(suite: Element, saved: Saved) -> None:
+    case = _case(suite, "groupcheck", "run", saved.seconds)
+    if saved.ended_early or not saved.answered:
+        SubElement(case, "error", message=bounded(saved.verdict), type="incomplete")
+
+
+def _spaces(suite: Element, saved: Saved, changed: Changes) -> None:
+    lost = {each.name: each for each in changed.lost}
+    names = [f"{space.name}/{space.members}" for space in saved.spaces]
+    for name in dict.fromkeys((*names, *lost)):
+        case = _case(suite, "groupcheck.spaces", name)
+        if name in lost:
+            message = f"{lost[name].how_many} that the baseline shows not shown"
+            if changed.lost_fails:
+                SubElement(case, "failure", message=message, type="lost")
+            else:
+                SubElement(case, "system-out").text = message
+
+
+def _finding(suite: Element, finding: Found, *, known: bool) -> None:
+    case = _case(suite, "groupcheck.findings", f"{finding.id} {finding.title}")
+    if known:
+        SubElement(case, "skipped", message=KNOWN, type="groupcheck.known")
+        return
+    law = finding.law["name"] if finding.law else "finding"
+    SubElement(case, "failure", message=finding.title, type=law).text = finding.story

@@ -1,0 +1,129 @@
+"""Several saved results as one: coverage united, each finding once, nothing run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from groupcheck.properties.kind import united
+from groupcheck.properties.result import Shares
+from groupcheck.reports.saved import Found, Pairs, Rules, Saved, Space, Tours
+from groupcheck.reports.terminal import verdict
+
+Key = tuple[str, int, tuple[tuple[str, int], ...]]
+
+
+class NotMergedError(ValueError):
+    """Results cannot be put together; the message says which, and why."""
+
+
+class Named(NamedTuple):
+    """A saved result, and what it is called: its file."""
+
+    name: str
+    saved: Saved
+
+
+def merged(several: Sequence[Named]) -> Saved:
+    """The results put together; one alone is what it is.
+
+    Raises:
+        NotMergedError: they are of different versions of Kafka, or of different models.
+    """
+    (first_name, first), *others = several
+    if not others:
+        return first
+    for name, saved in others:
+        if saved.profile != first.profile:
+            msg = f"{name} is of Kafka {saved.profile} and {first_name} of {first.profile}"
+            raise NotMergedError(msg)
+    each = [named.saved for named in several]
+    findings = _found(each)
+    together = msgspec.structs.replace(
+        first,
+        port=", ".join(dict.fromkeys(saved.port for saved in each)),
+        ended_early="; ".join(dict.fromkeys(s.ended_early for s in each if s.ended_early)),
+        sequences=sum(saved.sequences for saved in each),
+        steps=sum(saved.steps for saved in each),
+        seconds=round(sum(saved.seconds for saved in each), 3),
+        unsupported=tuple(dict.fromkeys(what for saved in each for what in saved.unsupported)),
+        presumed=tuple(dict.fromkeys(what for saved in each for what in saved.presumed)),
+        more_findings=sum(saved.more_findings for saved in each),
+        not_reproduced=sum(saved.not_reproduced for saved in each),
+        spaces=_spaces(several),
+        pairs=_pairs(each),
+        rules=_rules(each),
+        runs=tuple(run for saved in each for run in saved.runs),
+        findings=findings,
+    )
+    conforms = together.answered > 0 and not findings and not together.ended_early
+    together = msgspec.structs.replace(together, conforms=conforms)
+    return msgspec.structs.replace(together, verdict=verdict(together))
+
+
+def key(space: Space) -> Key:
+    """Which space it is: its name, its members, and the broker's settings."""
+    return space.name, space.members, tuple(sorted(space.broker.items()))
+
+
+def same_graph(one: Space, other: Space) -> bool:
+    """Whether the letters of both are of the same edges."""
+    return one.digest == other.digest and len(one.edge_kinds) == len(other.edge_kinds)
+
+
+def _spaces(several: Sequence[Named]) -> tuple[Space, ...]:
+    found: dict[Key, tuple[str, list[Space]]] = {}
+    for name, saved in several:
+        for space in saved.spaces:
+            first_name, known = found.setdefault(key(space), (name, []))
+            if known and not same_graph(known[0], space):
+                msg = f"the space {space.name} of {name} is of another model than {first_name}'s"
+                raise NotMergedError(msg)
+            known.append(space)
+    return tuple(_united(spaces) for _, spaces in found.values())
+
+
+def _united(spaces: list[Space]) -> Space:
+    """The same space of several runs; how few steps all the tours could have nobody knows."""
+    if len(spaces) == 1:
+        return spaces[0]
+    kinds = united(space.edge_kinds for space in spaces)
+    figures = {f"edges_{n}": v for n, v in Shares.of(kinds)._asdict().items() if n != "edges"}
+    tours = Tours(
+        tests=sum(space.tours.tests for space in spaces),
+        steps=sum(space.tours.steps for space in spaces),
+    )
+    edges = Shares.of(kinds).edges
+    return msgspec.structs.replace(spaces[0], edges=edges, edge_kinds=kinds, tours=tours, **figures)
+
+
+def _pairs(each: Iterable[Saved]) -> tuple[Pairs, ...]:
+    """Of the pairs of a space those of the run that showed the most: which they are is not kept."""
+    found: dict[str, Pairs] = {}
+    for pairs in (pairs for saved in each for pairs in saved.pairs):
+        known = found.get(pairs.space)
+        if known is None or known.shown < pairs.shown:
+            found[pairs.space] = pairs
+    return tuple(found.values())
+
+
+def _rules(each: Iterable[Saved]) -> Rules | None:
+    rules = [saved.rules for saved in each if saved.rules is not None]
+    if not rules:
+        return None
+    applied = dict.fromkeys(rule for one in rules for rule in one.applied)
+    return Rules(
+        applied=tuple(applied),
+        starved=tuple(
+            dict.fromkeys(rule for one in rules for rule in one.starved if rule not in applied)
+        ),
+        passed_over=tuple(dict.fromkeys(rule for one in rules for rule in one.passed_over)),
+    )
+
+
+def _found(each: Iterable[Saved]) -> tuple[Found, ...]:
+    """Each finding once, the shortest first."""
+    found = {finding.id: finding for saved in each for finding in saved.findings}
+    return tuple(sorted(found.values(), key=lambda finding: (len(finding.trace), finding.id)))

@@ -1,0 +1,51 @@
+"""Sequence diagrams as Mermaid text, which GitHub, GitLab and many editors draw."""
+
+from __future__ import annotations
+
+import re
+from textwrap import wrap
+from typing import Final
+
+from groupcheck.reports.diagram import Arrow, Diagram, Kind
+
+ARROWS: Final[dict[Kind, str]] = {
+    "request": "->>",
+    "answer": "-->>",
+    "wrong": "-->>",
+    "silence": "--x",
+}
+
+# Around what is wrong.
+RED: Final = "rgb(255, 226, 224)"
+
+# Labels are broken into lines of so many characters.
+WIDTH: Final = 60
+
+# What means something to Mermaid, or to the HTML that it makes.
+SPECIAL: Final = re.compile("[#;<>&%{}`\\\\]")
+
+
+def as_mermaid(diagram: Diagram) -> str:
+    """The diagram as text."""
+    keys = {name: f"p{i}" for i, name in enumerate(diagram.participants)}
+    lines = ["sequenceDiagram", f"    title: {_escaped(diagram.title)}"]
+    lines += [f"    participant {key} as {name}" for name, key in keys.items()]
+    everybody = f"{keys[diagram.participants[0]]},{keys[diagram.participants[-1]]}"
+    for event in diagram.events:
+        if not isinstance(event, Arrow):
+            lines.append(f"    Note over {everybody}: {_label(event.label)}")
+            continue
+        arrow = f"{keys[event.source]}{ARROWS[event.kind]}{keys[event.target]}"
+        line = f"    {arrow}: {_label(event.label)}"
+        odd = event.kind in {"wrong", "silence"}
+        lines += [f"    rect {RED}", line, "    end"] if odd else [line]
+    verdict = "<br/>".join(_label(line) for line in diagram.verdict)
+    return "\n".join([*lines, f"    Note over {everybody}: {verdict}", ""])
+
+
+def _label(text: str) -> str:
+    return "<br/>".join(map(_escaped, wrap(text, WIDTH, break_on_hyphens=False)))
+
+
+def _escaped(text: str) -> str:
+    return SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)

@@ -1,0 +1,171 @@
+"use strict";
+// The table of labelled edges: filtered, sorted, and only the rows drawn that can be seen.
+(() => {
+  const found = document.getElementById("data");
+  const view = document.getElementById("view");
+  if (!found || !view) return;
+  const { columns, texts, kinds, reasons, words, arrows } = JSON.parse(found.textContent);
+  const names = ["space", "before", "input", "answers", "rules", "after"];
+  const HIGH = 27;
+  const $ = (id) => document.getElementById(id);
+  const grid = $("grid"), body = $("rows"), said = $("count"), edge = $("edge");
+  const search = $("search"), bySpace = $("by-space"), byKind = $("by-kind"), byArrow = $("by-arrow");
+  const lower = Object.fromEntries(names.map((name) => [name, texts[name].map((text) => text.toLowerCase())]));
+  const passes = texts.arrows.map((text) => new Set(text.split(" ").filter(Boolean)));
+  let rows = [], sorted = { by: null, down: false }, chosen = -1;
+
+  const text = (name, row) => texts[name][columns[name][row]];
+
+  // Each word has to be in some column: which texts have it is looked up once, not for each row.
+  function matching() {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = wanted.map((word) => names.map((name) => lower[name].map((each) => each.includes(word))));
+    const result = [];
+    for (let row = 0; row < kinds.length; row++) {
+      if (byKind.value && !byKind.value.includes(kinds[row])) continue;
+      if (bySpace.value && text("space", row) !== bySpace.value) continue;
+      if (byArrow.value && !passes[columns.arrows[row]].has(byArrow.value)) continue;
+      if (has.every((each) => each.some((column, at) => column[columns[names[at]][row]]))) result.push(row);
+    }
+    return result;
+  }
+
+  function ranks(name) {
+    const order = texts[name].map((_, at) => at).sort((a, b) => (texts[name][a] < texts[name][b] ? -1 : 1));
+    const rank = [];
+    order.forEach((at, place) => { rank[at] = place; });
+    return (row) => rank[columns[name][row]];
+  }
+
+  function update() {
+    rows = matching();
+    if (sorted.by) {
+      const key = sorted.by === "kind" ? (row) => kinds.charCodeAt(row) : ranks(sorted.by);
+      const way = sorted.down ? -1 : 1;
+      rows.sort((a, b) => way * (key(a) - key(b)) || a - b);
+    }
+    chosen = -1;
+    edge.replaceChildren();
+    said.textContent = `${rows.length.toLocaleString("en")} of ${kinds.length.toLocaleString("en")} labelled edges`;
+    body.style.height = `${rows.length * HIGH}px`;
+    grid.setAttribute("aria-rowcount", rows.length + 1);
+    view.scrollTop = 0;
+    draw();
+  }
+
+  function draw() {
+    const first = Math.max(Math.floor(view.scrollTop / HIGH) - 5, 0);
+    const last = Math.min(Math.ceil((view.scrollTop + view.clientHeight) / HIGH) + 5, rows.length);
+    const drawn = [];
+    for (let place = first; place < last; place++) drawn.push(line(place));
+    body.replaceChildren(...drawn);
+    const active = $(`row-${chosen}`);
+    if (active) grid.setAttribute("aria-activedescendant", active.id);
+    else grid.removeAttribute("aria-activedescendant");
+  }
+
+  function line(place) {
+    const row = rows[place], made = document.createElement("div");
+    made.className = place === chosen ? "row chosen" : "row";
+    made.id = `row-${place}`;
+    made.style.top = `${place * HIGH}px`;
+    made.setAttribute("role", "row");
+    made.setAttribute("aria-rowindex", place + 2);
+    made.setAttribute("aria-selected", place === chosen);
+    made.append(cell(words[kinds[row]], `kind-${kinds[row]}`), ...names.map((name) => cell(text(name, row))));
+    made.addEventListener("click", () => choose(place));
+    return made;
+  }
+
+  function cell(what, kind) {
+    const made = document.createElement("div");
+    made.setAttribute("role", "gridcell");
+    made.textContent = made.title = what;
+    if (kind) made.className = kind;
+    return made;
+  }
+
+  function choose(place) {
+    chosen = Math.min(Math.max(place, 0), rows.length - 1);
+    if (chosen < 0) return;
+    const top = chosen * HIGH;
+    if (top < view.scrollTop) view.scrollTop = top;
+    if (top + HIGH > view.scrollTop + view.clientHeight) view.scrollTop = top + HIGH - view.clientHeight;
+    draw();
+    const row = rows[chosen], list = document.createElement("dl");
+    const rules = text("rules", row).split(", ").map((rule) => `${rule}: ${reasons[rule] || ""}`);
+    const passed = [...passes[columns.arrows[row]]].map((at) => arrows[at]);
+    for (const [term, lines] of [
+      [words[kinds[row]], [text("space", row)]], ["before", [text("before", row)]], ["what is done", [text("input", row)]],
+      ["what Kafka answers", [text("answers", row)]], ["rules applied", rules], ["after", [text("after", row)]],
+      ["arrows", passed.length ? passed : ["none"]],
+    ]) {
+      const name = document.createElement("dt");
+      name.textContent = term;
+      list.append(name, ...lines.map((each) => {
+        const made = document.createElement("dd");
+        made.textContent = each;
+        return made;
+      }));
+    }
+    edge.replaceChildren(list);
+  }
+
+  view.addEventListener("scroll", draw, { passive: true });
+  grid.addEventListener("keydown", (event) => {
+    const page = Math.floor(view.clientHeight / HIGH);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    choose(chosen + moves[event.key]);
+  });
+  for (const each of [search, bySpace, byKind, byArrow]) each.addEventListener("input", update);
+  for (const button of document.querySelectorAll("[data-sort]")) {
+    button.addEventListener("click", () => {
+      const by = button.dataset.sort;
+      sorted = { by, down: sorted.by === by && !sorted.down };
+      for (const other of document.querySelectorAll("[data-sort]")) other.parentElement.removeAttribute("aria-sort");
+      button.parentElement.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
+      update();
+    });
+  }
+  for (const button of document.querySelectorAll("[data-edges-of]")) {
+    button.addEventListener("click", () => {
+      byArrow.value = button.dataset.edgesOf;
+      update();
+      $("edges").scrollIntoView();
+      grid.focus({ preventScroll: true });
+    });
+  }
+  update();
+})();
+
+// The graph: an arrow, clicked or entered, unfolds its reasons and their witnesses.
+(() => {
+  const arrows = document.querySelectorAll(".graph .arrow");
+  const show = (arrow) => {
+    for (const other of document.querySelectorAll(".chosen.arrow, details.chosen")) other.classList.remove("chosen");
+    const told = document.getElementById(`arrow-${arrow.dataset.arrow}`);
+    arrow.classList.add("chosen");
+    told.classList.add("chosen");
+    told.open = true;
+    told.scrollIntoView({ block: "nearest" });
+    told.querySelector("summary").focus({ preventScroll: true });
+  };
+  for (const arrow of arrows) {
+    arrow.setAttribute("tabindex", "0");
+    arrow.setAttribute("role", "button");
+    arrow.setAttribute("aria-controls", `arrow-${arrow.dataset.arrow}`);
+    arrow.addEventListener("click", () => show(arrow));
+    arrow.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      show(arrow);
+    });
+  }
+  const graph = document.querySelector(".graph");
+  if (graph) graph.setAttribute("role", "group");
+  addEventListener("beforeprint", () => {
+    for (const each of document.querySelectorAll("details")) each.open = true;
+  });
+})();

@@ -1,0 +1,90 @@
+"""What came of a run of the pipeline, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from groupcheck.model.bodies import shown
+from groupcheck.properties.finding import Finding
+from groupcheck.reports.reasons import as_json as reasons_as_json
+from groupcheck.reports.story import story, title
+from groupcheck.reports.words import bounded, counted
+
+Counts = Mapping[str, int]
+Reasons = Sequence[tuple[str, int]]
+Found = Sequence[tuple[Any, Finding | None]]
+
+
+def ingested(counts: Counts, groups: int, reasons: Reasons, out: str) -> str:
+    """What was taken in."""
+    events = f"{counts['events']:,} of {counted(groups, 'group')}"
+    lines = [
+        f"read       {_lines(counts)}",
+        f"events     {events} in {counted(counts['sessions'], 'session')}",
+        *_because("quarantine", reasons),
+        f"written    {out}",
+    ]
+    return "".join(f"{bounded(line)}\n" for line in lines)
+
+
+def _lines(counts: Counts) -> str:
+    read = f"{counts['read']:,} lines of {counted(counts['files'], 'file')}"
+    return f"{read}: {counts['kept']:,} kept, {counts['quarantined']:,} quarantined"
+
+
+def _because(head: str, reasons: Reasons) -> list[str]:
+    return [f"{head:<10} {number:,}: {reason}" for reason, number in reasons]
+
+
+def checked(done: Mapping[str, Any], findings: Found, report: str | None) -> str:
+    """What the check came to, the first finding in full."""
+    lines = [f"read       {_lines(done['read']._asdict())}"] if done["read"] else []
+    verdicts = ", ".join(f"{done[v]:,} {v}" for v in ("accepted", "rejected", "undecided"))
+    known = f"{done['both']:,} of the {done['explored']:,} that the explored spaces have"
+    lines += [
+        f"groups     {done['groups']:,}: {verdicts}",
+        f"events     {done['judged']:,} of {done['events']:,} in accepted prefixes",
+        *_because("undecided", done["reasons"]),
+        f"edges      {done['edges']:,} shown; {known}",
+    ]
+    lines += [
+        f"rebalances {number:,} of group {shown(group_id)}, most because of {reason}"
+        for group_id, number, reason in done["rebalancing"]
+    ]
+    lines += [f"written    {report}"] if report else []
+    lines += [_rejected(told, finding) for told, finding in findings]
+    if done["rejected"] > len(findings):
+        lines.append(f"...        and {done['rejected'] - len(findings):,} more")
+    return "".join(f"{bounded(line)}\n" for line in lines) + _in_full(findings)
+
+
+def _rejected(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row
+    what = title(finding) if finding else f"against the rule {told.reason}"
+    return f"rejected   group {shown(told.group_id)} at {told.source}:{told.line}: {what}"
+
+
+def _in_full(findings: Found) -> str:
+    """The first finding whose history is short enough to be told."""
+    for told, finding in findings:
+        if finding is not None:
+            return f"\nIn group {shown(told.group_id)}:\n{story(finding)}"
+    return ""
+
+
+def as_json(done: Mapping[str, Any], findings: Found) -> dict[str, Any]:
+    """The same as JSON-able values."""
+    read = done["read"]
+    return {
+        **done,
+        "read": None if read is None else read._asdict(),
+        "reasons": dict(done["reasons"]),
+        "findings": [_finding_as_json(told, finding) for told, finding in findings],
+    }
+
+
+def _finding_as_json(told: Any, finding: Finding | None) -> dict[str, Any]:  # noqa: ANN401 - a row
+    row = {name: value for name, value in told._asdict().items() if name != "recording"}
+    if finding is None:
+        return row
+    return {**row, "title": title(finding), "story": story(finding), **reasons_as_json(finding)}

@@ -1,0 +1,113 @@
+"""The model's states of a finding as fields in words, and what came back beside what Kafka does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from groupcheck.model.bodies import camel
+from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.retrace import retraced
+from groupcheck.reports.saved import Compared
+from groupcheck.reports.story import inner_state, letters_of, numbers_of, shown_names
+from groupcheck.reports.words import Names, bounded, duration, error_name, value, word
+
+ABSENT: Final = "no answer"
+
+
+def states(finding: Finding) -> tuple[dict[str, str], ...]:
+    """The model's states before the first step and after each, the last as Kafka's would be."""
+    initial, outcomes = retraced(finding)
+    words = _Words(letters_of(finding), numbers_of(finding))
+    return tuple(
+        words.fields(state) for state in (initial, *(each.coordinator for each in outcomes))
+    )
+
+
+def compared(finding: Finding) -> tuple[Compared, ...]:
+    """Field by field, what came back at the last step beside what Kafka does there."""
+    difference = finding.difference
+    if difference is None:
+        return ()
+    if difference.field is not None:
+        seen_there, lawful_there = map(bounded, inner_state(finding, difference.field))
+        return (Compared(field=difference.field, seen=seen_there, lawful=lawful_there),)
+    if difference.request_id is None:
+        return (Compared(field="answers", seen="more than one", lawful="one"),)
+    seen = _answer(difference.seen, shown_names(finding))
+    lawful = _answer(difference.lawful, letters_of(finding))
+    return tuple(
+        Compared(field=name, seen=seen.get(name, "-"), lawful=lawful.get(name, "-"))
+        for name in dict.fromkeys((*seen, *lawful))
+    )
+
+
+def _answer(body: Any, names: Names) -> dict[str, str]:  # noqa: ANN401 - any record
+    if body is None:
+        return {"answer": ABSENT}
+    words = _Words(names, {})
+    told = {
+        camel(name): bounded(words.said(name, each))
+        for name, each in zip(body._fields, body, strict=True)
+    }
+    return {"answer": type(body).__name__, **told}
+
+
+class _Words:
+    """Values of records in words: members by their letters, requests by their steps."""
+
+    def __init__(self, names: Names, steps: Mapping[int, int]) -> None:
+        self._names = names
+        self._steps = steps
+
+    def fields(self, record: Any) -> dict[str, str]:  # noqa: ANN401 - any record
+        """Every field that has something in it, by its path."""
+        return {path: bounded(said) for path, said in self._leaves("", record)}
+
+    def _leaves(self, path: str, record: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+        for name, each in zip(record._fields, record, strict=True):
+            here = f"{path}{camel(name)}"
+            if each is None or each is False or each in {(), b""}:
+                continue
+            if hasattr(each, "_fields"):
+                yield from self._leaves(f"{here}.", each)
+            elif isinstance(each, tuple) and all(hasattr(item, "_fields") for item in each):
+                for place, item in enumerate(each, 1):
+                    yield from self._leaves(f"{here}[{self._key(place, item)}].", item)
+            elif not (name in {"member_id", "name"} and path.endswith("].")):  # it is in the path
+                yield here, self.said(name, each)
+
+    def _key(self, place: int, record: Any) -> str:  # noqa: ANN401 - any record
+        """The letter of a member, the name of a protocol, or else the place in the list."""
+        if member_id := getattr(record, "member_id", None):
+            return self._names.get(member_id, member_id)
+        return word(getattr(record, "name", str(place)))
+
+    def said(self, name: str, each: Any) -> str:  # noqa: ANN401 - any value of a record
+        """A value of the field of that name."""
+        if isinstance(each, int):
+            return self._number(name, each)
+        if isinstance(each, str):
+            return self._names.get(each) or word(each)
+        if isinstance(each, tuple):
+            return self._several(name, each)
+        return value(each)
+
+    def _several(self, name: str, each: tuple[Any, ...]) -> str:
+        """A record in a line, or a list."""
+        if fields := getattr(each, "_fields", ()):
+            pairs = zip(fields, each, strict=True)
+            return ", ".join(f"{camel(n)} {self.said(n, v)}" for n, v in pairs)
+        return "; ".join(self.said(name, item) for item in each) or "empty"
+
+    def _number(self, name: str, number: int) -> str:
+        if isinstance(number, bool):
+            return "yes" if number else "no"
+        if isinstance(number, ErrorCode):
+            return error_name(number)
+        if name.endswith("_ms") and number >= 0:
+            return duration(number)
+        of_a_request = name in {"awaiting_join", "awaiting_sync", "request_id"}
+        step = self._steps.get(number) if of_a_request else None
+        return f"step {step}" if step else str(number)

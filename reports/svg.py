@@ -1,0 +1,171 @@
+"""Sequence diagrams as SVG, complete in itself: no font, style or script comes from elsewhere.
+
+Text is broken into lines without anybody being asked how wide it is (`text_width`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from groupcheck.reports.diagram import Arrow, Diagram, Kind, Note
+from groupcheck.reports.text_width import broken, width
+
+LINE: Final = 17  # the height of one
+MARGIN: Final = 24
+HALF: Final = 50  # of a client's name, or the coordinator's
+LANE: Final = 92  # between two clients
+GAP: Final = 470  # between the last client and the coordinator, where the labels are
+
+STYLE: Final = """
+ text { font: 13px Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif; fill: #24292f }
+ text.bold { font-weight: bold }
+ text.middle { text-anchor: middle }
+ text.odd { fill: #b31d28 }
+ line { stroke: #24292f; stroke-width: 1.5 }
+ line.life { stroke: #8c959f; stroke-dasharray: 2 4 }
+ line.answer { stroke-dasharray: 6 4 }
+ line.odd { stroke: #cf222e }
+ polygon { fill: #24292f }
+ polygon.odd { fill: #cf222e }
+ rect { fill: #f6f8fa; stroke: #24292f }
+ rect.paper { fill: #ffffff; stroke: none }
+ rect.note { fill: #fff8e1; stroke: #bf8700 }
+ rect.behind { fill: #ffebe9; stroke: none }
+ rect.seen { fill: #ffebe9; stroke: #cf222e }
+ rect.lawful { fill: #dafbe1; stroke: #1a7f37 }
+"""
+ODD: Final[frozenset[Kind]] = frozenset({"wrong", "silence"})
+
+
+def as_svg(diagram: Diagram) -> str:
+    """The diagram as an SVG document."""
+    return _Drawing(diagram).text()
+
+
+class _Drawing:
+    """A diagram that grows downwards; `y` is how far it has come."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.diagram = diagram
+        clients = diagram.participants[:-1]
+        self.at = {name: float(MARGIN + HALF + LANE * i) for i, name in enumerate(clients)}
+        self.at[diagram.participants[-1]] = self.at[clients[-1]] + GAP
+        self.width = self.at[diagram.participants[-1]] + HALF + MARGIN
+        self.root = Element("svg", xmlns="http://www.w3.org/2000/svg", role="img")
+        SubElement(self.root, "title").text = diagram.title
+        SubElement(self.root, "style").text = STYLE
+        self.y = float(MARGIN)
+
+    def text(self) -> str:
+        """All of it, drawn from the top."""
+        paper = self._shape("rect", "paper", x=0, y=0, width=self.width)
+        for line in broken(self.diagram.title, 0.92 * (self.width - 2 * MARGIN)):
+            self.y += LINE
+            self._text(line, MARGIN, "bold")
+        lives = SubElement(self.root, "g")
+        top = self._heads()
+        for event in self.diagram.events:
+            if isinstance(event, Arrow):
+                self._arrow(event)
+            else:
+                self._note(event)
+        self.y += 6
+        for x in self.at.values():
+            _shape(lives, "line", "life", x1=x, y1=top, x2=x, y2=self.y)
+        self._verdict()
+        height = self.y + MARGIN
+        paper.set("height", f"{height:g}")
+        self.root.set("viewBox", f"0 0 {self.width:g} {height:g}")
+        self.root.set("width", f"{self.width:g}")
+        self.root.set("height", f"{height:g}")
+        indent(self.root, " ")
+        return tostring(self.root, encoding="unicode") + "\n"
+
+    def _heads(self) -> float:
+        self.y += 12
+        for name, x in self.at.items():
+            wide = max(1.1 * width(name) + 14, 44)
+            self._shape("rect", "", x=x - wide / 2, y=self.y, width=wide, height=28, rx=4)
+        self.y += 18.5
+        for name, x in self.at.items():
+            self._text(name, x, "bold middle")
+        self.y += 9.5
+        return self.y
+
+    def _arrow(self, arrow: Arrow) -> None:
+        source, target = self.at[arrow.source], self.at[arrow.target]
+        left = max(source, target) - GAP  # where the last client is
+        odd = "odd" if arrow.kind in ODD else ""
+        lines = broken(arrow.label, GAP - 40)
+        self.y += 12
+        if odd:
+            tall = LINE * len(lines) + 20
+            box = {"x": left + 8, "y": self.y - 4, "width": GAP - 16, "height": tall, "rx": 4}
+            self._shape("rect", "behind", **box)
+        for line in lines:
+            self.y += LINE
+            self.y -= 4
+            self._text(line, left + 18, odd)
+            self.y += 4
+        self.y += 6
+        dashed = "" if arrow.kind == "request" else "answer"
+        self._line(source, target, f"{dashed} {odd}".strip())
+        if arrow.kind == "silence":
+            self._cross(target)
+        else:
+            self._head(target, 1 if target > source else -1, odd)
+        self.y += 4
+
+    def _line(self, start: float, end: float, kind: str) -> None:
+        self._shape("line", kind, x1=start, y1=self.y, x2=end, y2=self.y)
+
+    def _head(self, x: float, way: int, kind: str) -> None:
+        back = x - 10 * way
+        points = f"{x:g},{self.y:g} {back:g},{self.y - 5:g} {back:g},{self.y + 5:g}"
+        self._shape("polygon", kind).set("points", points)
+
+    def _cross(self, x: float) -> None:
+        for end in (-6, 6):
+            self._shape("line", "odd", x1=x - 6, y1=self.y - end, x2=x + 6, y2=self.y + end)
+
+    def _note(self, note: Note) -> None:
+        most = self.width - 2 * MARGIN
+        lines = broken(note.label, most - 20)
+        self.y += 12
+        tall = LINE * len(lines) + 8
+        self._shape("rect", "note", x=MARGIN, y=self.y, width=most, height=tall, rx=4)
+        for line in lines:
+            self.y += LINE
+            self._text(line, self.width / 2, "middle")
+        self.y += 8
+
+    def _verdict(self) -> None:
+        """What came back in red; in green, from the line that begins it, what Kafka does."""
+        said = self.diagram.verdict
+        starts = [at for at, line in enumerate(said) if not line.startswith(" ")]
+        for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+            self._passage(said[start:end], "lawful" if start and end == len(said) else "seen")
+
+    def _passage(self, said: tuple[str, ...], kind: str) -> None:
+        self.y += 14
+        top, most = self.y, self.width - 2 * MARGIN
+        box = self._shape("rect", kind, x=MARGIN, y=top, width=most, rx=4)
+        for each in said:
+            inset = 12 + 10 * (len(each) - len(each.lstrip()))
+            for line in broken(each.strip(), most - inset - 12):
+                self.y += LINE
+                self._text(line, MARGIN + inset)
+        self.y += 8
+        box.set("height", f"{self.y - top:g}")
+
+    def _text(self, text: str, x: float, kind: str = "") -> None:
+        self._shape("text", kind, x=x, y=self.y).text = text
+
+    def _shape(self, name: str, kind: str, **fields: float) -> Element:
+        return _shape(self.root, name, kind, **fields)
+
+
+def _shape(parent: Element, name: str, kind: str, **fields: float) -> Element:
+    written = {"class": kind} if kind else {}
+    return SubElement(parent, name, written | {k: f"{v:g}" for k, v in fields.items()})

@@ -1,0 +1,240 @@
+"""Run every broker against the model and write the page that compares them.
+
+    python tests/bench/brokers_compared.py run PORT... [--sequences N] [--into DIR]
+    python tests/bench/brokers_compared.py confirm [--into DIR]
+    python tests/bench/brokers_compared.py check [--into DIR]
+    python tests/bench/brokers_compared.py page [--into DIR]
+
+`run` does a long run on each (all by default), which is taken up again where it ended; `confirm`
+does the sequence of each finding on Kafka of the version it was judged by; `check` sees that of
+Kafka and of this project's coordinator nothing was found but what is known; `page` writes
+docs/brokers-compared.md from what the others have left in DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from groupcheck.model.config import Config
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.long_run import LongRun
+from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.result import Settings
+from groupcheck.properties.run import replay_seen
+from groupcheck.properties.sequence import parse
+from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
+from groupcheck.reports.brokers_compared import Column, Found, page, sequences_page
+from groupcheck.reports.long_runs import stages
+from groupcheck.reports.progress import Bars
+from groupcheck.reports.story import answers_in_words
+from groupcheck.reports.terminal import summary
+from groupcheck.reports.told import told
+
+ROOT: Final = Path(__file__).parents[2]
+# The ports, and what the columns are called.
+PORTS: Final[Mapping[str, str]] = {
+    "kafka:4.1": "Kafka 4.1",
+    "kafka:2.7": "Kafka 2.7",
+    "kafka:0.10.2": "Kafka 0.10.2",
+    "serve": "this project's, as 2.7",
+    "serve:4.1": "this project's, as 4.1",
+    "kfake": "kfake",
+    "librdkafka-mock": "librdkafka's mock",
+}
+KAFKA: Final[Mapping[str, str]] = {n: f"kafka:{n}" for n in ("4.1", "2.7", "0.10.2")}
+SET: Final = ("group.initial.rebalance.delay.ms", "group.min.session.timeout.ms")
+# What is known of Kafka's own findings: the port, words that the story has, and the cause.
+KAFKA_14422: Final = (
+    "Kafka's own bug, [KAFKA-14422](https://issues.apache.org/jira/browse/KAFKA-14422), mended"
+    " later: a leader that joins at a version below 5 cannot be told of static members, as their"
+    " group.instance.id may not be left out (`JoinGroupResponse.json`), so that its answer fails,"
+    " and those after it are never sent"
+)
+NOT_YET_WRITTEN: Final = (
+    "Kafka answers a JoinGroup that gives an id out before the record of the new group is"
+    " committed, which takes until its batch is written (`group.coordinator.append.linger.ms`), and"
+    " DescribeGroups shows what is committed: for the model that is an append that is held, which"
+    " no broker is asked for"
+)
+TIMED_OUT_TWICE: Final = (
+    "Kafka's own bug, mended with [KAFKA-7824](https://issues.apache.org/jira/browse/KAFKA-7824) in"
+    " 2.2: a session that ends while the end of the join phase removes its member is not asked"
+    " whether the member is there still (`GroupCoordinator.scala:737`), and a needless rebalance"
+    " follows"
+)
+EXPLAINED: Final = (
+    ("kafka:2.7", ("UNSUPPORTED_VERSION (35)",), KAFKA_14422),
+    ("kafka:2.7", ("closed the connection that owed an answer to JoinGroup",), KAFKA_14422),
+    ("kafka:2.7", ("a request answered twice", "as static member"), KAFKA_14422),
+    (
+        "kafka:2.7",
+        ("no error, CompletingRebalance, ", "instead of no error, PreparingRebalance, ", "static"),
+        KAFKA_14422,
+    ),
+    # What follows may be any answer; that time has ended a join phase is what all have.
+    ("kafka:0.10.2", (" s pass\n       <- (to step",), TIMED_OUT_TWICE),
+    ("kafka:4.1", ("MEMBER_ID_REQUIRED (79)", "Dead, protocol"), NOT_YET_WRITTEN),
+    ("kafka:4.1", ("MEMBER_ID_REQUIRED (79)", "groups: none"), NOT_YET_WRITTEN),
+)
+RESULTS: Final = ROOT / "build" / "brokers"
+PAGE: Final = ROOT / "docs" / "brokers-compared.md"
+SEQUENCES: Final = ROOT / "docs" / "brokers-compared-sequences.md"
+
+
+def run(spec: str, sequences: int, into: Path) -> None:
+    """A long run on one broker, and what came of it."""
+    source = port_source(spec, windows=Windows(grace_ms=LONG_RUN_GRACE_MS))
+    profile = source.profile or "2.7"
+    settings = Settings(profile, steps=30, sequences=sequences, max_findings=100)
+    try:
+        with Bars() as bars:
+            verification = LongRun(source, settings, bars, into / f"{_name(spec)}.run.jsonl")
+            result = verification.run()
+    finally:
+        source.stop()
+    result.covered = verification.covered()
+    saved = told(result)
+    kept: dict[str, Any] = msgspec.to_builtins(saved)
+    kept["undecided"] = result.undecided
+    kept["date"] = datetime.now(UTC).date().isoformat()
+    kept["rules"] = sorted(result.covered[profile].applied)
+    for each, finding in zip(kept["findings"], result.findings, strict=True):
+        each["rule"] = _rule(finding)
+    (into / f"{_name(spec)}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(summary(saved, [], (), stages(result)))
+
+
+def _rule(finding: Finding) -> str:
+    """The rule that a finding is against: what Kafka would have done, where the port failed."""
+    if finding.reason:
+        return finding.reason
+    fired = finding.lawful[0].fired if finding.lawful else ()
+    return fired[-1] if fired else ""
+
+
+def confirm(into: Path) -> bool:
+    """Do each finding's sequence on Kafka itself; whether none of them is Kafka's own, too."""
+    well = True
+    for spec in PORTS:
+        path = into / f"{_name(spec)}.json"
+        if not path.exists() or spec in KAFKA.values():
+            continue
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        for each in kept["findings"]:
+            each["on_kafka"] = _on_kafka(each)
+            well = well and not each["on_kafka"]["shared"]
+        path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    for source in _started.values():
+        source.stop()
+    return well
+
+
+_started: dict[str, Any] = {}
+
+
+def _on_kafka(each: Mapping[str, Any]) -> dict[str, Any]:
+    trace = "".join(json.dumps(line) + "\n" for line in each["trace"])
+    sequence = parse(trace, each["id"])
+    spec = KAFKA[sequence.profile]
+    if sequence.profile != "0.10.2":
+        config = Config.of(sequence.broker)._asdict()
+        spec += "?" + "&".join(f"{name}={config[name.replace('.', '_')]}" for name in SET)
+    if spec not in _started:
+        _started[spec] = port_source(spec, windows=Windows(grace_ms=LONG_RUN_GRACE_MS))
+    source = _started[spec]
+    settings = dict(source.broker_settings().values)
+    port = source.connect()
+    try:
+        seen = replay_seen(sequence._replace(broker=settings), port)
+    finally:
+        port.shutdown()
+    shown = {
+        "port": spec,
+        "shared": seen.finding is not None and _rule(seen.finding) == each["rule"],
+        "finding": None if seen.finding is None else seen.finding.finding_id,
+        "answers": answers_in_words(seen.exchanges, seen.names),
+    }
+    sys.stderr.write(f"{each['id']}: {shown}\n")
+    return shown
+
+
+def write_page(into: Path) -> None:
+    """Write the page, and that of the sequences."""
+    columns = []
+    for spec, title in PORTS.items():
+        path = into / f"{_name(spec)}.json"
+        if not path.exists():
+            continue
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        found = tuple(
+            Found(f["id"], f["rule"], f["title"], f["story"], f.get("on_kafka"), _cause(spec, f))
+            for f in kept["findings"]
+        )
+        columns.append(Column(title, spec, kept, PROFILES[kept["profile"]].rules, found))
+    PAGE.write_text(page(columns), encoding="utf-8")
+    SEQUENCES.write_text(sequences_page(columns), encoding="utf-8")
+
+
+def check(into: Path) -> bool:
+    """Whether nothing was found of Kafka, or of this project's coordinator, but what is known."""
+    well = True
+    for spec in [*KAFKA.values(), "serve", "serve:4.1"]:
+        path = into / f"{_name(spec)}.json"
+        if not path.exists():
+            continue
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        unknown = [f for f in kept["findings"] if not _cause(spec, f)]
+        for found in unknown:
+            sys.stdout.write(f"{spec}: {found['story']}\n")
+        ended = kept["ended_early"]
+        sys.stdout.write(
+            f"{spec}: {kept['sequences']:,} sequences, {len(kept['findings'])} findings,"
+            f" {len(unknown)} of unknown cause{f'; {ended}' if ended else ''}\n"
+        )
+        well = well and not unknown and not ended
+    return well
+
+
+def _cause(spec: str, found: Mapping[str, Any]) -> str:
+    """What is known of the cause of a finding; empty if nothing is."""
+    story = found["story"]
+    causes = (why for at, words, why in EXPLAINED if at == spec and all(w in story for w in words))
+    return next(causes, "")
+
+
+def _name(spec: str) -> str:
+    return spec.replace(":", "-")
+
+
+def main() -> int:
+    """Do what is asked for."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("what", choices=["run", "confirm", "check", "page"])
+    options.add_argument("ports", metavar="PORT", nargs="*")
+    options.add_argument("--sequences", type=int, default=10_000)
+    options.add_argument("--into", type=Path, default=RESULTS)
+    given = options.parse_args()
+    given.into.mkdir(parents=True, exist_ok=True)
+    if given.what == "run":
+        for spec in given.ports or PORTS:
+            run(spec, given.sequences, given.into)
+    elif given.what == "confirm":
+        return 0 if confirm(given.into) else 1
+    elif given.what == "check":
+        return 0 if check(given.into) else 1
+    else:
+        write_page(given.into)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Show the differences between versions on the brokers themselves; writes a page.
+
+    python tests/bench/differences_on_brokers.py [0.10.2=PORT 2.7=PORT 4.1=PORT] [--out FILE]
+
+Each sequence of tests/support/differences_on_the_wire.py is played on two brokers, and judged on
+each by its own profile. Without ports Kafka of these versions is started. Exit status 1 if two
+brokers answer alike, or one of them not as its profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.compare import UNTOLD, normal
+from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.source import PortSource, port_source
+from groupcheck.properties.run import FoundError, Run
+from groupcheck.reports.words import answer_in_words, letters, passing, request_in_words
+from support.differences import rows
+from support.differences_on_the_wire import DELAY, INITIAL_DELAY, NOT_SHOWN, SHOWN, SIZE, Shown
+
+USUAL = {"0.10.2": "kafka:0.10.2", "2.7": "kafka:2.7", "4.1": "kafka:4.1"}
+NO_ANSWER = "no answer"
+
+
+class Played(NamedTuple):
+    """What a broker answered to each step that is a request, in words; and what was found."""
+
+    answers: Mapping[int, str]
+    finding: str = ""
+
+
+def play(shown: Shown, profile: str, source: PortSource) -> Played:
+    """Play a sequence on a broker."""
+    settings = dict(source.broker_settings().values)
+    port = source.connect()
+    steps = shown.on(profile, settings.get(INITIAL_DELAY, 0))
+    names = {UNTOLD: "an unknown id", **letters(steps)}
+    said: dict[int, str] = {}
+    try:
+        run = Run(port, PROFILES[profile], settings)
+        for step in steps:
+            run.step(step)
+            versions = {n: r.api_version for n, r in run.oracle.requests.items()}
+            for answer in run.exchanges[-1].seen.responses:
+                body = normal(answer.body, run.oracle.names, versions[answer.request_id])
+                said[answer.request_id] = answer_in_words(body, names)
+        run.close()
+    except FoundError as found:
+        return Played(said, found.finding.finding_id)
+    finally:
+        port.shutdown()
+    asked = [n for n, step in enumerate(steps, 1) if isinstance(step, Request)]
+    return Played({n: said.get(n, NO_ANSWER) for n in asked})
+
+
+def steps_in_words(shown: Shown) -> str:
+    """The sequence, as the newer of the two is asked."""
+    steps = shown.on(shown.newer, 0)
+    names, words = letters(steps), []
+    for number, (step, given) in enumerate(zip(shown.steps, steps, strict=True), 1):
+        if step is DELAY:
+            said = "the initial delay passes"
+        elif isinstance(given, Advance):
+            said = passing(given.ms)
+        else:
+            assert isinstance(given, Request)
+            said = request_in_words(given, names)
+        words.append(f"{number}. {said}")
+    return "<br>".join(words)
+
+
+def cell(played: Played, other: Played) -> str:
+    """The answers that are not the other's."""
+    if played.finding:
+        return f"**finding {played.finding}**"
+    differing = [n for n, said in played.answers.items() if other.answers.get(n) != said]
+    return "<br>".join(f"to {n}: {played.answers[n]}" for n in differing) or "as the other"
+
+
+class Brokers:
+    """The brokers, each started when it is first needed, with the settings that are needed."""
+
+    def __init__(self, named: Mapping[str, str]) -> None:
+        self._named = named
+        self._sources: dict[str, PortSource] = {}
+
+    def of(self, profile: str, needs: Mapping[str, int]) -> PortSource:
+        """One of that version, with these settings."""
+        spec = self._named[profile]
+        if "://" not in spec:
+            newer = {k: v for k, v in needs.items() if k != SIZE or profile != "0.10.2"}
+            newer = {k: v for k, v in newer.items() if k != INITIAL_DELAY or profile != "0.10.2"}
+            spec += "?" + "&".join(f"{name}={value}" for name, value in newer.items())
+        if spec not in self._sources:
+            self._sources[spec] = port_source(spec.removesuffix("?"))
+        source = self._sources[spec]
+        has = source.broker_settings().values
+        for name, value in needs.items():
+            if profile != "0.10.2" and has.get(name, value) != value:
+                msg = f"{spec} has {name}={has[name]}, and {value} is needed"
+                raise PortUnavailableError(msg)
+        return source
+
+    def stop(self) -> None:
+        """End those that were started."""
+        for source in self._sources.values():
+            source.stop()
+
+
+HEAD = """\
+# The differences between versions, on the brokers themselves
+
+Each [difference between the profiles](differences.md) that can be shown over the wire is shown here
+on brokers: the same requests, two versions, two answers. A request is of the version that is given,
+or of the newest that the older broker speaks. Each broker was judged by its own profile as well,
+which had nothing against its answers{but}.
+
+`python tests/bench/differences_on_brokers.py --out docs/differences-on-brokers.md` wrote this page
+on {date}, with {brokers}.
+The sequences are in [`differences_on_the_wire.py`](../tests/support/differences_on_the_wire.py).
+
+| difference | sequence | the older | the newer |
+| --- | --- | --- | --- |
+"""
+
+
+def page(named: Mapping[str, str]) -> tuple[str, bool]:
+    """The page, and whether every difference was shown."""
+    brokers, table, well, findings = Brokers(named), [], True, 0
+    try:
+        for shown in SHOWN:
+            if not {shown.older, shown.newer} <= named.keys():
+                continue
+            old, new = (
+                play(shown, profile, brokers.of(profile, shown.needs))
+                for profile in (shown.older, shown.newer)
+            )
+            found = bool(old.finding or new.finding)
+            findings += found
+            well = well and not found and old.answers != new.answers
+            cells = (f"{shown.older}: {cell(old, new)}", f"{shown.newer}: {cell(new, old)}")
+            steps = steps_in_words(shown)
+            table.append(f"| {shown.difference} | {steps} | {' | '.join(cells)} |\n")
+            sys.stderr.write(f"{shown.difference}: {'; '.join(cells)}\n")
+    finally:
+        brokers.stop()
+    kafka = ", ".join(f"`{spec}` as {PROFILES[name].kafka}" for name, spec in named.items())
+    but = f", but for {findings}" if findings else ""
+    today = datetime.now(UTC).date().isoformat()
+    text = HEAD.format(date=today, brokers=kafka, but=but) + "".join(table)
+    text += (
+        "\nThe others cannot be shown over the wire alone:\n\n| difference | why |\n| --- | --- |\n"
+    )
+    text += "".join(f"| {name} | {NOT_SHOWN[name]} |\n" for name in rows() if name in NOT_SHOWN)
+    return text, well
+
+
+def main() -> int:
+    """Write the page."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("named", metavar="VERSION=PORT", nargs="*")
+    options.add_argument("--out", type=Path)
+    given = options.parse_args()
+    named = dict(each.split("=", 1) for each in given.named) or USUAL
+    text, well = page(named)
+    if given.out:
+        given.out.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

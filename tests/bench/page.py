@@ -1,0 +1,100 @@
+"""How large the page of HTML is, how long it takes to be made, and to be opened in Chromium.
+
+Of a small result, of all that is verified by default, and of a hundred thousand labelled edges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import Instance, feature_spaces, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.short_spaces import short_spaces
+from groupcheck.properties.covered import digest
+from groupcheck.properties.kind import Kind
+from groupcheck.properties.result import Shares
+from groupcheck.reports import saved
+from groupcheck.reports.changes import changes
+from groupcheck.reports.graphs_again import again
+from groupcheck.reports.html import as_html
+from support.browser import Browser, browser
+from support.saved_results import diverging
+
+PROFILE = PROFILES["2.7"]
+FIGURES = "const n = performance.getEntriesByType('navigation')[0]; return n.loadEventEnd"
+FILTER = (
+    "const t = performance.now(); const s = document.getElementById('search');"
+    " s.value = 'heartbeat illegal'; s.dispatchEvent(new Event('input'));"
+    " return performance.now() - t"
+)
+
+
+def main() -> None:
+    """Print a line for each result."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    features = feature_spaces(PROFILE, 2)
+    instances = {
+        "small": virtual_spaces(PROFILE, 1),
+        "default": {**virtual_spaces(PROFILE, 2), **short_spaces(PROFILE, 2)},
+        "large": {name: features[name] for name in ("failing-static", "static")},
+    }
+    with TemporaryDirectory() as directory, browser() as opened:
+        for name, each in instances.items():
+            path = Path(directory) / f"{name}.html"
+            members = 1 if name == "small" else 2
+            told = _measured(_result(each, members), path, opened)
+            sys.stdout.write(f"{name:<8}{told}\n")
+
+
+def _result(instances: dict[str, Instance], members: int) -> saved.Saved:
+    """A result with the findings of a faulty port, on these spaces."""
+    spaces = tuple(_space(name, members, explore(each)) for name, each in instances.items())
+    return msgspec.structs.replace(diverging(), spaces=spaces)
+
+
+def _space(name: str, members: int, space: Space) -> saved.Space:
+    kinds = Kind.ANSWERED * space.edge_count
+    figures = {f"edges_{n}": v for n, v in Shares.of(kinds)._asdict().items() if n != "edges"}
+    return saved.Space(
+        name=name,
+        members=members,
+        states=len(space.nodes),
+        edges=space.edge_count,
+        depth=space.depth,
+        **figures,
+        edge_kinds=kinds,
+        tours=saved.Tours(),
+        broker=space.instance.broker,
+        digest=digest(space),
+    )
+
+
+def _measured(result: saved.Saved, path: Path, opened: Browser) -> str:
+    started = time.process_time()
+    graphs = again(result)
+    explored = time.process_time()
+    path.write_text(as_html(result, changes(result, None), graphs), encoding="utf-8")
+    made = time.process_time()
+    loads = []
+    for _ in range(3):
+        opened.open(path)
+        loads.append(opened.run(FIGURES))
+    filtered = min(opened.run(FILTER) for _ in range(3))
+    return (
+        f"{result.edges:>8,} edges, {path.stat().st_size / 1e6:5.2f} MB; explored in"
+        f" {explored - started:.1f} s, made in {made - explored:.1f} s of CPU; loaded in"
+        f" {min(loads):.0f} ms, filtered in {filtered:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The doors to brokers that are started by name: the list of them, and how a run with one ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.properties.brokers import served
+from groupcheck.properties.brokers.catalogue import recipes
+
+PATIENCE_S = 60
+
+
+def test_brokers_lists_each_with_what_it_needs_and_whether_it_can_run_here(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert main(["brokers"]) == 0
+    told = capsys.readouterr().out
+    names = re.findall(r"^(\S+)", told, re.MULTILINE)
+    assert names == [*recipes(), "librdkafka-mock"]
+    assert "kafka:4.1        Apache Kafka 4.1.2, judged as 4.1: cannot run here: java is" in told
+    assert "needs Java 17 or later, and Maven (mvn) to download it once" in told
+    assert "serve            groupcheck serve, as Kafka 2.7, judged as 2.7: can run here" in told
+
+
+def test_a_broker_is_judged_by_its_own_version_unless_another_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["verify", "serve:4.1", "--examples", "1", "--steps", "3"]) == 0
+    assert "serve:4.1, judged as Apache Kafka 4.1" in capsys.readouterr().out
+    main(["verify", "serve", "--profile", "4.1", "--examples", "1", "--steps", "1"])
+    assert "serve, judged as Apache Kafka 4.1" in capsys.readouterr().out
+
+
+def test_what_a_broker_needs_and_is_not_there_is_one_line_and_status_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert main(["verify", "kafka:4.1"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        "groupcheck: kafka:4.1 needs Java 17 or later, and Maven (mvn) to download it once:"
+        " java is not on this machine"
+    )
+
+
+def test_the_log_of_a_broker_that_does_not_come_up_is_quoted_below_the_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "MAIN", ("no_such_module",))
+    assert main(["verify", "serve"]) == 2
+    first, *log = capsys.readouterr().err.splitlines()
+    assert first == (
+        "groupcheck: groupcheck serve, as Kafka 2.7 does not come up: serve ended (status 1)"
+    )
+    assert log[-1].startswith("  ")
+    assert log[-1].endswith("No module named no_such_module")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_however_a_run_ends_nothing_of_its_broker_is_left(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "groupcheck", "verify", "serve", "--examples", "100000"]
+    run = subprocess.Popen(
+        command,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        port = _listening(tmp_path)
+        run.send_signal(number)
+        assert run.wait(PATIENCE_S) in {2, -number}
+    finally:
+        run.kill()
+        run.wait()
+    deadline = time.monotonic() + PATIENCE_S
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:  # the keeper sees to it
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), PATIENCE_S).close()
+
+
+def _listening(folders: Path) -> int:
+    """The port of the broker that is started in a folder there."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for log in folders.glob("*/serve.log"):
+            if found := re.search(r"on 127\.0\.0\.1:(\d+)", log.read_text()):
+                return int(found[1])
+        time.sleep(0.05)
+    raise AssertionError([path.name for path in folders.rglob("*")])

@@ -1,0 +1,139 @@
+"""`groupcheck serve` from the outside: how it begins and ends, and what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+
+WAIT_S = 20
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The program and its first line, when it has said that it serves."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "groupcheck", "serve", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            yield process, process.stderr.readline()
+        finally:
+            process.kill()
+
+
+def port_of(line: str) -> int:
+    found = re.fullmatch(r"groupcheck: serving Kafka 2\.7 on 127\.0\.0\.1:(\d+)\n", line)
+    assert found, line
+    return int(found[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_told_to_stop(number: signal.Signals, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    with serving("--listen", "127.0.0.1:0", "--record", str(record)) as (process, line):
+        with socket.create_connection(("127.0.0.1", port_of(line)), WAIT_S) as client:
+            client.sendall(b"\0\0\0\x0a" + b"\0\x12\0\0\0\0\0\7\xff\xff")  # ApiVersions
+            assert client.recv(100)[4:10] == b"\0\0\0\7\0\0"
+            process.send_signal(number)
+            assert process.communicate(timeout=WAIT_S) == ("", "")
+        assert process.returncode == 0
+    assert record.read_bytes().startswith(b'{"type":"open","trace":1,"profile":"2.7"')
+
+
+def test_its_memory_stays_below_256_mb_whatever_clients_have_begun_to_send() -> None:
+    begun = struct.pack(">i", 2_000_000) + bytes(1_900_000)
+    with serving("--listen", "127.0.0.1:0") as (process, line), ExitStack() as stack:
+        for _ in range(200):
+            client = socket.create_connection(("127.0.0.1", port_of(line)), WAIT_S)
+            stack.enter_context(client)
+            with suppress(OSError):  # it is hung up on
+                client.sendall(begun)
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        peak_kb = re.search(r"VmHWM:\s+(\d+) kB", status)
+        assert peak_kb is not None
+        assert int(peak_kb[1]) < 256 * 1024
+
+
+def test_it_says_so_when_other_machines_can_reach_it() -> None:
+    with serving("--listen", "0.0.0.0:0") as (process, line):
+        assert line.startswith("groupcheck: serving Kafka 2.7 on 0.0.0.0:")
+        assert process.stderr is not None
+        warning = process.stderr.readline()
+        what = "it can be reached from other machines, and asks nobody who he is"
+        assert warning == f"groupcheck: {what}\n"
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert main(["serve", "--listen", where]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"groupcheck: cannot listen on {where}: Address already in use\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--listen", "9092"], "argument --listen: '9092' is not HOST:PORT"),
+        (["--listen", ":9092"], "argument --listen: ':9092' is not HOST:PORT"),
+        (["--listen", "localhost:x"], "argument --listen: 'localhost:x' is not HOST:PORT"),
+        (["--listen", "localhost:65536"], "argument --listen: 'localhost:65536' is not HOST:PORT"),
+        (["--listen", "no..such:0"], "cannot listen on no..such:0: there is no such host"),
+        (["--listen", "1.2.3.4:0"], "cannot listen on 1.2.3.4:0: "),
+        (["--listen", f"{'x' * 100}:0"], "cannot listen on xxx"),
+        (["--topic", "name"], "argument --topic: 'name' is not NAME:PARTITIONS"),
+        (["--topic", "name:x"], "argument --topic: 'name:x' is not NAME:PARTITIONS"),
+        (["--topic", "name:0"], "a topic has 1 to 1000 partitions, not 0"),
+        (["--topic", "a b:1"], "no topic can have the name 'a b'"),
+        (["--profile", "0.8"], "no coordinator of profile '0.8'; known: 2.7"),
+        (["--config", "nonsense=1"], "unknown broker setting 'nonsense'; known: "),
+        (["--config", "group.max.session.timeout.ms=x"], "is a number from 0 to 2147483647"),
+        (["--record", "/nonexistent/file"], "cannot record to /nonexistent/file: No such file"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_one_line(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert complaint in err
+
+
+def test_an_ipv6_address_is_given_in_brackets() -> None:
+    if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):  # noqa: PTH110 - no file
+        pytest.skip("this machine has no IPv6")
+    with serving("--listen", "[::1]:0") as (_, line):
+        assert line.startswith("groupcheck: serving Kafka 2.7 on [::1]:")
+
+
+@pytest.mark.parametrize("package", ["kio", "crc32c"])
+def test_without_its_extra_it_says_what_to_install(
+    package: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = "groupcheck.implementation.server"
+    for name in [*sys.modules]:
+        if name.startswith((ours, "kio")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["serve"]) == 2
+    line = f"groupcheck: serve needs the package {package}: pip install 'groupcheck[serve]'\n"
+    assert capsys.readouterr() == ("", line)

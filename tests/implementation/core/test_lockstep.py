@@ -1,0 +1,50 @@
+"""The built-in coordinator does as the model does, step by step, inner state and all."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
+from groupcheck.model.explorer import explore
+from groupcheck.model.instance import spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.reports.story import story
+from support.wandering import Walked, everything, toured, wandered
+
+# Those are large with one member too: the long form, tests/bench/lockstep.py, has them.
+LARGE = {
+    "failing-administration",
+    "failing-transactions",
+    "failover-transactions",
+    "expiry-failing",
+    "expiry-transactions",
+}
+SMALL = [
+    (profile, name)
+    for profile in BUILT_IN
+    for name in spaces(PROFILES[profile], 1)
+    if name not in LARGE
+]
+
+
+def _agree(walked: Walked) -> None:
+    if walked.finding is not None:
+        pytest.fail(story(walked.finding))
+
+
+@pytest.mark.parametrize(("profile", "name"), SMALL)
+@pytest.mark.untraced
+def test_every_labelled_edge_of_every_space_for_one_member_is_gone_alike(
+    profile: str, name: str
+) -> None:
+    space = explore(spaces(PROFILES[profile], 1)[name])
+    walked = toured(space)
+    _agree(walked)
+    assert walked.steps >= len(space.nodes)
+
+
+@pytest.mark.parametrize("profile", BUILT_IN)
+@pytest.mark.parametrize("members", [2, 3])
+def test_random_steps_with_every_feature_are_gone_alike(profile: str, members: int) -> None:
+    for seed, instance in enumerate(everything(PROFILES[profile], members)):
+        _agree(wandered(instance, seed, 1_000))

@@ -1,0 +1,385 @@
+"""Appends of 4.1 that complete later: the group moves on at once, and it is the answers that wait.
+
+What waits, and what is read meanwhile, the lockstep with the model holds; of more groups than one,
+of several partitions and of logs that complete one append after another it knows nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from groupcheck.implementation import PROFILE_4_1, Config, Coordinator
+from groupcheck.implementation.core.partitions import Serving, partition_for
+from groupcheck.implementation.log.log import Completed
+from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.implementation.log.records import Batch
+from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    EndTxnRequest,
+    ErrorCode,
+    GroupState,
+    JoinGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetFetchRequest,
+    RequestBody,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from support.coordinators import DELAY_MS, RANGE, SESSION_MS, Bench
+
+NONE, LOST = ErrorCode.NONE, ErrorCode.NOT_COORDINATOR
+TWO = Config(offsets_topic_num_partitions=2)
+NAMES = [str(number) for number in range(20)]
+HERE, THERE = ([name for name in NAMES if partition_for(name, 2) == number] for number in (0, 1))
+
+
+class SlowLog:
+    """A log whose appends complete one by one, when told; one that fails leaves nothing."""
+
+    def __init__(self) -> None:
+        self._log = MemoryLog()
+        self._slow: deque[tuple[int, Batch, Completed]] = deque()
+
+    def append(self, partition: int, batch: Batch, completed: Completed) -> None:
+        self._slow.append((partition, batch, completed))
+
+    def read(self, partition: int) -> Iterable[Batch]:
+        slow = (batch for where, batch, _ in self._slow if where == partition)
+        return [*self._log.read(partition), *slow]
+
+    def finish(self, error: ErrorCode = NONE) -> None:
+        partition, batch, completed = self._slow.popleft()
+        if error:
+            completed(error)
+        else:
+            self._log.append(partition, batch, completed)
+
+
+class SlowBench(Bench):
+    """A coordinator of 4.1 on a log that is slow."""
+
+    def __init__(self) -> None:
+        super().__init__(TWO, profile=PROFILE_4_1)
+        self.slow = SlowLog()
+        self.options["log"] = self.slow
+        self.coordinator = Coordinator(**self.options)
+
+    def finish(self, *errors: ErrorCode) -> None:
+        for error in errors or (NONE,):
+            self.slow.finish(error)
+        self.keep(self.coordinator.take())
+
+
+def held() -> Bench:
+    bench = Bench(TWO, profile=PROFILE_4_1)
+    bench.log.hold()
+    return bench
+
+
+def commit(group_id: str, offset: int) -> OffsetCommitRequest:
+    topics = (OffsetCommitRequestTopic("t", (OffsetCommitRequestPartition(0, offset),)),)
+    return OffsetCommitRequest(group_id, topics=topics)
+
+
+def commit_in_transaction(group_id: str, offset: int) -> TxnOffsetCommitRequest:
+    partitions = (TxnOffsetCommitRequestPartition(0, offset),)
+    topics = (TxnOffsetCommitRequestTopic("t", partitions),)
+    return TxnOffsetCommitRequest("txn", group_id, 1, topics=topics)
+
+
+def deletion(group_id: str) -> OffsetDeleteRequest:
+    topics = (OffsetDeleteRequestTopic("t", (OffsetDeleteRequestPartition(0),)),)
+    return OffsetDeleteRequest(group_id, topics)
+
+
+def read(bench: Bench, group_id: str) -> list[int]:
+    answer = bench.ask(OffsetFetchRequest(group_id), 7)
+    return [p.committed_offset for topic in answer.topics for p in topic.partitions]
+
+
+def listed(bench: Bench) -> list[str]:
+    return sorted(group.group_id for group in bench.ask(ListGroupsRequest(), 5).groups)
+
+
+def stable_fetch(group_id: str) -> OffsetFetchRequest:
+    return OffsetFetchRequest(group_id, require_stable=True)
+
+
+def test_whoever_asks_about_a_partition_waits_for_what_any_group_of_it_has_written() -> None:
+    bench = held()
+    assert bench.ask(commit(HERE[0], 5)) is None
+    waits = bench.send(stable_fetch(HERE[1]), 7)
+    assert waits not in bench.answers
+    assert bench.ask(stable_fetch(THERE[0]), 7).error_code is NONE
+    bench.release()
+    assert bench.answers[waits].topics == ()
+
+
+def test_answers_come_in_the_order_of_the_log_as_one_append_after_another_is_committed() -> None:
+    bench = SlowBench()
+    one = bench.send(commit(HERE[0], 1))
+    asked = bench.send(stable_fetch(HERE[0]), 7)
+    two = bench.send(commit(HERE[0], 2))
+    bench.finish()
+    assert bench.answers.keys() == {one, asked}
+    assert bench.answers[asked].topics[0].partitions[0].committed_offset == 1
+    bench.finish()
+    assert bench.answers.keys() == {one, asked, two}
+
+
+def test_what_is_read_is_what_each_append_that_is_committed_has_left() -> None:
+    bench = SlowBench()
+    name = HERE[0]
+    bench.send(commit(name, 1))
+    bench.send(commit(name, 2))
+    bench.send(deletion(name))
+    bench.send(commit_in_transaction(name, 3))
+    bench.send(EndTxnRequest(name, 1, committed=True))
+    seen = [read(bench, name)]
+    for _ in range(5):
+        bench.finish()
+        seen.append(read(bench, name))
+    assert seen == [[], [1], [2], [], [], [3]]
+
+
+def test_a_marker_that_aborts_makes_nothing_else_readable() -> None:
+    bench = SlowBench()
+    bench.send(commit_in_transaction(HERE[0], 3))
+    bench.finish()
+    bench.send(EndTxnRequest(HERE[0], 1, committed=False))
+    assert read(bench, HERE[0]) == []
+    bench.finish()
+    assert read(bench, HERE[0]) == []
+
+
+def test_a_group_that_is_deleted_and_comes_again_shows_as_far_as_each_is_committed() -> None:
+    bench = SlowBench()
+    name = HERE[0]
+    bench.send(commit(name, 1))
+    bench.finish()
+    bench.send(DeleteGroupsRequest((name,)))
+    bench.send(JoinGroupRequest(name, SESSION_MS, 0, protocols=RANGE), 3)
+    seen = []
+    for _ in range(3):
+        (described,) = bench.ask(DescribeGroupsRequest((name,))).groups
+        seen.append((listed(bench), read(bench, name), described.group_state))
+        if len(seen) < 3:
+            bench.finish()
+    assert seen == [
+        ([name], [1], GroupState.EMPTY),
+        ([], [], GroupState.DEAD),
+        ([name], [], GroupState.PREPARING_REBALANCE),
+    ]
+
+
+def test_a_group_shows_with_the_first_append_of_whichever_group_of_its_partition() -> None:
+    bench = SlowBench()
+    refused = commit(HERE[0], 1)
+    too_long = refused.topics[0].partitions[0]._replace(committed_metadata="x" * 5_000)
+    topics = (refused.topics[0]._replace(partitions=(too_long,)),)
+    bench.send(refused._replace(topics=topics))
+    bench.send(commit(HERE[1], 1))
+    assert listed(bench) == []
+    bench.finish()
+    assert listed(bench) == sorted(HERE[:2])
+
+
+def test_a_deletion_of_groups_waits_for_every_partition_it_is_about() -> None:
+    bench = SlowBench()
+    for name in (HERE[0], THERE[0]):
+        bench.send(commit(name, 1))
+        bench.finish()
+    waits = bench.send(DeleteGroupsRequest((HERE[0], THERE[0], THERE[1])))
+    bench.finish()
+    assert waits not in bench.answers
+    bench.finish()
+    results = [(r.group_id, r.error_code) for r in bench.answers[waits].results]
+    assert results == [
+        (HERE[0], NONE),
+        (THERE[0], NONE),
+        (THERE[1], ErrorCode.GROUP_ID_NOT_FOUND),
+    ]
+
+
+def test_a_deletion_of_groups_fails_for_the_partition_that_is_lost_alone() -> None:
+    bench = held()
+    for name in (HERE[0], THERE[0]):
+        bench.send(commit(name, 1))
+    waits = bench.send(DeleteGroupsRequest((HERE[0], HERE[1], THERE[0])))
+    bench.keep(bench.coordinator.unload(0))
+    assert waits not in bench.answers
+    bench.release()
+    assert [r.error_code for r in bench.answers[waits].results] == [LOST, LOST, NONE]
+
+
+def test_the_loss_of_a_partition_tells_those_who_wait_there_and_nobody_else() -> None:
+    bench = held()
+    here, there = (bench.send(commit(name, 1)) for name in (HERE[0], THERE[0]))
+    bench.keep(bench.coordinator.unload(0))
+    assert bench.commit_error(here) is LOST
+    assert there not in bench.answers
+    bench.release()
+    assert bench.commit_error(there) is NONE
+
+
+def test_what_completes_after_its_partition_was_lost_and_loaded_again_is_nobody_s() -> None:
+    bench = SlowBench()
+    bench.send(commit(HERE[0], 1))
+    bench.keep(bench.coordinator.unload(0))
+    bench.keep(bench.coordinator.load(0))
+    waits = bench.send(commit(HERE[0], 2))
+    bench.finish()
+    assert waits not in bench.answers
+    assert read(bench, HERE[0]) == [1]
+    bench.finish()
+    assert bench.commit_error(waits) is NONE
+    assert read(bench, HERE[0]) == [2]
+
+
+# A static member that comes back
+
+
+def returned() -> tuple[Bench, int]:
+    """A static member, which leads a stable group, is back while appends are held."""
+    bench = Bench(TWO, profile=PROFILE_4_1)
+    bench.join(group_instance_id="i", version=9)
+    bench.advance(DELAY_MS)
+    bench.sync("m1", m1=b"mine")
+    bench.log.hold()
+    return bench, bench.join(group_instance_id="i", version=9)
+
+
+def test_a_static_member_is_told_its_new_id_when_that_is_committed() -> None:
+    bench, waits = returned()
+    assert waits not in bench.answers
+    bench.release()
+    assert bench.answers[waits].member_id == "m2"
+    assert bench.answers[waits].skip_assignment
+
+
+def test_one_that_comes_back_again_before_that_is_told_by_its_own_append() -> None:
+    bench, fenced = returned()
+    waits = bench.join(group_instance_id="i", version=9)
+    assert bench.answers[fenced].error_code is ErrorCode.FENCED_INSTANCE_ID
+    bench.release()
+    assert bench.answers[waits].member_id == bench.answers[waits].leader == "m3"
+
+
+def test_a_leader_that_is_back_is_not_told_its_members_while_a_rebalance_is_prepared() -> None:
+    bench, waits = returned()
+    bench.ask(JoinGroupRequest("g", SESSION_MS, 0, protocols=RANGE), 4)  # and does not come
+    bench.join()
+    assert bench.view.state is GroupState.PREPARING_REBALANCE
+    bench.release()
+    assert waits not in bench.answers
+    assert bench.member("m2").awaiting_join
+
+
+def test_one_that_is_back_when_the_partition_is_lost_is_told_so() -> None:
+    bench, waits = returned()
+    bench.keep(bench.coordinator.unload(partition_for("g", 2)))
+    answer = bench.answers[waits]
+    assert (answer.error_code, answer.member_id, answer.leader) == (LOST, "", "m1")
+
+
+# An append that fails when more have been made on top of it
+
+
+def test_when_an_append_fails_late_all_is_as_in_the_log_and_whoever_waits_is_told() -> None:
+    bench = SlowBench()
+    bench.send(commit(HERE[0], 1))
+    bench.finish()
+    asked: list[RequestBody] = [
+        commit(HERE[0], 2),
+        stable_fetch(HERE[1]),
+        JoinGroupRequest(HERE[1], SESSION_MS, 0, protocols=RANGE),
+        commit(THERE[0], 3),
+    ]
+    numbers = [bench.send(body, 3 if isinstance(body, JoinGroupRequest) else 7) for body in asked]
+    failed = ErrorCode.KAFKA_STORAGE_ERROR
+    bench.finish(failed, failed, NONE)
+    assert bench.commit_error(numbers[0]) is LOST
+    assert [bench.answers[number].error_code for number in numbers[1:3]] == [LOST, LOST]
+    assert bench.commit_error(numbers[3]) is NONE
+    assert read(bench, HERE[0]) == [1]
+    assert listed(bench) == sorted([HERE[0], THERE[0]])
+    assert bench.coordinator.serving(0) is Serving.SERVED
+    again = bench.send(commit(HERE[0], 4))
+    bench.finish()
+    assert bench.commit_error(again) is NONE
+
+
+def test_what_was_committed_before_one_that_fails_is_told_as_such() -> None:
+    bench = SlowBench()
+    numbers = [bench.send(commit(HERE[0], offset)) for offset in (1, 2, 3)]
+    failed = ErrorCode.KAFKA_STORAGE_ERROR
+    bench.finish(NONE, failed, failed)
+    assert [bench.commit_error(number) for number in numbers] == [NONE, LOST, LOST]
+    assert read(bench, HERE[0]) == [1]
+
+
+def test_assignments_that_are_not_stored_after_all_reach_nobody_and_the_group_is_gone() -> None:
+    bench = SlowBench()
+    bench.join()
+    bench.finish()
+    bench.advance(DELAY_MS)
+    waits = bench.sync("m1", m1=b"mine")
+    bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert bench.answers[waits].error_code is LOST
+    assert bench.view.state is GroupState.EMPTY  # as the log has it
+    assert bench.heartbeat("m1") is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_partition_that_cannot_be_read_again_after_a_failure_is_not_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = SlowBench()
+    waits = bench.send(commit(HERE[0], 1))
+
+    def unreadable(_partition: int) -> Any:
+        raise OSError
+
+    monkeypatch.setattr(bench.slow, "read", unreadable)
+    with pytest.raises(OSError):  # noqa: PT011 - which is told as it is
+        bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
+    bench.keep(bench.coordinator.take())
+    assert bench.commit_error(waits) is LOST
+    assert bench.coordinator.serving(0) is Serving.UNLOADED
+
+
+def test_what_was_loaded_and_fails_after_all_is_lost_again() -> None:
+    bench = SlowBench()
+    bench.send(commit(HERE[0], 1))
+    bench.keep(bench.coordinator.unload(0))
+    bench.keep(bench.coordinator.load(0))
+    assert read(bench, HERE[0]) == [1]
+    bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert read(bench, HERE[0]) == []
+    assert bench.coordinator.serving(0) is Serving.SERVED
+
+
+def test_after_a_shutdown_an_append_that_fails_brings_nothing_back() -> None:
+    for shuts_first in (True, False):
+        bench = SlowBench()
+        bench.send(commit(HERE[0], 1))
+        bench.finish()
+        bench.send(commit(HERE[0], 2))
+        if shuts_first:
+            bench.keep(bench.coordinator.shutdown())
+            bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
+        else:
+            bench.slow.finish(ErrorCode.KAFKA_STORAGE_ERROR)
+            bench.keep(bench.coordinator.shutdown())
+        assert bench.coordinator.views() == ()

@@ -1,0 +1,84 @@
+"""A log that is held, let go and told to fail: what is in it, and who is told when."""
+
+from __future__ import annotations
+
+from groupcheck.implementation.log.controlled import ControlledLog
+from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.implementation.log.records import Batch, Marker
+from groupcheck.model.vocabulary import ErrorCode
+
+FAILED = ErrorCode.NOT_ENOUGH_REPLICAS
+FIRST, SECOND = Batch(producer_id=1), Batch(producer_id=2)
+MARKER = Batch(producer_id=1, marker=Marker.COMMIT)
+
+
+def test_what_is_held_is_in_the_log_at_once_and_told_at_the_release_in_order() -> None:
+    below, told = MemoryLog(), []
+    log = ControlledLog(below)
+    log.hold()
+    log.append(3, FIRST, lambda error: told.append((1, error)))
+    log.append(3, SECOND, lambda error: told.append((2, error)))
+    assert tuple(log.read(3)) == tuple(below.read(3)) == (FIRST, SECOND)
+    assert told == []
+    log.release()
+    assert told == [(1, ErrorCode.NONE), (2, ErrorCode.NONE)]
+    log.append(3, FIRST, lambda error: told.append((3, error)))
+    assert len(told) == 3
+
+
+def test_what_is_to_fail_leaves_nothing_and_only_so_often() -> None:
+    told: list[ErrorCode] = []
+    log = ControlledLog(MemoryLog())
+    log.fail(1, FAILED)
+    log.append(0, FIRST, told.append)
+    log.append(0, SECOND, told.append)
+    assert told == [FAILED, ErrorCode.NONE]
+    assert tuple(log.read(0)) == (SECOND,)
+
+
+def test_one_that_is_held_and_is_to_fail_does_so_at_the_release() -> None:
+    told: list[ErrorCode] = []
+    log = ControlledLog(MemoryLog())
+    log.hold()
+    log.fail(1, FAILED)
+    log.append(0, FIRST, told.append)
+    assert told == []
+    log.release()
+    assert told == [FAILED]
+
+
+def test_one_that_is_to_fail_may_do_so_at_once_while_others_are_held() -> None:
+    told: list[ErrorCode] = []
+    log = ControlledLog(MemoryLog(), fails_at_once=True)
+    log.hold()
+    log.append(0, FIRST, told.append)
+    log.fail(1, FAILED)
+    log.append(0, SECOND, told.append)
+    assert told == [FAILED]
+    log.release()
+    assert told == [FAILED, ErrorCode.NONE]
+
+
+def test_after_a_crash_nobody_is_told_and_appends_are_held_still() -> None:
+    told: list[ErrorCode] = []
+    log = ControlledLog(MemoryLog())
+    log.hold()
+    log.append(0, FIRST, told.append)
+    log.forget()
+    log.append(0, SECOND, told.append)
+    assert told == []
+    log.release()
+    assert told == [ErrorCode.NONE]
+    assert tuple(log.read(0)) == (FIRST, SECOND)
+
+
+def test_markers_that_are_another_s_neither_wait_nor_fail() -> None:
+    told: list[ErrorCode] = []
+    log = ControlledLog(MemoryLog(), spare_markers=True)
+    log.hold()
+    log.fail(1, FAILED)
+    log.append(0, MARKER, told.append)
+    assert told == [ErrorCode.NONE]
+    log.append(0, FIRST, told.append)
+    log.release()
+    assert told == [ErrorCode.NONE, FAILED]

@@ -1,0 +1,15 @@
+"""What was acknowledged survives a killed process; `tests/bench/kill.py` is the long form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.killing import kills
+
+
+def test_a_writer_that_is_killed_at_any_moment_loses_nothing_that_was_acknowledged(
+    tmp_path: Path,
+) -> None:
+    looks = list(kills(tmp_path, times=8, seed=0, longest_s=0.3))
+    assert [look.lost for look in looks] == [()] * 8
+    assert sum(look.acknowledged for look in looks) > 100

@@ -1,0 +1,370 @@
+"""Clients that are broken, slow, greedy or malicious: others are served meanwhile."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.server import embedding, groups
+from groupcheck.implementation.server.connection import MOST_UNREAD_BYTES, MOST_UNSENT_BYTES
+from groupcheck.implementation.server.notes import LONGEST, QUIET_S, Notes
+from groupcheck.implementation.server.ranges import API_KEYS
+from groupcheck.model.vocabulary import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    Request,
+    RequestBody,
+    Response,
+)
+from groupcheck.properties.ports import codec
+from support.batches import made, request_fetch
+from support.client_processes import eventually
+from support.serving import QUICK, Served, Wire
+
+TRICKY = "wholly-unlikely-text"  # that comes from outside, and must not be told
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with Served(("topic", 2), ("wide", 1_000)) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _others_are_served(server: Served) -> Iterator[None]:
+    yield
+    with server.connected() as wire:
+        wire.socket.settimeout(5)
+        assert wire.ask("FindCoordinator", 0, key="group").error_code == 0
+    assert all(TRICKY not in note and len(note) < LONGEST + 60 for note in server.notes)
+
+
+def frame(api: str, version: int, rest: bytes = b"") -> bytes:
+    return struct.pack(">hhih", API_KEYS[api], version, 7, -1) + rest
+
+
+def valid() -> list[bytes]:
+    """A request of each kind."""
+    bodies: list[RequestBody] = [
+        JoinGroupRequest("group", 10_000),
+        HeartbeatRequest("group", 1, "nobody"),
+    ]
+    framed = [bytes(codec.frame(codec.to_message(b, 4), 7, "client"))[4:] for b in bodies]
+    return [*framed, frame("ApiVersions", 0), frame("Metadata", 1, struct.pack(">i", -1))]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        struct.pack(">i", -1),
+        struct.pack(">i", 2**31 - 1),
+        struct.pack(">i", 0),
+        struct.pack(">i", 7) + b"1234567",
+        struct.pack(">i", 10) + struct.pack(">hhih", 999, 0, 7, -1),
+        struct.pack(">i", 10) + struct.pack(">hhih", -5, 0, 7, -1),
+        struct.pack(">i", 10) + frame("JoinGroup", 99),
+        struct.pack(">i", 10) + frame("Heartbeat", -1),
+        struct.pack(">i", 10) + frame("Fetch", 0),
+        struct.pack(">i", 10) + frame("Heartbeat", 0),
+        struct.pack(">i", 14) + frame("Metadata", 1, struct.pack(">i", 2**31 - 1)),
+        b"GET / HTTP/1.1\r\nHost: " + TRICKY.encode() + b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # the beginning of TLS
+    ],
+)
+def test_what_is_no_request_that_is_served_closes_its_connection(
+    sent: bytes, server: Served
+) -> None:
+    with server.connected() as wire:
+        wire.socket.sendall(sent)
+        assert wire.receive() is None
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(frames=st.lists(st.binary(max_size=60) | st.sampled_from(valid()), max_size=4))
+def test_random_frames_do_no_harm(frames: list[bytes], server: Served) -> None:
+    with server.connected() as wire, suppress(OSError):
+        for each in frames:
+            wire.send(each)
+        wire.socket.shutdown(socket.SHUT_WR)
+        while wire.receive() is not None:
+            pass
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    body=st.sampled_from(valid()),
+    at=st.integers(0, 200),
+    byte=st.integers(0, 255),
+    key=st.sampled_from(sorted(API_KEYS.values())),
+    version=st.integers(-1, 12),
+)
+@example(body=valid()[0], at=8, byte=255, key=11, version=4)
+def test_requests_with_one_byte_changed_do_no_harm(  # noqa: PLR0913, PLR0917 - all are drawn
+    body: bytes, at: int, byte: int, key: int, version: int, server: Served
+) -> None:
+    changed = bytearray(body)
+    changed[at % len(changed)] = byte
+    with server.connected() as wire, suppress(OSError):
+        wire.send(bytes(changed))
+        wire.send(struct.pack(">hh", key, version) + bytes(changed[4:]))
+        wire.socket.shutdown(socket.SHUT_WR)
+        while wire.receive() is not None:
+            pass
+
+
+def test_requests_in_the_wrong_order_are_answered_with_errors(server: Served) -> None:
+    with server.connected() as wire:
+        fields = {"group_id": "wrong", "generation_id": 3, "member_id": "nobody"}
+        assert wire.ask("SyncGroup", 1, **fields, assignments=[]).error_code == 25
+        assert wire.ask("Heartbeat", 1, **fields).error_code == 25
+        assert wire.ask("LeaveGroup", 1, group_id="wrong", member_id="nobody").error_code == 25
+        assert wire.ask("Fetch", 7, max_wait_ms=0, session_id=9).error_code == 70
+        end = {"transactional_id": "none", "producer_id": 1, "producer_epoch": 0}
+        assert "EndTxn" not in server.server.broker.served or (
+            wire.ask("EndTxn", 0, **end, committed=True).error_code == 49
+        )
+
+
+def connection_of(server: Served, wire: Wire) -> Any:
+    """A connection as the server has it, when it has let it in."""
+    assert wire.ask("ApiVersions", 0).error_code == 0
+    return connection_of_port(server, wire)
+
+
+def connection_of_port(server: Served, wire: Wire) -> Any:
+    name = wire.socket.getsockname()
+
+    async def find() -> Any:
+        return next(
+            c
+            for c in server.server._connections
+            if c._transport is not None and c._transport.get_extra_info("peername") == name
+        )
+
+    return server.run(find())
+
+
+def test_a_client_that_never_reads_is_answered_no_more_and_takes_little_memory(
+    server: Served,
+) -> None:
+    with server.connected() as wire:
+        connection = connection_of(server, wire)
+        wire.socket.settimeout(0.5)
+        ask_all = struct.pack(">i", 14) + frame("Metadata", 1, struct.pack(">i", -1))
+        with suppress(TimeoutError):  # it cannot send any more
+            for _ in range(100_000):
+                wire.socket.sendall(ask_all * 100)
+        eventually(lambda: connection._choked)
+        one_answer = 40_000
+        assert connection._transport.get_write_buffer_size() <= MOST_UNSENT_BYTES + one_answer
+        assert len(connection._frames) <= MOST_UNREAD_BYTES + 256 * 1024  # and what came at once
+
+
+def test_a_client_that_goes_on_reading_after_a_while_gets_every_answer(server: Served) -> None:
+    with server.connected() as wire:
+        topic = [("topic", [(0, made(b"x" * 1_000_000))])]
+        produced = wire.ask("Produce", 3, acks=1, timeout_ms=1_000, topic_data=topic)
+        assert produced.responses[0].partition_responses[0].error_code == 0
+        asked = 30
+
+        def ask() -> None:
+            for _ in range(asked):
+                request_fetch(wire, 0, 0, most_bytes=2_000_000)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        connection = connection_of_port(server, wire)
+        eventually(lambda: connection._choked)
+        sizes = {len(wire.receive() or b"") for _ in range(asked)}
+        assert len(sizes) == 1
+        assert min(sizes) > 1_000_000
+        asking.join()
+
+
+def test_a_client_that_asks_very_much_at_once_does_not_keep_others_waiting(
+    server: Served,
+) -> None:
+    with server.connected() as greedy, server.connected() as other:
+        asked = 100
+        ask_all = struct.pack(">i", 14) + frame("Metadata", 1, struct.pack(">i", -1))
+        greedy.socket.sendall(ask_all * asked)
+        answered: list[float] = []
+
+        def take() -> None:
+            for _ in range(asked):
+                greedy.receive()
+                answered.append(time.monotonic())
+
+        taking = threading.Thread(target=take)
+        taking.start()
+        assert other.ask("ApiVersions", 0).error_code == 0
+        served_s = time.monotonic()
+        taking.join()
+        assert sum(at < served_s for at in answered) < asked
+
+
+def test_a_request_that_comes_a_byte_at_a_time_is_answered_when_it_is_whole(
+    server: Served,
+) -> None:
+    with server.connected() as slow, server.connected() as other:
+        slow.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in struct.pack(">i", 10) + frame("ApiVersions", 0):
+            slow.socket.sendall(bytes([byte]))
+            assert other.ask("FindCoordinator", 0, key="group").error_code == 0
+        assert slow.answer("ApiVersions", 0).error_code == 0
+
+
+def test_requests_that_are_not_whole_may_take_only_so_much_memory_together() -> None:
+    limits = ("socket.request.max.bytes=50000", "queued.max.request.bytes=100000")
+    with Served(config=(*QUICK, *limits)) as server, ExitStack() as stack:
+        wires = [stack.enter_context(server.connected()) for _ in range(3)]
+        begun = struct.pack(">i", 50_000) + b"x" * 40_000
+        for number, wire in enumerate(wires[:2], 1):
+            wire.socket.sendall(begun)
+            eventually(lambda number=number: server.server._kept == number * len(begun))  # type: ignore[misc] # bound
+        wires[2].socket.sendall(begun)
+        assert wires[2].receive() is None
+        # And the others go on.
+        for wire in wires[:2]:
+            wire.socket.sendall(b"x" * 10_000)
+            assert wire.receive() is None  # it was no request
+        assert server.server._kept == 0
+        assert "take too much memory" in server.notes[0]
+
+
+def test_only_so_many_connections_are_let_in() -> None:
+    with Served(config=("max.connections=2",)) as server, ExitStack() as stack:
+        first, second = (stack.enter_context(server.connected()) for _ in range(2))
+        assert first.ask("ApiVersions", 0).error_code == 0
+        assert second.ask("ApiVersions", 0).error_code == 0
+        with server.connected() as third:
+            assert third.receive() is None
+        first.socket.close()
+        eventually(lambda: len(server.server._connections) == 1)
+        with server.connected() as fourth:
+            assert fourth.ask("ApiVersions", 0).error_code == 0
+
+
+def test_a_connection_on_which_nothing_is_asked_is_closed_after_a_while() -> None:
+    with Served(config=("connections.max.idle.ms=400",)) as server, server.connected() as wire:
+        began = time.monotonic()
+        assert wire.receive() is None
+        assert time.monotonic() - began > 0.4
+        assert server.notes == ["closed a connection: 127.0.0.1: idle"]
+
+
+def test_many_idle_connections_are_in_nobodys_way() -> None:
+    with Served() as server, ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(server.connected())
+        with server.connected() as wire:
+            began = time.monotonic()
+            for _ in range(100):
+                assert wire.ask("ApiVersions", 0).error_code == 0
+            assert time.monotonic() - began < 5
+
+
+def test_one_client_may_make_many_groups(server: Served) -> None:
+    with server.connected() as wire:
+        for number in range(300):
+            fields = {"group_id": f"many-{number}", "session_timeout_ms": 10_000, "member_id": ""}
+            protocols = [("range", b"")]
+            wire.request("JoinGroup", 0, **fields, protocol_type="consumer", protocols=protocols)
+        for _ in range(300):
+            assert wire.answer("JoinGroup", 0).error_code == 0
+
+
+def state_of(wire: Wire, group_id: str) -> str:
+    return str(wire.ask("DescribeGroups", 5, groups=[group_id]).groups[0].group_state)
+
+
+def test_who_joins_again_and_again_without_waiting_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(groups, "FEW_WAITING", 8)
+    fields = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+    fields |= {"protocol_type": "consumer", "protocols": [("range", b"")]}
+    with Served() as server, server.connected() as first, server.connected() as second:
+        leader = first.ask("JoinGroup", 3, **fields, member_id="")
+        second.request("JoinGroup", 3, **fields, member_id="")
+        while state_of(first, "g") != "PreparingRebalance":
+            time.sleep(0.01)
+        follower = first.ask("JoinGroup", 3, **fields, member_id=leader.member_id)
+        member_id = second.answer("JoinGroup", 3).member_id
+        assert follower.generation_id == 2
+        # The leader joins once more, with another offer: the group waits for the follower.
+        fields["protocols"] = [("range", b"other")]
+        for _ in range(40):
+            with server.connected() as wire:
+                wire.request("JoinGroup", 3, **fields, member_id=leader.member_id)
+                wire.socket.shutdown(socket.SHUT_WR)
+                wire.receive()
+        kept = server.server._groups
+        assert kept is not None
+        assert len(kept._waiting) <= 16
+        first.request("JoinGroup", 3, **fields, member_id=leader.member_id)
+        last = second.ask("JoinGroup", 3, **fields, member_id=member_id)
+        assert last.generation_id == first.answer("JoinGroup", 3).generation_id == 3
+
+
+def test_a_failure_in_one_request_closes_its_connection_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Failing(Coordinator):
+        def receive(self, request: Request) -> list[Response]:
+            raise RuntimeError(TRICKY, request)
+
+    monkeypatch.setattr(embedding, "Coordinator", Failing)
+    with Served() as server, server.connected() as wire, server.connected() as other:
+        wire.request("Heartbeat", 0, group_id="g", generation_id=1, member_id="m")
+        assert wire.receive() is None
+        assert other.ask("ApiVersions", 0).error_code == 0
+        assert server.notes == [
+            "closed a connection: 127.0.0.1: a request failed here (RuntimeError)"
+        ]
+
+
+def test_an_answer_that_cannot_be_written_closes_its_connection_and_no_other() -> None:
+    fields = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+    fields |= {"protocol_type": "consumer", "protocols": [("range", b"")], "member_id": ""}
+    with Served() as server, server.connected() as old, server.connected() as new:
+        leader = old.ask("JoinGroup", 3, **fields)
+        message = codec.message_class("JoinGroupRequest")(version=6, **fields)
+        long = "x" * 32_767  # from which a member id is made that no old version can tell
+        new.socket.sendall(codec.frame(message, 7, long))
+        given = new.answer("JoinGroup", 6)
+        assert len(given.member_id) > 32_767
+        new.request("JoinGroup", 6, **{**fields, "member_id": given.member_id})
+        with server.connected() as other:
+            while state_of(other, "g") != "PreparingRebalance":
+                time.sleep(0.01)
+        old.request("JoinGroup", 3, **{**fields, "member_id": leader.member_id})
+        assert old.receive() is None
+        assert new.answer("JoinGroup", 6).generation_id == 2
+        assert server.notes == [
+            "closed a connection: 127.0.0.1: a request failed here (OutOfBoundValue)"
+        ]
+
+
+def test_what_happens_again_and_again_is_said_once_in_a_while() -> None:
+    said: list[str] = []
+    now = [0.0]
+    notes = Notes(said.append, lambda: now[0])
+    for _ in range(5):
+        notes.note("closed", "why")
+    notes.note("other")
+    now[0] = QUIET_S
+    notes.note("closed", "x" * 1_000)
+    assert said[:2] == ["closed: why", "other"]
+    assert said[2].endswith("x (and 4 times since the last line)")
+    assert len(said[2]) < LONGEST + 60

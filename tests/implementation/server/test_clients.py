@@ -1,0 +1,83 @@
+"""Consumers of three client libraries in one group; the model is asked about each session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groupcheck.implementation.core.profiles import PROFILES
+from support.client_processes import LIBRARIES, Group, group
+from support.serving import Served, judged_session
+
+PARTITIONS = 6
+
+
+@pytest.fixture(params=PROFILES)
+def served(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
+    with judged_session(tmp_path, request.param, ("topic", PARTITIONS)) as server:
+        yield server
+
+
+@pytest.fixture
+def consumers(served: Served) -> Iterator[Group]:
+    with group(served.address, "mixed", "topic", PARTITIONS) as made:
+        yield made
+
+
+def test_consumers_of_three_libraries_share_a_group_as_they_come_and_leave(
+    consumers: Group,
+) -> None:
+    first = consumers.add("confluent-kafka")
+    consumers.settle(first)
+    second = consumers.add("kafka-python")
+    consumers.settle(first, second)
+    third = consumers.add("aiokafka")
+    consumers.settle(first, second, third)
+    third.leave()
+    consumers.settle(first, second)
+    first.leave()
+    consumers.settle(second)
+    second.leave()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_what_a_killed_or_stalled_consumer_had_goes_to_another_when_its_session_ends(
+    library: str, consumers: Group
+) -> None:
+    stays = consumers.add("confluent-kafka")
+    killed = consumers.add(library, session_timeout_ms=1_500)
+    consumers.settle(stays, killed)
+    killed.kill()
+    consumers.settle(stays)
+    stalled = consumers.add(library, session_timeout_ms=1_500)
+    consumers.settle(stays, stalled)
+    stalled.stall()
+    consumers.settle(stays)
+    stalled.wake()
+    consumers.settle(stays, stalled)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_what_one_consumer_commits_its_successor_is_told(library: str, consumers: Group) -> None:
+    first = consumers.add(library)
+    consumers.settle(first)
+    first.commit(5)
+    first.leave()
+    second = consumers.add(library)
+    consumers.settle(second)
+    assert second.committed() == dict.fromkeys(range(PARTITIONS), 5)
+
+
+def test_with_the_cooperative_protocol_a_consumer_keeps_what_does_not_go_to_another(
+    consumers: Group,
+) -> None:
+    cooperative = {"partition_assignment_strategy": "cooperative-sticky"}
+    first = consumers.add("confluent-kafka", **cooperative)
+    consumers.settle(first)
+    before = len(first.assignments)
+    second = consumers.add("confluent-kafka", **cooperative)
+    consumers.settle(first, second)
+    kept = set(first.assigned)
+    assert all(kept <= set(held) for held in first.assignments[before:])

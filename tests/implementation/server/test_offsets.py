@@ -1,0 +1,114 @@
+"""Offsets at the broker's door: partitions that are not there, and several groups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupcheck.implementation.server.calls import Call, Client
+from groupcheck.implementation.server.messages import (
+    OffsetFetchGroupsRequest,
+    OffsetFetchGroupsResponse,
+    OffsetFetchRequestGroup,
+)
+from groupcheck.implementation.server.offsets import Offsets
+from groupcheck.implementation.server.settings import Limits
+from groupcheck.implementation.server.topics import Topics
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Groups:
+    """The coordinator as it is asked here; it answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, int]] = []
+        self.answers: list[Callable[[Any], None]] = []
+
+    def ask(
+        self, body: Any, api_version: int, answered: Callable[[Any], None], *who: object
+    ) -> None:
+        assert len(who) == 2
+        self.asked.append((body, api_version))
+        self.answers.append(answered)
+
+
+def offsets() -> tuple[Offsets, Groups]:
+    topics, groups = Topics(Limits()), Groups()
+    topics.create("topic", 2)
+    coordinator: Any = groups
+    return Offsets(topics, coordinator), groups
+
+
+def call(body: Any, replies: list[Any], version: int = 0) -> Call:
+    return Call("", version, "client", Client("", ("", 0)), body, replies.append)
+
+
+def test_offset_fetch_of_several_groups_is_answered_when_each_has_been_in_their_order() -> None:
+    door, groups = offsets()
+    replies: list[Any] = []
+    topic = OffsetFetchRequestTopic("topic", (0,))
+    asked = (OffsetFetchRequestGroup("one", (topic,)), OffsetFetchRequestGroup("two"))
+    door.fetch(call(OffsetFetchGroupsRequest(asked, require_stable=True), replies, version=9))
+    one = OffsetFetchRequest("one", (topic,), require_stable=True)
+    assert groups.asked == [(one, 7), (OffsetFetchRequest("two", None, require_stable=True), 7)]
+    groups.answers[1](OffsetFetchResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+    assert replies == []
+    found = OffsetFetchResponseTopic("topic", (OffsetFetchResponsePartition(0, 5),))
+    groups.answers[0](OffsetFetchResponse(topics=(found,)))
+    (reply,) = replies
+    assert [(g.group_id, g.error_code, g.topics) for g in reply.groups] == [
+        ("one", 0, (found,)),
+        ("two", 14, ()),
+    ]
+
+
+def test_offset_fetch_of_no_group_is_answered_at_once() -> None:
+    door, groups = offsets()
+    replies: list[Any] = []
+    door.fetch(call(OffsetFetchGroupsRequest(()), replies, version=8))
+    assert (replies, groups.asked) == ([OffsetFetchGroupsResponse(())], [])
+
+
+def delete(*names: tuple[str, int]) -> OffsetDeleteRequest:
+    topics = (
+        OffsetDeleteRequestTopic(name, (OffsetDeleteRequestPartition(index),))
+        for name, index in names
+    )
+    return OffsetDeleteRequest("group", tuple(topics))
+
+
+def test_offset_delete_is_about_partitions_that_there_are_and_tells_of_the_others() -> None:
+    door, groups = offsets()
+    replies: list[Any] = []
+    door.delete(call(delete(("topic", 0), ("topic", 2), ("absent", 0)), replies))
+    assert groups.asked == [(delete(("topic", 0)), 0)]
+    done = OffsetDeleteResponseTopic("topic", (OffsetDeleteResponsePartition(0, ErrorCode.NONE),))
+    groups.answers[0](OffsetDeleteResponse(ErrorCode.NONE, (done,)))
+    (reply,) = replies
+    told = {t.name: [(p.partition_index, p.error_code) for p in t.partitions] for t in reply.topics}
+    assert told == {"topic": [(0, 0), (2, UNKNOWN)], "absent": [(0, UNKNOWN)]}
+
+
+def test_the_error_of_a_group_goes_before_those_of_partitions() -> None:
+    door, groups = offsets()
+    replies: list[Any] = []
+    door.delete(call(delete(("absent", 0)), replies))
+    # The coordinator is asked even so (KafkaApis.handleOffsetDeleteRequest).
+    assert groups.asked == [(delete(), 0)]
+    groups.answers[0](OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
+    assert replies == [OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND)]

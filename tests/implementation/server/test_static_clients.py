@@ -1,0 +1,50 @@
+"""Consumers with a group.instance.id: their restarts are nobody else's affair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groupcheck.implementation.core.profiles import PROFILES
+from support.client_processes import LIBRARIES, Group, group
+from support.serving import judged_session
+
+PARTITIONS = 6
+
+
+@pytest.fixture(params=PROFILES)
+def consumers(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Group]:
+    with (
+        judged_session(tmp_path, request.param, ("topic", PARTITIONS)) as served,
+        group(served.address, "static", "topic", PARTITIONS) as made,
+    ):
+        yield made
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_static_member_that_was_killed_comes_back_to_what_it_had_without_a_rebalance(
+    library: str, consumers: Group
+) -> None:
+    stays = consumers.add("confluent-kafka", group_instance_id="one")
+    consumers.settle(stays)
+    first = consumers.add(library, group_instance_id="two")
+    consumers.settle(stays, first)
+    had, seen = first.assigned, len(stays.assignments)
+    first.kill()
+    again = consumers.add(library, group_instance_id="two")
+    consumers.settle(stays, again)
+    assert again.assigned == had
+    assert len(stays.assignments) == seen
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_static_member_that_does_not_come_back_in_time_loses_what_it_had(
+    library: str, consumers: Group
+) -> None:
+    stays = consumers.add("confluent-kafka", group_instance_id="one")
+    gone = consumers.add(library, group_instance_id="two", session_timeout_ms=1_500)
+    consumers.settle(stays, gone)
+    gone.kill()
+    consumers.settle(stays)

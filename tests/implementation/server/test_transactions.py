@@ -1,0 +1,201 @@
+"""Transactions of producers: whose they are, and where their markers go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from groupcheck.implementation.server.calls import Call, Client
+from groupcheck.implementation.server.messages import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    EndTxnRequest,
+    InitProducerIdRequest,
+)
+from groupcheck.implementation.server.settings import Limits
+from groupcheck.implementation.server.topics import Topics
+from groupcheck.implementation.server.transactions import Transactions
+from groupcheck.model.vocabulary import EndTxnRequest as Marker
+from groupcheck.model.vocabulary import EndTxnResponse, ErrorCode
+
+FENCED, UNKNOWN = 47, 49
+
+
+class Groups:
+    """The coordinator as transactions see it: markers go in, and are answered when it is said."""
+
+    def __init__(self) -> None:
+        self.markers: list[Marker] = []
+        self.answers: list[Callable[[Any], None]] = []
+        self.slow = False
+        self.asked = asyncio.Event()
+
+    def ask(self, body: Marker, api_version: int, answered: Callable[[Any], None]) -> None:
+        assert api_version == 0
+        self.markers.append(body)
+        self.asked.set()
+        self.answers.append(answered)
+        if not self.slow:
+            self.answer()
+
+    def answer(self) -> None:
+        for answered in self.answers:
+            answered(EndTxnResponse(ErrorCode.NONE))
+        self.answers.clear()
+
+
+class Producers:
+    """What producers ask, each request answered at once or not yet."""
+
+    def __init__(self) -> None:
+        self.topics = Topics(Limits())
+        self.topics.create("topic", 2)
+        self.groups = Groups()
+        groups: Any = self.groups
+        loop = asyncio.get_running_loop()
+        self.transactions = Transactions(self.topics, groups, loop)
+
+    def ask(self, handler: Callable[[Call], None], body: Any) -> Any:
+        answers: list[Any] = []
+        handler(Call("", 0, "client", Client("", ("", 0)), body, answers.append))
+        return answers[0] if answers else None
+
+    def init(
+        self, transactional_id: str | None = "t", timeout_ms: int = 60_000, **said: int
+    ) -> Any:
+        body = InitProducerIdRequest(transactional_id, timeout_ms, **said)
+        return self.ask(self.transactions.init_producer_id, body)
+
+    def add_offsets(self, producer: Any, group_id: str = "group") -> int:
+        who = ("t", producer.producer_id, producer.producer_epoch)
+        body = AddOffsetsToTxnRequest(*who, group_id)
+        return int(self.ask(self.transactions.add_offsets, body).error_code)
+
+    def add_partitions(self, producer: Any, *indexes: int) -> list[int]:
+        who = ("t", producer.producer_id, producer.producer_epoch)
+        body = AddPartitionsToTxnRequest(*who, (AddPartitionsToTxnTopic("topic", indexes),))
+        (topic,) = self.ask(self.transactions.add_partitions, body).results
+        return [int(p.partition_error_code) for p in topic.results_by_partition]
+
+    def end(self, producer: Any, *, committed: bool = True) -> int | None:
+        who = ("t", producer.producer_id, producer.producer_epoch)
+        answer = self.ask(self.transactions.end, EndTxnRequest(*who, committed))
+        return None if answer is None else int(answer.error_code)
+
+
+def with_producers(test: Callable[[Producers], None]) -> None:
+    async def run() -> None:
+        test(Producers())
+
+    asyncio.run(run())
+
+
+def test_the_end_of_a_transaction_is_marked_in_its_groups_and_partitions() -> None:
+    def test(producers: Producers) -> None:
+        producer = producers.init()
+        assert producers.add_offsets(producer, "one") == producers.add_offsets(producer, "two") == 0
+        assert producers.add_partitions(producer, 0, 1) == [0, 0]
+        assert producers.end(producer, committed=False) == 0
+        markers = producers.groups.markers
+        assert markers == [Marker(g, producer.producer_id, committed=False) for g in ("one", "two")]
+        assert [p.end_offset for p in producers.topics.partitions("topic")] == [1, 1]
+        # It is over: the next end has nothing to mark.
+        assert producers.end(producer) == 0
+        assert len(markers) == 2
+
+    with_producers(test)
+
+
+def test_the_end_is_answered_when_every_group_has_its_marker() -> None:
+    def test(producers: Producers) -> None:
+        producer = producers.init()
+        producers.add_offsets(producer, "one")
+        producers.groups.slow = True
+        assert producers.end(producer) is None
+        producers.groups.answer()
+        assert producers.end(producer) == 0
+
+    with_producers(test)
+
+
+def test_a_producer_that_comes_again_aborts_and_fences_its_predecessor() -> None:
+    def test(producers: Producers) -> None:
+        first = producers.init()
+        producers.add_offsets(first)
+        second = producers.init()
+        assert producers.groups.markers == [Marker("group", first.producer_id, committed=False)]
+        assert second.producer_id == first.producer_id
+        assert second.producer_epoch == first.producer_epoch + 1
+        assert producers.add_offsets(first) == FENCED
+        assert producers.add_partitions(first, 0) == [FENCED]
+        assert producers.end(first) == FENCED
+        assert producers.end(second) == 0
+
+    with_producers(test)
+
+
+def test_who_says_which_producer_he_is_must_be_that_one() -> None:
+    def test(producers: Producers) -> None:
+        first = producers.init()
+        said = {"producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
+        assert producers.init(**said).error_code == 0
+        assert producers.init(**said).error_code == FENCED
+
+    with_producers(test)
+
+
+def test_nobody_speaks_for_a_transaction_that_there_is_not() -> None:
+    def test(producers: Producers) -> None:
+        stranger = producers.init(None)
+        assert stranger.error_code == 0
+        assert producers.add_offsets(stranger) == UNKNOWN
+        assert producers.end(stranger) == UNKNOWN
+        producers.init()
+        assert producers.add_partitions(stranger, 0) == [UNKNOWN]
+
+    with_producers(test)
+
+
+def test_a_transaction_takes_in_all_of_the_partitions_or_none() -> None:
+    def test(producers: Producers) -> None:
+        producer = producers.init()
+        assert producers.add_partitions(producer, 0, 2) == [55, 3]
+        producers.end(producer)
+        assert producers.topics.partitions("topic")[0].end_offset == 0
+
+    with_producers(test)
+
+
+def test_what_no_producer_may_be_is_refused() -> None:
+    def test(producers: Producers) -> None:
+        assert producers.init("").error_code == 42
+        assert producers.init(timeout_ms=0).error_code == 50
+        assert producers.init(timeout_ms=900_001).error_code == 50
+
+    with_producers(test)
+
+
+def test_an_id_whose_epochs_are_used_up_is_followed_by_another() -> None:
+    def test(producers: Producers) -> None:
+        first = producers.init()
+        (transaction,) = producers.transactions._transactions.values()
+        transaction.producer_epoch = 2**15 - 2
+        second = producers.init()
+        assert second.producer_epoch == 0
+        assert second.producer_id != first.producer_id
+
+    with_producers(test)
+
+
+def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced() -> None:
+    async def run() -> None:
+        producers = Producers()
+        producer = producers.init(timeout_ms=20)
+        producers.add_offsets(producer)
+        await producers.groups.asked.wait()
+        assert producers.groups.markers == [Marker("group", producer.producer_id, committed=False)]
+        assert producers.end(producer) == FENCED
+
+    asyncio.run(asyncio.wait_for(run(), 20))

@@ -1,0 +1,59 @@
+"""The server under groupcheck's own test, as any broker: over the wire, on a real clock."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.cli import main
+from support.client_processes import eventually
+from support.serving import Served
+
+
+def test_the_server_conforms_and_what_it_recorded_meanwhile_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    delay = "group.initial.rebalance.delay.ms=0"
+    with Served(config=(delay,), record=tmp_path / "recording") as server:
+        assert main(["verify", f"kafka://{server.address}", "--members", "1"]) == 0
+        assert "100 % of the labelled edges" in capsys.readouterr().out
+        judged = server.judged()
+    assert judged.finding is None
+    assert judged.groups > 40
+
+
+JOIN: dict[str, Any] = {
+    "group_id": "group",
+    "session_timeout_ms": 10_000,
+    "rebalance_timeout_ms": 10_000,
+    "protocol_type": "consumer",
+}
+
+
+@pytest.mark.parametrize("asked_at_once", [1, 3])
+def test_who_asks_on_while_it_waits_to_be_answered_is_recorded_in_the_right_order(
+    asked_at_once: int, tmp_path: Path
+) -> None:
+    with Served(record=tmp_path / "recording") as server, ExitStack() as stack:
+        first, second, third = (stack.enter_context(server.connected()) for _ in range(3))
+        leader = first.ask("JoinGroup", 3, **JOIN, member_id="", protocols=[("range", b"1")])
+        for wire in (second, third):
+            wire.request("JoinGroup", 3, **JOIN, member_id="", protocols=[("range", b"2")])
+            for _ in range(asked_at_once):
+                who = {"group_id": "group", "generation_id": 2, "member_id": leader.member_id}
+                wire.request("Heartbeat", 0, **who)
+
+        def members() -> int:
+            return len(first.ask("DescribeGroups", 0, groups=["group"]).groups[0].members)
+
+        eventually(lambda: members() == 3)
+        rejoin = {"member_id": leader.member_id, "protocols": [("range", b"1")]}
+        assert first.ask("JoinGroup", 3, **JOIN, **rejoin).generation_id == 2
+        for wire in (second, third):
+            assert wire.answer("JoinGroup", 3).generation_id == 2
+            for _ in range(asked_at_once):
+                assert wire.answer("Heartbeat", 0).error_code == 0
+        assert server.judged().finding is None

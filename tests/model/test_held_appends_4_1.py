@@ -1,0 +1,481 @@
+"""Appends that are held in 4.1: the group moves on at once, and it is the answers that wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupcheck.model.clients import (
+    GROUP_ID,
+    INSTANCE,
+    PRODUCER_ID,
+    PROTOCOLS,
+    commit,
+    fetch,
+    offset_delete,
+    txn_commit,
+)
+from groupcheck.model.instance import spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import (
+    Advance,
+    Cleanup,
+    Coordinator,
+    Crash,
+    FailAppends,
+    Group,
+    GroupRecord,
+    HoldAppends,
+    Load,
+    Loading,
+    Log,
+    ReleaseAppends,
+    Shutdown,
+    Unload,
+)
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import (
+    Assignment,
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    EndTxnRequest,
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    MemberIdentity,
+    Request,
+    RequestBody,
+    SyncGroupRequest,
+)
+from support.differences import differ
+
+OLD, NEW = PROFILES["2.7"], PROFILES["4.1"]
+DELAY = Advance(3_000)
+NONE = ErrorCode.NONE
+HOLD, RELEASE = HoldAppends(), ReleaseAppends()
+SIMPLE = commit(-1, "")
+REFUSED = commit(-1, "", metadata="x" * 5_000)
+READ, STABLY = fetch(require_stable=False), fetch(require_stable=True)
+DESCRIBE, LIST = DescribeGroupsRequest((GROUP_ID,)), ListGroupsRequest()
+DELETE = DeleteGroupsRequest((GROUP_ID,))
+COMMIT_MARKER = EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
+
+
+class Broker:
+    """A coordinator; each step has one outcome, and requests are numbered from 1 on."""
+
+    def __init__(self, profile: Profile = NEW) -> None:
+        self.profile = profile
+        self.state = Coordinator(log=Log())
+        self.answers: dict[int, Any] = {}
+        self.requests = 0
+
+    def do(self, *inputs: RequestBody | Request | Input) -> Any:
+        """The answer to the last request, None as long as there is none.
+
+        A JoinGroup is of the version before ids were given first, a `Request` of the one it says.
+        """
+        for given in inputs:
+            step: Any = given
+            body: Any = given.body if isinstance(given, Request) else given
+            api = type(body).__name__.removesuffix("Request")
+            if api in self.profile.max_versions:
+                self.requests += 1
+                version = 3 if api == "JoinGroup" else self.profile.max_versions[api]
+                version = given.api_version if isinstance(given, Request) else version
+                step = Request(self.requests, version, body)
+            (outcome,) = successors(self.state, step, self.profile, self.profile.config)
+            self.state = outcome.coordinator
+            fresh = {response.request_id: response.body for response in outcome.responses}
+            assert not fresh.keys() & self.answers.keys(), "answered twice"
+            self.answers |= fresh
+        return self.answers.get(self.requests)
+
+    @property
+    def group(self) -> Group:
+        assert self.state.group is not None
+        return self.state.group
+
+    def described(self) -> str:
+        (group,) = self.do(DESCRIBE).groups
+        state: str = group.group_state
+        return state
+
+    def read(self) -> int:
+        return offset_of(self.do(READ))
+
+
+def offset_of(answer: Any) -> int:
+    committed: int = answer.topics[0].partitions[0].committed_offset
+    return committed
+
+
+def code(answer: Any) -> ErrorCode:
+    found: ErrorCode = answer.topics[0].partitions[0].error_code
+    return found
+
+
+def join(member_id: str = "") -> JoinGroupRequest:
+    return JoinGroupRequest(GROUP_ID, 10_000, 4_000, member_id, protocols=PROTOCOLS)
+
+
+def static(version: int) -> Request:
+    return Request(0, version, join()._replace(group_instance_id=INSTANCE))
+
+
+def sync(member_id: str, generation_id: int = 1) -> SyncGroupRequest:
+    given = (Assignment(member_id, b"part"),)
+    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
+
+
+def heartbeat(member_id: str = "#1", generation_id: int = 1) -> HeartbeatRequest:
+    return HeartbeatRequest(GROUP_ID, generation_id, member_id)
+
+
+def leave(member_id: str) -> LeaveGroupRequest:
+    return LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
+
+
+def completing(profile: Profile = NEW) -> Broker:
+    """A group whose leader, #1, has still to bring the assignments."""
+    broker = Broker(profile)
+    broker.do(join(), DELAY)
+    return broker
+
+
+def stable(profile: Profile = NEW) -> Broker:
+    """A stable group of #1, of which two requests are answered."""
+    broker = completing(profile)
+    assert broker.do(sync("#1")).error_code is NONE
+    return broker
+
+
+def writing() -> Broker:
+    """The same, with a commit of the third request that is written and not committed."""
+    broker = stable()
+    assert broker.do(HOLD, commit(1, "#1")) is None
+    return broker
+
+
+@differ("appends that are held")
+def test_what_is_appended_takes_effect_at_once_in_the_newer_and_at_the_release_in_the_older() -> (
+    None
+):
+    for profile, offsets in ((OLD, 0), (NEW, 1)):
+        broker = stable(profile)
+        assert broker.do(HOLD, commit(1, "#1")) is None
+        assert len(broker.group.offsets) == offsets
+        assert (broker.do(heartbeat()) is None) == (profile is NEW)
+        broker.do(RELEASE)
+        assert code(broker.answers[3]) is NONE
+        assert broker.answers[4].error_code is NONE
+        assert broker.read() == 5
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        heartbeat(),
+        leave("nobody"),
+        commit(1, "#1"),
+        commit(1, "#1", metadata="x" * 5_000),
+        txn_commit(-1, ""),
+        COMMIT_MARKER,
+        STABLY,
+        DELETE,
+        offset_delete("topic"),
+    ],
+    ids=lambda asked: type(asked).__name__,
+)
+def test_whatever_is_no_thrown_error_waits_for_what_was_written_before_it(asked: Any) -> None:
+    held, plain = writing(), writing()
+    assert held.do(asked) is None
+    held.do(RELEASE)
+    assert held.do() == plain.do(RELEASE, asked)
+    assert held.do(heartbeat()).error_code is NONE
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        heartbeat("nobody"),
+        heartbeat("#1", 0),
+        commit(0, "#1"),
+        commit(1, "nobody"),
+        sync("#1"),
+        sync("#1", 0),
+        Request(0, 4, join()),
+        join("nobody"),
+        DESCRIBE,
+        LIST,
+        READ,
+    ],
+    ids=str,
+)
+def test_errors_that_are_thrown_joins_syncs_and_reads_do_not_wait(asked: Any) -> None:
+    assert writing().do(asked) is not None
+
+
+def test_without_anything_written_nothing_waits_while_appends_are_held() -> None:
+    broker = stable()
+    assert broker.do(HOLD, heartbeat()).error_code is NONE
+    assert offset_of(broker.do(STABLY)) == -1
+
+
+def test_answers_are_released_in_the_order_of_the_log_and_later_ones_wait_no_longer() -> None:
+    broker = writing()
+    broker.do(heartbeat(), leave("nobody"))
+    (outcome,) = successors(broker.state, RELEASE, NEW, NEW.config)
+    assert [response.request_id for response in outcome.responses] == [3, 4, 5]
+    broker.do(RELEASE)
+    assert code(broker.do(commit(1, "#1"))) is NONE
+
+
+def test_the_leaders_assignments_reach_the_members_at_the_release() -> None:
+    broker = completing()
+    assert broker.do(HOLD, sync("#1")) is None
+    assert broker.described() == "CompletingRebalance"
+    broker.do(RELEASE)
+    assert broker.answers[2].assignment == b"part"
+    assert broker.described() == "Stable"
+
+
+def test_a_join_before_the_release_makes_the_assignments_outdated() -> None:
+    broker = completing()
+    broker.do(HOLD, sync("#1"), join())
+    assert broker.answers[2].error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    broker.do(RELEASE)
+    assert broker.group.state == "PreparingRebalance"
+
+
+def test_a_leave_that_empties_the_group_is_answered_at_the_release() -> None:
+    broker = stable()
+    assert broker.do(HOLD, leave("#1")) is None
+    assert broker.described() == "Empty"  # of a group that is committed all shows as it is by now
+    broker.do(RELEASE)
+    assert broker.answers[3].members[0].error_code is NONE
+
+
+def test_who_expires_while_appends_are_held_makes_others_wait() -> None:
+    broker = stable()
+    broker.do(HOLD, Advance(10_000))
+    assert broker.group.state == "Empty"
+    assert broker.do(SIMPLE) is None
+    broker.do(RELEASE)
+    assert code(broker.answers[3]) is NONE
+
+
+def test_what_is_read_is_what_is_committed_and_a_stable_offset_is_the_newest() -> None:
+    broker = writing()
+    assert broker.read() == -1
+    assert broker.do(STABLY) is None
+    broker.do(RELEASE)
+    assert offset_of(broker.answers[5]) == 5
+
+
+def test_a_group_that_is_not_committed_does_not_show() -> None:
+    broker = Broker()
+    broker.do(HOLD, join())
+    assert broker.described() == "Dead"
+    assert broker.do(LIST).groups == ()
+    broker.do(RELEASE)
+    assert broker.described() == "PreparingRebalance"
+
+
+def test_a_group_of_which_nothing_was_written_before_does_not_show_until_the_release() -> None:
+    broker = Broker()
+    broker.do(REFUSED, HOLD, SIMPLE)
+    assert broker.described() == "Dead"
+    broker.do(RELEASE)
+    assert broker.described() == "Empty"
+
+
+@pytest.mark.parametrize("removal", [DELETE, Cleanup()], ids=["deleted", "cleaned up"])
+def test_a_group_that_is_removed_shows_until_that_is_committed(removal: Any) -> None:
+    broker = stable()
+    broker.do(leave("#1"), HOLD, removal)
+    assert broker.state.group is None
+    assert broker.described() == "Empty"
+    assert [g.protocol_type for g in broker.do(LIST).groups] == ["consumer"]
+    broker.do(join())
+    assert broker.described() == "Empty"  # and not the new one
+    broker.do(RELEASE)
+    assert broker.described() == "PreparingRebalance"
+
+
+def test_an_offset_that_is_deleted_can_be_read_until_that_is_committed() -> None:
+    broker = Broker()
+    broker.do(SIMPLE, HOLD)
+    assert broker.do(offset_delete("topic")) is None
+    assert broker.group.offsets == ()
+    assert broker.read() == 5
+    broker.do(RELEASE)
+    assert broker.read() == -1
+
+
+def test_a_marker_takes_effect_at_once_and_its_answer_waits() -> None:
+    broker = Broker()
+    broker.do(txn_commit(-1, ""), HOLD)
+    assert broker.do(COMMIT_MARKER) is None
+    assert [offset.committed_offset for _, offset in broker.group.offsets] == [6]
+    assert broker.read() == -1
+    broker.do(RELEASE)
+    assert broker.answers[2].error_code is NONE
+    assert broker.read() == 6
+
+
+def test_an_append_that_fails_does_so_at_once_and_is_told_before_what_waits() -> None:
+    broker = writing()
+    broker.do(FailAppends(1, ErrorCode.NOT_ENOUGH_REPLICAS))
+    assert code(broker.do(commit(1, "#1"))) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert 3 not in broker.answers
+
+
+@pytest.mark.parametrize("lost", [Unload(), Loading(), Shutdown()], ids=str)
+def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: Any) -> None:
+    broker = writing()
+    asked: list[RequestBody] = [
+        heartbeat(),
+        leave("nobody"),
+        STABLY,
+        txn_commit(-1, ""),
+        COMMIT_MARKER,
+    ]
+    broker.do(*asked, DELETE, offset_delete("topic"), lost)
+    heartbeat_, leave_, fetch_, txn, marker, deleted, offsets = (
+        broker.answers[number] for number in range(4, 11)
+    )
+    errors = [heartbeat_.error_code, leave_.error_code, fetch_.error_code, offsets.error_code]
+    errors += [code(broker.answers[3]), code(txn), deleted.results[0].error_code]
+    assert set(errors) == {ErrorCode.NOT_COORDINATOR}
+    assert marker.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert leave_.members == ()
+    assert broker.state.appends == ()
+
+
+def test_a_parked_join_that_waits_too_is_told_of_the_loss_without_its_id() -> None:
+    for held, member_id in ((True, ""), (False, "#1")):
+        broker = Broker()
+        broker.do(*([HOLD] if held else []), join(), Unload())
+        assert broker.answers[1].error_code is ErrorCode.NOT_COORDINATOR
+        assert broker.answers[1].member_id == member_id
+
+
+def test_a_request_that_was_sent_anew_is_told_of_the_loss_nevertheless() -> None:
+    broker = Broker()
+    broker.do(HOLD, join(), join("#1"), Unload())
+    assert {broker.answers[n].error_code for n in (1, 2)} == {ErrorCode.NOT_COORDINATOR}
+    broker = completing()
+    broker.do(HOLD, sync("#1"), sync("#1"), Unload())
+    assert {broker.answers[n].error_code for n in (2, 3)} == {ErrorCode.NOT_COORDINATOR}
+
+
+def test_a_parked_request_that_was_answered_is_not_told_of_the_loss() -> None:
+    broker = Broker()
+    broker.do(HOLD, join(), DELAY)
+    assert broker.answers[1].error_code is NONE
+    broker.do(Unload())
+
+
+def test_held_assignments_of_a_group_that_moved_on_are_lost_without_a_word() -> None:
+    broker = completing()
+    broker.do(HOLD, sync("#1"), join(), Unload())
+    assert broker.answers[2].error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert broker.answers[3].error_code is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_follower_that_waits_behind_an_append_is_told_of_the_loss() -> None:
+    broker = Broker()
+    broker.do(join(), join(), DELAY, Advance(3_000), HOLD, SIMPLE)
+    leader, follower = broker.group.leader, {"#1", "#2"} - {broker.group.leader or ""}
+    assert leader == "#1"
+    broker.do(HOLD, sync("#1"), *(sync(name) for name in follower))
+    broker.do(Unload())
+    assert {broker.answers[n].error_code for n in (4, 5)} == {ErrorCode.NOT_COORDINATOR}
+
+
+def test_a_deletion_that_waits_is_told_of_a_shutdown_though_the_group_is_gone() -> None:
+    broker = stable()
+    broker.do(leave("#1"), HOLD, DELETE, Shutdown())
+    assert broker.answers[4].results[0].error_code is ErrorCode.NOT_COORDINATOR
+
+
+def test_what_waits_when_the_coordinator_crashes_is_never_answered() -> None:
+    broker = writing()
+    broker.do(heartbeat(), Crash(), RELEASE)
+    assert not {3, 4} & broker.answers.keys()
+
+
+@pytest.mark.parametrize("moves", [(Crash(),), (Unload(), Load())], ids=["crash", "move"])
+def test_what_is_loaded_is_committed(moves: Any) -> None:
+    broker = writing()
+    broker.do(*moves)
+    assert broker.read() == 5
+    assert broker.do(heartbeat()).error_code is NONE
+    assert broker.do(commit(1, "#1")) is None  # appends are held as before
+
+
+def returned(version: int) -> Broker:
+    """A static member, the leader #1, that has come back as #3 while appends are held."""
+    broker = Broker()
+    broker.do(static(version), DELAY, sync("#1"), HOLD)
+    assert broker.do(static(version)) is None
+    return broker
+
+
+def test_a_static_member_that_comes_back_is_told_its_new_id_at_the_release() -> None:
+    for version, leader, skips in ((8, "#1", False), (9, "#3", True)):
+        broker = returned(version)
+        broker.do(RELEASE)
+        answer = broker.answers[3]
+        assert (answer.member_id, answer.leader, answer.skip_assignment) == ("#3", leader, skips)
+        assert bool(answer.members) == skips
+
+
+@differ("static member that comes back twice")
+def test_one_that_comes_back_again_before_the_release_is_told_by_its_own_append() -> None:
+    for profile, told in ((OLD, "#3"), (NEW, "#4")):
+        broker = Broker(profile)
+        version = min(8, profile.max_versions["JoinGroup"])
+        broker.do(static(version), DELAY, sync("#1"), HOLD, static(version), static(version))
+        assert broker.answers[3].error_code is ErrorCode.FENCED_INSTANCE_ID
+        broker.do(RELEASE)
+        assert broker.answers[4].member_id == told
+
+
+def test_a_leader_that_is_back_is_not_told_while_a_rebalance_is_prepared() -> None:
+    broker = returned(9)
+    broker.do(Request(0, 4, join()), join())
+    assert broker.group.state == "PreparingRebalance"
+    broker.do(RELEASE)
+    assert 3 not in broker.answers
+    assert broker.group.member("#3") is not None
+
+
+def test_a_static_member_that_waits_is_told_of_the_loss() -> None:
+    broker = returned(9)
+    broker.do(Unload())
+    answer = broker.answers[3]
+    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "")
+    assert (answer.generation_id, answer.leader) == (1, "#1")
+
+
+def test_the_record_of_a_held_append_is_in_the_log_at_once() -> None:
+    broker = Broker()
+    broker.do(HOLD, join())
+    assert broker.state.log == Log(GroupRecord(0, None, None, None, ()))
+
+
+def test_the_rules_whose_answers_wait_are_the_profiles_own() -> None:
+    assert NEW.waiting <= NEW.rules.keys()
+    assert all(not profile.waiting for name, profile in PROFILES.items() if name != "4.1")
+
+
+def test_the_newer_has_spaces_in_which_appends_are_held() -> None:
+    found = spaces(NEW, 2).items()
+    held = {name: space.members for name, space in found if "held-appends" in space.features}
+    assert held == {"storing": 2, "static-storing": 1, "failover": 1}

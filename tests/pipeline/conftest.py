@@ -1,0 +1,43 @@
+"""One Spark session for all tests of the pipeline."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# To start sooner: what is compiled better pays only in the long run.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from groupcheck.pipeline.session import session  # noqa: PLC0415 - it may be left out
+
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.sql.shuffle.partitions": "2",
+    }
+    with session("local[2]", settings) as started:
+        yield started
+    _let_go()
+
+
+@pytest.fixture(scope="module")
+def sockets() -> Iterator[None]:
+    """What py4j leaves open is let go before the tests of another module run."""
+    yield
+    _let_go()
+
+
+def _let_go() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()

@@ -1,0 +1,264 @@
+"""Groups are taken in and held to the model on Spark: what is unlawful is found, nothing else."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.properties.recorded import judge, judge_group, load
+from support.made_recordings import Made, Wanted, recordings
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+from pyspark.testing import assertDataFrameEqual, assertSchemaEqual  # noqa: E402
+
+from groupcheck import pipeline_progress  # noqa: E402
+from groupcheck.pipeline import schemas  # noqa: E402
+from groupcheck.pipeline.failures import plainly  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [
+    pytest.mark.usefixtures("sockets"),
+    # py4j leaves it to the garbage collector to close its sockets.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    # Some versions' pyspark.testing imports pandas-on-Spark, which is not used here.
+    pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE':UserWarning"),
+]
+
+GROUPS, UNLAWFUL = 24, 4
+
+
+class Run(NamedTuple):
+    """Recordings, where they were taken in to, and what was said of them."""
+
+    made: Made
+    sources: Path
+    events: Path
+    report: Path
+    told: dict[str, Any]
+    spark: SparkSession
+
+    def table(self, name: str, of: str = "report") -> DataFrame:
+        where = self.report if of == "report" else self.events
+        return self.spark.read.parquet(str(where / name))
+
+
+@pytest.fixture(scope="session")
+def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Recordings of which four groups are unlawful, ingested and checked by the commands."""
+    directory = tmp_path_factory.mktemp("run")
+    sources, events, report = (directory / name for name in ("sources", "events", "report"))
+    sources.mkdir()
+    made = recordings(sources, Wanted(GROUPS, 60, files=2, unlawful=UNLAWFUL, seed=3, kinds=12))
+    with (sources / "recording-1.jsonl").open("ab") as file:
+        file.write(b'{"type":"adv')
+    assert main(["ingest", str(sources), "--out", str(events)]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", out := io.TextIOWrapper(io.BytesIO(), "utf-8"))
+        assert main(["check", str(events), "--report", str(report), "--json"]) == 1
+        out.seek(0)
+        told = json.loads(out.read())
+    return Run(made, sources, events, report, told, spark)
+
+
+def test_each_unlawful_event_is_found_where_it_is_and_no_other(run: Run) -> None:
+    found = {
+        row.group_id: (row.source.removeprefix("file://"), row.line)
+        for row in run.table("findings").collect()
+    }
+    assert found == run.made.unlawful
+    assert len(found) == UNLAWFUL
+    verdicts = run.table("verdicts").groupBy("verdict").count().collect()
+    # What was being answered when the recording was torn is not known of one group.
+    counts = {row["verdict"]: row["count"] for row in verdicts}
+    assert counts == {"accepted": GROUPS - UNLAWFUL - 1, "rejected": UNLAWFUL, "undecided": 1}
+
+
+def test_the_verdicts_are_those_of_replay(run: Run) -> None:
+    torn = {r.group_id for r in run.table("verdicts").where("verdict = 'undecided'").collect()}
+    for path in sorted(run.sources.glob("*.jsonl")):
+        for recorded in load(path):
+            finding = judge_group(recorded)
+            where = f"group_id = '{recorded.group_id}'"
+            (row,) = run.table("verdicts").where(where).collect()
+            if recorded.group_id not in torn:
+                assert (row.verdict == "rejected") == (finding is not None)
+                assert row.reason == (finding.reason if finding else None)
+                assert row.steps == len((finding or recorded).exchanges) - (finding is not None)
+
+
+def test_a_finding_has_the_prefix_the_event_the_lawful_answers_and_the_guard(run: Run) -> None:
+    for row in run.table("findings").collect():
+        assert json.loads(row.seen)["errorCode"] in {16, 23, 82}
+        assert [json.loads(each)["errorCode"] for each in row.lawful] == [0]
+        assert [each.rule for each in row.because] == ["heartbeat/alive"]
+        assert row.because[0].source.startswith("GroupCoordinator.scala:")
+        assert row.kind == "another answer"
+        (verdict,) = run.table("verdicts").where(f"group_id = '{row.group_id}'").collect()
+        assert 0 < row.accepted == verdict.accepted < verdict.events
+
+
+def test_the_recording_of_a_finding_is_judged_the_same_by_replay(run: Run, tmp_path: Path) -> None:
+    for row in run.table("findings").collect():
+        path = tmp_path / "recording.jsonl"
+        path.write_text(row.recording, encoding="utf-8")
+        finding = judge(load(path)).finding
+        assert finding is not None
+        assert finding.reason == "heartbeat/alive"
+        assert main(["replay", str(path)]) == 1
+
+
+def test_what_is_told_is_what_the_tables_have(run: Run) -> None:
+    told = run.told
+    assert (told["groups"], told["rejected"]) == (GROUPS, UNLAWFUL)
+    assert told["events"] == sum(row.events for row in run.table("verdicts").collect())
+    assert {each["group_id"] for each in told["findings"]} == run.made.unlawful.keys()
+    assert all("What Apache Kafka 2.7.2 does here:" in each["story"] for each in told["findings"])
+    edges = run.table("edges")
+    assert told["edges"] == edges.where("times > 0").count()
+    assert told["explored"] == edges.where("explored").count()
+    assert told["both"] == edges.where("explored and times > 0").count() > 0
+
+
+def test_counts_add_up_and_what_cannot_be_read_is_in_quarantine(run: Run) -> None:
+    marker = json.loads((run.events / "_groupcheck.json").read_text(encoding="utf-8"))
+    counts = marker["counts"]
+    assert counts["read"] == counts["kept"] + counts["quarantined"] == run.made.lines + 1
+    (row,) = run.table("quarantine", "events").collect()
+    assert (row.line, row.reason, row.text) == (row.line, "not a JSON object", '{"type":"adv')
+    files = run.table("files", "events")
+    assert sum(row.read for row in files.collect()) == counts["read"]
+    assert run.table("events", "events").count() == counts["events"]
+
+
+def test_the_tables_have_the_schemas_that_are_written_down(run: Run) -> None:
+    for name in ("verdicts", "findings", "edges", "rebalances", "states", "offsets"):
+        expected = getattr(schemas, name.upper())
+        assertSchemaEqual(run.table(name).schema, expected, ignoreNullable=True)
+    for name in ("events", "quarantine", "files"):
+        expected = getattr(schemas, name.upper())
+        assertSchemaEqual(run.table(name, "events").schema, expected, ignoreNullable=True)
+
+
+def test_sources_are_checked_as_what_was_ingested_of_them_is(run: Run, tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    assert main(["check", str(run.sources), "--report", str(report)]) == 1
+    for name in ("verdicts", "rebalances", "states", "offsets", "edges"):
+        assertDataFrameEqual(run.spark.read.parquet(str(report / name)), run.table(name))
+
+
+def test_time_in_states_is_all_the_time_there_was(run: Run) -> None:
+    states = run.table("states").groupBy("group_id").agg({"ms": "sum"}).collect()
+    spent = {row[0]: row[1] for row in states}
+    for row in run.table("verdicts").where("verdict = 'accepted'").collect():
+        assert spent[row.group_id] == row.at_ms
+    for row in run.table("rebalances").where("ended_ms is not null").collect():
+        assert row.began_ms <= (row.joined_ms or row.began_ms) <= row.ended_ms
+        assert row.duration_ms == row.ended_ms - row.began_ms
+
+
+def test_an_output_folder_that_is_there_is_refused_unless_it_is_to_be_overwritten(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine").touch()
+    command = ["ingest", str(run.sources), "--out", str(out)]
+    assert main(command) == 2
+    assert capsys.readouterr().err.endswith("is there already; --overwrite writes it anew\n")
+    assert main([*command, "--overwrite"]) == 2
+    assert capsys.readouterr().err.endswith("is not overwritten: groupcheck has not written it\n")
+    (out / "mine").unlink()
+    assert main([*command, "--overwrite"]) == 0
+    assert main([*command, "--overwrite"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    told = capsys.readouterr().out
+    assert (
+        f"read       {run.made.lines + 1:,} lines of 2 files: {run.made.lines:,} kept, 1 " in told
+    )
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("name", "data", "complaint"),
+    [
+        ("empty.jsonl", b"", "nothing could be read of the one file: the input is empty"),
+        ("noise.jsonl", b"\xff\xfe\n", "noise.jsonl:1: not text in UTF-8"),
+        ("torn.jsonl.gz", b"\x1f\x8b\x08\x00", "torn.jsonl.gz:1: cannot be read from here on"),
+        ("bad.parquet", b"PAR1", "bad.parquet:1: cannot be read from here on"),
+        ("notes.md", b"# notes", "nothing in it is named as a trace is"),
+    ],
+)
+def test_what_holds_nothing_readable_is_said_in_one_line_and_nothing_is_left(
+    name: str,
+    data: bytes,
+    complaint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / name).write_bytes(data)
+    assert main(["ingest", str(tmp_path / "sources"), "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["sources"]
+
+
+def test_on_a_terminal_it_is_shown_how_far_spark_is(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(pipeline_progress, "EVERY_S", 0.01)
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with pipeline_progress.shown(spark):
+        spark.range(1_000, numPartitions=4).repartition(4).count()
+    assert " tasks" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("x\nCaused by: java.io.IOException: No space left on device\n\tat y", "the disk is full"),
+        (
+            "java.lang.OutOfMemoryError: Java heap space",
+            "Spark ran out of memory; --conf spark.driver.memory=4g gives it more (2g)",
+        ),
+        (
+            "An error\norg.a.SparkException: Job aborted\n\tat b\nCaused by: c.DError: why\n\tat e",
+            "Spark gave up: c.DError: why",
+        ),
+        ("", "Spark gave up: no reason"),
+    ],
+)
+def test_what_goes_wrong_in_spark_is_said_in_a_line(said: str, line: str) -> None:
+    assert plainly(said) == line
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--profile", "9"], "unknown profile '9' (known: "),
+        (["--conf", "master=x"], "--conf 'master=x' is not spark.NAME=VALUE"),
+        ([], "cannot read none: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_checked_is_said_in_one_line(
+    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "none", *options]) == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert told.count("\n") == 1

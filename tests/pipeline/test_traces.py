@@ -1,0 +1,312 @@
+"""Traces are read line by line, in bounded memory; what cannot be read is told where it stands."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.properties.recorded import load
+from support.made_recordings import Wanted, recordings
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+from groupcheck.pipeline import sources  # noqa: E402
+from groupcheck.pipeline.errors import PipelineError  # noqa: E402
+from groupcheck.pipeline.events import Event  # noqa: E402
+from groupcheck.pipeline.kernels import begun  # noqa: E402
+from groupcheck.pipeline.replay import Replay  # noqa: E402
+from groupcheck.pipeline.schemas import EVENTS  # noqa: E402
+from groupcheck.pipeline.traces import TraceReader  # noqa: E402
+
+Rows = dict[str, list[dict[str, Any]]]
+OPEN = b'{"type":"open","trace":1,"profile":"2.7","config":{}}\n'
+BODY = b'{"groupId":"g","generationId":1,"memberId":"m"}'
+ASK = b'{"type":"request","id":%d,"api":"Heartbeat","apiVersion":0,"body":' + BODY + b"}\n"
+ANSWER = b'{"type":"response","id":%d,"body":{"errorCode":25}}\n'
+
+
+def rows(path: Path) -> Rows:
+    """All rows of a file, by their tables."""
+    found: Rows = {"event": [], "quarantined": [], "file": []}
+    source = f"file://{path}"
+    for name, row in TraceReader(source).rows(sources.lines(source)):
+        found[name].append(row)
+    (file,) = found["file"]
+    assert file["read"] == file["kept"] + file["quarantined"]
+    assert file["quarantined"] == len(found["quarantined"])
+    assert file["events"] == len(found["event"])
+    return found
+
+
+def verdict(path: Path, group_id: str = "g") -> dict[str, Any]:
+    """The verdict on a group of a file."""
+    events = [
+        Event._make(row.get(name) for name in EVENTS.names)
+        for row in rows(path)["event"]
+        if row["group_id"] == group_id
+    ]
+    replay = begun(events[0])
+    for event in events:
+        replay.take(event)
+    return next(row for name, row in replay.end() if name == "verdict")
+
+
+def written(directory: Path, *lines: bytes) -> Path:
+    path = directory / "recording.jsonl"
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recording")
+    recordings(directory, Wanted(6, 60, unlawful=1, seed=5))
+    return directory / "recording-0.jsonl"
+
+
+def test_a_group_s_events_are_what_replay_reads_of_it(recording: Path) -> None:
+    found = rows(recording)
+    kinds = Counter((row["group_id"], row["kind"]) for row in found["event"])
+    for recorded in load(recording):
+        asked = sum(hasattr(exchange.given, "api") for exchange in recorded.exchanges)
+        answers = sum(len(exchange.answers) for exchange in recorded.exchanges)
+        assert kinds[recorded.group_id, "request"] == asked
+        assert kinds[recorded.group_id, "response"] == answers
+        assert kinds[recorded.group_id, "open"] == 1
+
+
+def test_compressed_and_parquet_hold_the_same_as_plain(recording: Path, tmp_path: Path) -> None:
+    data = recording.read_bytes()
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data[:5000]) + gzip.compress(data[5000:]))
+    (tmp_path / "a.jsonl.bz2").write_bytes(bz2.compress(data))
+    (tmp_path / "a.jsonl.zst").write_bytes(pa.Codec("zstd").compress(data, asbytes=True))
+    lines = data.decode().splitlines()
+    pq.write_table(pa.table({"value": lines}), tmp_path / "lines.parquet")
+    messages = [json.loads(line) for line in lines]
+    for message in messages:
+        for name in ("body", "config"):
+            if name in message:
+                message[name] = json.dumps(message[name])
+    pq.write_table(pa.Table.from_pylist(messages, MESSAGES), tmp_path / "messages.parquet")
+    plain = [{**row, "source": ""} for row in rows(recording)["event"]]
+    for path in tmp_path.iterdir():
+        assert [without_spaces(row) for row in rows(path)["event"]] == plain, path.name
+
+
+MESSAGES = pa.schema(
+    [
+        *((name, pa.string()) for name in ("type", "profile", "config", "api", "body")),
+        *((name, pa.int64()) for name in ("trace", "id", "ms", "apiVersion")),
+        *((name, pa.string()) for name in ("clientId", "clientHost")),
+    ]
+)
+
+
+def without_spaces(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "source": ""}
+
+
+def test_compressed_data_that_ends_in_the_middle_is_kept_up_to_there(
+    recording: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.jsonl.gz"
+    whole = gzip.compress(recording.read_bytes())
+    path.write_bytes(whole[: len(whole) // 2])
+    found = rows(path)
+    assert found["quarantined"][-1]["reason"].startswith("cannot be read from here on: ")
+    assert found["file"][0]["kept"] > 10
+
+
+def test_a_line_without_end_takes_no_memory_and_leaves_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(sources, "CHUNK", 100_000)
+    path = written(tmp_path, OPEN, b'{"x":"', b"y" * 50_000_000, b'"}\n', ASK % 1, ANSWER % 1)
+    tracemalloc.start()
+    found = rows(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000_000
+    (quarantined,) = found["quarantined"]
+    assert quarantined["reason"] == "longer than 1000000 bytes"
+    assert quarantined["text"] == '{"x":"' + "y" * 194
+    assert [row["kind"] for row in found["event"]] == ["open", "gap", "request", "response"]
+    told = verdict(path)
+    assert told["verdict"] == "undecided"
+    assert told["reason"] == "gap: line 2 could not be read: longer than 1000000 bytes"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"\xff\n", "not text in UTF-8"),
+        (b'{"type":"request","id":9,"api":"Heartbeat","x":"\\ud800"}\n', "not text in UTF-8"),
+        (b"[]\n", "not a JSON object"),
+        (b"[" * 100_000 + b"\n", "not a JSON object"),
+        (b'{"type":"advance","ms":-1}\n', "not a message of a recording: {'type': 'advance'"),
+        (b'{"type":"advance","ms":1%s}\n' % (b"0" * 30), "not a message of a recording"),
+        (b'{"type":"response","id":9,"body":{}}\n', "no request 9"),
+        (b'{"type":"request","id":9,"api":"Fetch","apiVersion":0}\n', "api: not one of profile"),
+        (b'{"type":"request","id":9,"api":"Heartbeat","apiVersion":0,"body":[]}\n', "Heartbeat: "),
+        (b'{"type":"request","id":-9,"api":"Heartbeat","apiVersion":0}\n', "no id or version"),
+    ],
+)
+def test_after_what_cannot_be_read_nothing_is_said_of_a_group(
+    line: bytes, reason: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, OPEN, ASK % 1, ANSWER % 1, line, ASK % 2, ANSWER % 2)
+    (quarantined,) = rows(path)["quarantined"]
+    assert quarantined["line"] == 4
+    assert quarantined["reason"].startswith(reason)
+    told = verdict(path)
+    assert (told["verdict"], told["accepted"]) == ("undecided", 1)
+
+
+def test_of_an_event_that_is_there_twice_one_counts(tmp_path: Path) -> None:
+    path = written(tmp_path, OPEN, ASK % 1, ASK % 1, ANSWER % 1, ANSWER % 1, ASK % 2, ANSWER % 2)
+    reasons = [row["reason"] for row in rows(path)["quarantined"]]
+    assert reasons == ["a second request with the id 1", "request 1 is answered twice"]
+    assert verdict(path)["verdict"] == "accepted"
+
+
+def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> None:
+    whole = (OPEN, ASK % 1, ANSWER % 1, ASK % 2)
+    assert verdict(written(tmp_path, *whole))["verdict"] == "rejected"
+    told = verdict(written(tmp_path, *whole, (ANSWER % 2)[:-9]))
+    assert (told["verdict"], told["accepted"]) == ("undecided", 3)
+    path = written(tmp_path, *whole, (ANSWER % 2)[:-9] + b"\n", OPEN, ASK % 1, ANSWER % 1)
+    assert [row["session"] for row in rows(path)["event"]] == [1, 1, 1, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (
+            [OPEN.replace(b"}\n", b',"groups":["g"]}\n'), ASK % 1, ANSWER % 1],
+            "it was there before the recording began",
+        ),
+        ([OPEN, ASK % 1], "nothing about the group is answered: a trace, to be replayed"),
+        (
+            [OPEN, b'{"type":"fault","fault":"crash"}\n', ASK % 1, ANSWER % 1, *()],
+            None,
+        ),
+        (
+            [OPEN, ASK % 1, ANSWER % 1, b'{"type":"fault","fault":"crash"}\n', ASK % 2, ANSWER % 2],
+            'nothing is known after fault {"type": "fault", "fault": "crash"}',
+        ),
+        (
+            [OPEN, ASK.replace(b'"m"', b'"%s"' % (b"m" * 40_000)) % 1, ANSWER % 1],
+            "Heartbeat.memberId: expected at most 32767 bytes, got 'mmm",
+        ),
+        (
+            [OPEN.replace(b"}\n", b',"unseen":["Heartbeat"]}\n'), ASK % 1],
+            None,
+        ),
+    ],
+    ids=["before", "unanswered", "crash-before", "crash", "too-long", "unseen"],
+)
+def test_of_what_nothing_can_be_said_the_reason_is(
+    lines: list[bytes], reason: str | None, tmp_path: Path
+) -> None:
+    told = verdict(written(tmp_path, *lines))
+    if reason is None:
+        assert told["verdict"] == "accepted"
+    else:
+        assert told["verdict"] == "undecided"
+        assert told["reason"].startswith(reason)
+
+
+def test_a_recording_that_leaves_answers_out_is_judged_by_the_others(
+    recording: Path, tmp_path: Path
+) -> None:
+    lines = [json.loads(line) for line in recording.read_bytes().splitlines()]
+    asked = {line["id"]: line["api"] for line in lines if line["type"] == "request"}
+    lines[0]["unseen"] = ["SyncGroup"]
+    kept = [x for x in lines if x["type"] != "response" or asked[x["id"]] != "SyncGroup"]
+    path = written(tmp_path, *(json.dumps(line).encode() + b"\n" for line in kept))
+    whole, partial = (
+        {n: verdict(each, f"group-{n}")["verdict"] for n in range(6)} for each in (recording, path)
+    )
+    assert whole == partial
+    assert Counter(partial.values()) == {"accepted": 5, "rejected": 1}
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        (ASK % 1, "before the first line of a recording"),
+        (OPEN.replace(b"2.7", b"9"), "unknown profile '9'"),
+        (OPEN.replace(b"}\n", b',"groups":1}\n'), "groups: not a list of names"),
+        (OPEN.replace(b"}\n", b',"history":1}\n'), "a history of requests that overlap"),
+    ],
+)
+def test_without_a_first_line_nothing_of_a_session_is_kept(
+    first: bytes, reason: str, tmp_path: Path
+) -> None:
+    found = rows(written(tmp_path, first, ASK % 1, ANSWER % 1))
+    assert found["event"] == []
+    assert found["quarantined"][0]["reason"].startswith(reason)
+    assert len(found["quarantined"]) == 3
+
+
+def test_of_folders_what_is_named_as_traces_are_is_read(tmp_path: Path) -> None:
+    for name in (
+        "a.jsonl",
+        "b/c.json.gz",
+        "b/d.parquet",
+        "e.md",
+        "_f.jsonl",
+        ".g.jsonl",
+        "h",
+        "a b%.json",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = sources.files([str(tmp_path), str(tmp_path / "e.md"), str(tmp_path / "a.jsonl")])
+    names = [path.removeprefix(f"file://{tmp_path}/") for path in found]
+    assert names == ["a b%.json", "a.jsonl", "b/c.json.gz", "b/d.parquet", "e.md", "h"]
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [("none", "No such file or directory"), ("what://x", "what://x: ")],
+)
+def test_a_source_that_is_not_there_is_named(source: str, complaint: str) -> None:
+    with pytest.raises(PipelineError, match=complaint):
+        sources.files([source])
+
+
+def test_a_history_of_any_length_takes_no_more_memory(tmp_path: Path) -> None:
+    recordings(tmp_path, Wanted(1, 100, kinds=1))
+    first = Event._make(
+        rows(tmp_path / "recording-0.jsonl")["event"][0].get(name) for name in EVENTS.names
+    )
+
+    def most(events: int) -> int:
+        replay = Replay(first)
+        tracemalloc.start()
+        for n in range(1, events):
+            asked = first._replace(seq=n, at_ms=n, kind="request", request_id=n, api="Heartbeat")
+            asked = asked._replace(api_version=0, body=BODY.decode(), group_id="g", line=n)
+            replay.take(asked)
+            replay.take(asked._replace(kind="response", body='{"errorCode":25}'))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        ended = dict(replay.end())
+        assert ended["verdict"]["verdict"] == "accepted"
+        return peak
+
+    few, many = most(1_000), most(4_000)
+    assert many - few < 3_000 * 700  # of which the lines of a recording, up to a limit, are most

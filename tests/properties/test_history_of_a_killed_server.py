@@ -1,0 +1,88 @@
+"""What clients noted of a server that was killed and came back is lawful, unless it forgot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import copytree, rmtree
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.vocabulary import (
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+)
+from support.noting import Notes, crash_line, noted_while_killed, now_ms
+from support.overlapping import Line, commit_of, first_line, write
+from support.served_process import served
+
+FETCH = OffsetFetchRequest("g", (OffsetFetchRequestTopic("t", (0,)),))
+
+
+def options(profile: str) -> tuple[str, ...]:
+    return ("--profile", profile, "--topic", "t:1")
+
+
+def header(profile: str) -> Line:
+    line = first_line(profile, 0)
+    line["config"]["group.min.session.timeout.ms"] = 100
+    return line
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_what_clients_noted_of_a_server_that_was_killed_is_lawful_if_the_crash_is_noted(
+    profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = noted_while_killed(
+        tmp_path / "data",
+        header(profile),
+        *options(profile),
+        clients=3,
+        for_s=0.7,
+        kills=1,
+    )
+    path = write(lines, tmp_path / "history.jsonl")
+    assert main(["history", str(path)]) == 0, capsys.readouterr().out
+    assert sum(line["type"] == "response" for line in lines) > 50
+
+
+def killed_after_two_commits(data_dir: Path, profile: str, *, forgets: bool) -> list[Line]:
+    """The history of one client, on a server that is killed; it may forget the later commit."""
+    with served(data_dir, *options(profile)) as server:
+        notes = Notes(server.port, "one")
+        notes.ask(2, OffsetCommitRequest("g", topics=(commit_of(5),)))
+        copytree(data_dir, data_dir.with_name("before"))
+        notes.ask(2, OffsetCommitRequest("g", topics=(commit_of(6),)))
+        killed_ms = now_ms()
+        server.kill()
+        notes.close()
+    if forgets:
+        rmtree(data_dir)
+        data_dir.with_name("before").rename(data_dir)
+    with served(data_dir, *options(profile)) as server:
+        crash = crash_line(killed_ms)
+        again = Notes(server.port, "one")
+        again.ask(1, FETCH)
+        again.close()
+    return [header(profile), *notes.lines, crash, *again.lines]
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_a_commit_that_was_acknowledged_and_lost_is_told_with_the_longest_lawful_order(
+    profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = killed_after_two_commits(tmp_path / "data", profile, forgets=True)
+    assert main(["history", str(write(lines, tmp_path / "forgotten"))]) == 1
+    told = capsys.readouterr().out
+    assert "The longest lawful order has 3 of 4 operations:" in told
+    assert "the coordinator crashes, and comes back with what is in the log" in told
+    assert "What has to come next, and cannot:" in told
+    next_in_order, _, lawful = told.partition("What Apache Kafka")
+    assert "t/0: 5 (" in next_in_order.partition("What has to come next")[2]
+    assert "t/0: 6 (" in lawful
+
+
+def test_what_a_server_has_kept_is_lawful(tmp_path: Path) -> None:
+    lines = killed_after_two_commits(tmp_path / "data", "2.7", forgets=False)
+    assert main(["history", str(write(lines, tmp_path / "kept"))]) == 0

@@ -1,0 +1,110 @@
+"""A recording in which answers are left out is judged by the others, exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.cli import main
+from support.noting import noted
+from support.overlapping import first_line
+from support.serving import Served
+
+Line = dict[str, Any]
+MOST = ("Heartbeat", "JoinGroup", "SyncGroup", "LeaveGroup", "OffsetCommit")
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["in-memory", "in-a-directory"])
+def session(tmp_path_factory: pytest.TempPathFactory, request: Any) -> list[Line]:
+    """What a server recorded of four clients of one group."""
+    directory = tmp_path_factory.mktemp("session")
+    path = directory / "recording.jsonl"
+    config = ("group.initial.rebalance.delay.ms=100",)
+    data_dir = directory / "data" if request.param else None
+    with Served(("t", 1), config=config, record=path, data_dir=data_dir) as server:
+        noted(server.port, first_line("2.7", 100), clients=4, for_s=0.8, least=400)
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][:400]
+
+
+def without(lines: list[Line], unseen: Collection[str]) -> list[Line]:
+    """The recording without the answers of some APIs."""
+    asked = {line["id"]: line["api"] for line in lines if line["type"] == "request"}
+    kept = [x for x in lines if x["type"] != "response" or asked[x["id"]] not in unseen]
+    return [{**kept[0], "unseen": list(unseen)}, *kept[1:]]
+
+
+def status(lines: list[Line], directory: Path, command: str = "history") -> int:
+    path = directory / "recording"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return main([command, str(path)])
+
+
+@pytest.mark.parametrize("unseen", [("Heartbeat",), ("JoinGroup",), MOST], ids="-".join)
+def test_answers_that_are_left_out_are_not_held_against_it(
+    unseen: tuple[str, ...],
+    session: list[Line],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert status(without(session, unseen), tmp_path) == 0, capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert told.endswith("windows: none, all is by the coordinator's own clock\n")
+
+
+def test_answers_that_are_not_left_out_are_expected(
+    session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = without(session, ("Heartbeat",))
+    fetches = {line["id"] for line in lines if line.get("api") == "OffsetFetch"}
+    answers = [x for x in lines if x["type"] == "response" and x["id"] in fetches]
+    lines.remove(answers[len(answers) // 2])
+    assert status(lines, tmp_path) == 1
+    assert "    <- no answer\n" in capsys.readouterr().out
+
+
+def test_replay_says_who_judges_it(
+    session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(without(session, ("Heartbeat",)), tmp_path, "replay") == 2
+    assert capsys.readouterr().err.endswith(
+        "recording:1: not a recording with every answer: groupcheck history judges it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ({"type": "fault", "fault": "crash"}, "not a line of a recording that leaves answers"),
+        ({"type": "response", "id": 10**6, "body": {}}, "no request before it has the id 1000000"),
+    ],
+)
+def test_a_line_of_which_nothing_can_be_made_is_named(
+    line: Line,
+    complaint: str,
+    session: list[Line],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = without(session, ("Heartbeat",))
+    lines.insert(1, line)
+    assert status(lines, tmp_path) == 2
+    assert f"recording:2: {complaint}" in capsys.readouterr().err
+
+
+def test_a_cleanup_happened_where_it_stands(session: list[Line], tmp_path: Path) -> None:
+    lines = without(session, ("Heartbeat",))
+    lines.insert(len(lines) // 2, {"type": "fault", "fault": "cleanup"})
+    assert status(lines, tmp_path) == 0
+    # It comes before the first commit has expired, and that is there in the end.
+    assert any(line.get("api") == "OffsetCommit" for line in lines)
+
+
+def test_what_is_not_seen_is_named_by_apis(
+    session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status([{**session[0], "unseen": ["Fetch"]}, *session[1:]], tmp_path) == 2
+    assert "unseen: not a list of APIs of profile 2.7" in capsys.readouterr().err

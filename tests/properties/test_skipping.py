@@ -1,0 +1,74 @@
+"""Features that a port lacks: it is not asked for them, and all the rest is tried as before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from groupcheck.model.clients import Feature
+from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Fault, Observation
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Settings
+from groupcheck.properties.skipping import SKIPPABLE, needs, sparing
+from groupcheck.properties.sorts import FAULT_FEATURES, features_of
+from groupcheck.properties.verify import Explored, Verification, explored
+
+SETTINGS = Settings(members=1, examples=3, walks=20)
+PROFILE = PROFILES["2.7"]
+SPACES = ("crowded", "administration", "loners")
+
+
+@pytest.fixture(scope="module")
+def few() -> Explored:
+    every = virtual_spaces(PROFILE, 1) | short_spaces(PROFILE, 1)
+    return explored({name: every[name] for name in (*SPACES, "storing")})
+
+
+class NotingPort(BuiltinPort):
+    """The built-in one, and the features that it was asked for."""
+
+    def __init__(self, asked: set[Feature]) -> None:
+        super().__init__(1)
+        self.asked = asked
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        self.asked |= features_of(request)
+        return super().request(request, expected)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        self.asked.add(FAULT_FEATURES[fault.name])
+        return super().fault(fault, expected)
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [Feature.STATIC_MEMBERS, Feature.MAX_SIZE, Feature.HELD_APPENDS, Feature.CRASHES],
+)
+def test_a_port_shows_just_the_rules_that_can_do_without_what_it_lacks_and_is_not_asked_for_that(
+    feature: Feature, few: Explored
+) -> None:
+    asked: set[Feature] = set()
+    source = PortSource("port", lambda: NotingPort(asked))
+    verification = Verification(sparing(source, {feature}), SETTINGS, given=few)
+    assert verification.run().findings == []
+    assert asked == {*SKIPPABLE} - {feature, Feature.MAX_SIZE}, "no request is of the size alone"
+    shown = {
+        rule
+        for coverage in verification._coverages.values()
+        for node, place in coverage.shown
+        for rule in coverage.space.edges[node][place].fired
+    }
+    assert shown == {
+        rule for rule, each in needs(few.spaces.values()).items() if feature not in each
+    }
+
+
+def test_a_port_that_lacks_nothing_is_left_as_it_is() -> None:
+    source = PortSource("port", BuiltinPort)
+    assert sparing(source, ()) is source

@@ -1,0 +1,213 @@
+"""The page: all in one file, and in a real browser it opens, filters, sorts and shows witnesses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.properties.kind import Kind
+from groupcheck.reports.changes import changes
+from groupcheck.reports.graphs_again import Again, again
+from groupcheck.reports.html import WORDS, as_html
+from groupcheck.reports.saved import Saved
+from groupcheck.reports.saved_file import as_text
+from support.browser import Browser, browser
+from support.needs import needs
+from support.saved_results import conforming, diverging
+
+replace = msgspec.structs.replace
+
+
+def _page(saved: Saved, before: Saved | None = None) -> str:
+    return as_html(saved, changes(saved, before), again(saved))
+
+
+def _data(page: str) -> dict[str, Any]:
+    """What the page's table is made of."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return _page(diverging())
+
+
+def test_the_page_needs_nothing_from_elsewhere(page: str) -> None:
+    assert "default-src 'none'" in page
+    targets = re.findall(r'\b(?:src|href)="([^"]*)"', page)
+    assert len(targets) > 5
+    assert all(target.startswith(("#", "data:")) for target in targets)
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_the_table_has_every_labelled_edge_once_and_as_it_came_out(page: str) -> None:
+    saved, data = diverging(), _data(page)
+    assert data["kinds"] == "".join(space.edge_kinds for space in saved.spaces)
+    names = [data["texts"]["space"][number] for number in data["columns"]["space"]]
+    assert Counter(names) == {f"{space.name}/1": space.edges for space in saved.spaces}
+    assert {len(column) for column in data["columns"].values()} == {saved.edges}
+
+
+def test_whatever_is_said_in_the_page_means_nothing_to_html() -> None:
+    odd = "</script><script>alert(1)</script><b>&\x1b"
+    text = _page(replace(conforming(), port=odd, unsupported=(odd,)))
+    assert "<script>alert" not in text
+    assert "<b>" not in text
+    assert "\x1b" not in text
+
+
+def test_edges_of_another_model_are_not_named() -> None:
+    first, *others = conforming().spaces
+    saved = replace(conforming(), spaces=(replace(first, digest="another"), *others))
+    text = _page(saved)
+    assert "The labelled edges of membership/1 cannot be named" in text
+    assert len(_data(text)["kinds"]) == sum(space.edges for space in others)
+    known = again(replace(saved, profile="9.9"))
+    assert known == Again((), ("membership/1", "metadata/1", "storing/1"))
+    nothing = as_html(saved, changes(saved, None), known)
+    assert 'id="data"' not in nothing
+    assert "The labelled edges of membership/1, metadata/1, storing/1 cannot" in nothing
+
+
+def test_findings_that_are_known_are_said_to_be() -> None:
+    first, second = diverging().findings
+    text = _page(diverging(), replace(diverging(), findings=(second,)))
+    assert f"finding {first.id}" in text
+    assert f"known {second.id}" in text
+    assert f"new        1 finding: {first.id}" in text
+
+
+def test_the_page_is_written_by_the_command(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(as_text(conforming()))
+    assert main(["report", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == _page(conforming())
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture
+def opened(page: str, chromium: Browser, tmp_path: Path) -> Browser:
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    chromium.open(tmp_path / "page.html")
+    return chromium
+
+
+def _say(opened: Browser, where: str, text: str) -> None:
+    """Put a value into a field of the filter, as whoever types or chooses does."""
+    script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    opened.run(script, opened.one(where), text)
+
+
+def _rows(page: str) -> list[dict[str, str]]:
+    """The rows of the table, as somebody else puts them together."""
+    data = _data(page)
+    return [
+        {name: data["texts"][name][column[row]] for name, column in data["columns"].items()}
+        for row in range(len(data["kinds"]))
+    ]
+
+
+@needs("chromedriver")
+def test_in_a_browser_it_opens_without_a_complaint(opened: Browser) -> None:
+    assert opened.one("#count").text == "3,084 of 3,084 labelled edges"
+    assert 10 < len(opened.all("#rows .row")) < 60  # those that can be seen, and a few more
+    assert opened.run("return document.querySelector('.beside img').naturalWidth") > 300
+    assert opened.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert opened.console() == []
+
+
+@needs("chromedriver")
+def test_in_a_browser_the_filter_filters(opened: Browser, page: str) -> None:
+    _say(opened, "#search", "heartbeat ILLEGAL_generation")
+    columns = ("space", "before", "input", "answers", "rules", "after")
+    found = [
+        row
+        for row in _rows(page)
+        if all(
+            any(word in row[name].lower() for name in columns)
+            for word in ("heartbeat", "illegal_generation")
+        )
+    ]
+    assert 0 < len(found) < 100
+    assert opened.one("#count").text == f"{len(found)} of 3,084 labelled edges"
+    assert "Heartbeat" in opened.run("return document.getElementById('row-0').textContent")
+    _say(opened, "#search", "no edge has this")
+    assert opened.one("#count").text == "0 of 3,084 labelled edges"
+    assert opened.all("#rows .row") == []
+    _say(opened, "#search", "")
+    _say(opened, "#by-kind", "d")
+    diverged = sum(space.edges_diverged for space in diverging().spaces)
+    assert opened.one("#count").text == f"{diverged} of 3,084 labelled edges"
+    assert opened.console() == []
+
+
+@needs("chromedriver")
+def test_in_a_browser_a_column_sorts_both_ways(opened: Browser, page: str) -> None:
+    texts = sorted(row["answers"] for row in _rows(page))
+    shown = "return document.querySelector('#row-0').children[4].textContent"
+    button = opened.one("[data-sort=answers]")
+    opened.run("arguments[0].click()", button)
+    assert opened.run(shown) == texts[0]
+    opened.run("arguments[0].click()", button)
+    assert opened.run(shown) == texts[-1]
+    header = opened.one("[aria-sort]")
+    assert header.get_attribute("aria-sort") == "descending"
+
+
+@needs("chromedriver")
+def test_in_a_browser_the_keyboard_goes_through_the_table(opened: Browser) -> None:
+    opened.one("#grid").send_keys("\ue010")  # End
+    assert opened.one("#grid").get_attribute("aria-activedescendant") == "row-3083"
+    # Rows are drawn anew whenever the table scrolls, so they are not held but asked for at once.
+    chosen = "return document.querySelector('#rows .chosen').getAttribute('aria-rowindex')"
+    assert opened.run(chosen) == "3085"  # the header is the first
+    last = WORDS[Kind(diverging().spaces[-1].edge_kinds[-1])]
+    assert opened.one("#edge").text.splitlines()[0] == last
+    opened.one("#grid").send_keys("\ue013")  # up
+    assert opened.one("#grid").get_attribute("aria-activedescendant") == "row-3082"
+
+
+@needs("chromedriver")
+def test_in_a_browser_an_arrow_shows_its_witnesses_by_mouse_and_by_key(opened: Browser) -> None:
+    arrows = opened.all(".graph .arrow")
+    assert len(arrows) == 7
+    arrows[1].find_element("css selector", "text").click()
+    told = opened.one("details.chosen")
+    assert told.get_attribute("id") == "arrow-1"
+    assert told.text.startswith("Empty -> PreparingRebalance: ")
+    assert "A sends JoinGroup v3 without a member id" in told.text
+    opened.run("arguments[0].focus()", arrows[0])
+    opened.driver.switch_to.active_element.send_keys("\ue007")  # Enter
+    assert opened.one("details.chosen").get_attribute("id") == "arrow-0"
+    opened.run("arguments[0].click()", opened.one("#arrow-0 [data-edges-of]"))
+    assert opened.one("#count").text.startswith("16 of ")
+    assert opened.console() == []
+
+
+@needs("chromedriver")
+def test_in_a_browser_there_is_a_dark_mode_and_print_has_all_that_is_folded(
+    opened: Browser,
+) -> None:
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    opened.prefer("prefers-color-scheme", "light")
+    assert opened.run(colour) == "rgb(255, 255, 255)"
+    opened.prefer("prefers-color-scheme", "dark")
+    assert opened.run(colour) == "rgb(13, 17, 23)"
+    opened.run("dispatchEvent(new Event('beforeprint'))")
+    assert opened.run("return [...document.querySelectorAll('details')].every(d => d.open)")

@@ -1,0 +1,71 @@
+"""Chromium without a window, as Debian has it, and what a test asks of a page in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from selenium import webdriver
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webelement import WebElement
+
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1300,1000",
+)
+
+
+class Browser:
+    """A browser that knows which file it shows, and what the page said to its console."""
+
+    def __init__(self, driver: webdriver.Chrome) -> None:
+        self.driver = driver
+
+    def open(self, path: Path) -> None:
+        self.driver.get(path.as_uri())
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements("css selector", selector)
+
+    def one(self, selector: str) -> WebElement:
+        return self.driver.find_element("css selector", selector)
+
+    def run(self, script: str, *arguments: object) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def console(self) -> list[str]:
+        """What it said since it was last asked: errors, refused requests, warnings."""
+        said: Any = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [entry["message"] for entry in said]
+
+    def prefer(self, feature: str, value: str) -> None:
+        """Prefer a colour scheme, or the like."""
+        features = {"features": [{"name": feature, "value": value}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser, ended afterwards; it is not looked for on any network."""
+    options = webdriver.ChromeOptions()
+    for argument in ARGUMENTS:
+        options.add_argument(argument)
+    options.binary_location = shutil.which("chromium") or ""
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()

@@ -1,0 +1,289 @@
+"""For each difference between profiles that shows over the wire, a short sequence that shows it.
+
+They are data: requests, and time that passes. On the model a test sees that the two profiles answer
+them differently; tests/bench/differences_on_brokers.py plays them on brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.clients import (
+    GROUP_ID,
+    INSTANCE,
+    NO_INSTANCE,
+    OTHER_PROTOCOLS,
+    OTHER_TOPIC,
+    PROTOCOLS,
+    TOPIC,
+    commit,
+    fetch,
+)
+from groupcheck.model.config import Config
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance, Coordinator, Log
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import (
+    Assignment,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    MemberIdentity,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    Request,
+    RequestBody,
+    ResponseBody,
+    SyncGroupRequest,
+)
+
+INITIAL_DELAY: Final = "group.initial.rebalance.delay.ms"
+SIZE: Final = "group.max.size"
+
+# Nobody waits for these; a session of 6 s is the shortest that brokers allow by default.
+LONG_MS, SHORT_MS, REBALANCE_MS = 60_000, 6_000, 2_000
+DELAY: Final = Advance(0)  # stands for the initial delay of the broker, which is mostly none
+
+
+class Asked(NamedTuple):
+    """A request, of a version that is lowered to what a profile has at the most."""
+
+    api_version: int
+    body: RequestBody
+
+
+Step = Asked | Advance
+
+
+class Shown(NamedTuple):
+    """A sequence that two profiles answer differently; `needs` are settings of the broker."""
+
+    difference: str
+    older: str
+    newer: str
+    steps: tuple[Step, ...]
+    needs: Mapping[str, int] = {INITIAL_DELAY: 0}
+
+    def on(self, profile: str, delay_ms: int) -> tuple[Input, ...]:
+        """The steps as they are asked of a broker of a profile, request ids being step numbers."""
+        newest = PROFILES[profile].max_versions
+        found: list[Input] = []
+        for number, step in enumerate(self.steps, 1):
+            if isinstance(step, Advance):
+                found.append(Advance(delay_ms) if step is DELAY else step)
+                continue
+            request = Request(number, step.api_version, step.body)
+            version = min(step.api_version, newest[request.api])
+            body = trim(step.body, version)
+            found.append(request._replace(api_version=version, body=body))
+        return tuple(found)
+
+
+def join(member_id: str = "", version: int = 1, **changed: Any) -> Asked:
+    body = JoinGroupRequest(GROUP_ID, LONG_MS, LONG_MS, member_id, protocols=PROTOCOLS)
+    return Asked(version, body._replace(**changed))
+
+
+def sync(member_id: str, generation_id: int = 1) -> Asked:
+    given = (Assignment(member_id, b"part"),)
+    body = SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
+    return Asked(0, body)
+
+
+def heartbeat(member_id: str, generation_id: int = 1, instance_id: str | None = None) -> Asked:
+    body = HeartbeatRequest(GROUP_ID, generation_id, member_id, instance_id)
+    return Asked(3 if instance_id else 0, body)
+
+
+def leave(*member_ids: str) -> Asked:
+    identities = tuple(map(MemberIdentity, member_ids))
+    return Asked(3 if len(identities) > 1 else 0, LeaveGroupRequest(GROUP_ID, identities))
+
+
+def describe(version: int = 0) -> Asked:
+    return Asked(version, DescribeGroupsRequest((GROUP_ID,)))
+
+
+def _refused_beside_stored() -> Asked:
+    topics = tuple(
+        OffsetCommitRequestTopic(
+            name, (OffsetCommitRequestPartition(0, 5, committed_metadata=metadata),)
+        )
+        for name, metadata in ((TOPIC, "x" * 5_000), (OTHER_TOPIC, ""))
+    )
+    return Asked(2, commit(-1, "")._replace(topics=topics))
+
+
+STATIC: Final[Mapping[str, Any]] = {"version": 7, "group_instance_id": INSTANCE}
+OLDEST, OLD, NEW = "0.10.2", "2.7", "4.1"
+ALONE: Final = (join(version=2), DELAY, sync("#1"))  # a member, Stable
+UNSTABLE: Final = fetch(require_stable=True)
+
+SHOWN: Final = (
+    Shown("first member without protocols", OLDEST, OLD, (join(protocols=()),)),
+    Shown("generation of a refusal", OLDEST, OLD, (join("nobody"),)),
+    Shown("ids given out first", OLDEST, OLD, (join(version=4), DELAY)),
+    Shown("initial delay", OLDEST, OLD, (join(),), {INITIAL_DELAY: 3_000}),
+    Shown(
+        "initial delay",
+        OLD,
+        NEW,
+        (join(version=2), DELAY, leave("#1"), join(version=2), join(version=2), DELAY, describe()),
+        {INITIAL_DELAY: 3_000},
+    ),
+    Shown(
+        "maximum size",
+        OLDEST,
+        OLD,
+        (join(version=3), DELAY, sync("#1"), join(version=3)),
+        {INITIAL_DELAY: 0, SIZE: 1},
+    ),
+    Shown("heartbeat before the assignments", OLDEST, OLD, (join(), DELAY, heartbeat("#1"))),
+    Shown("generation of an early heartbeat", OLDEST, OLD, (join(), DELAY, heartbeat("#1", 7))),
+    Shown(
+        "commit before the assignments",
+        OLDEST,
+        OLD,
+        (join(), DELAY, Asked(2, commit(1, "nobody"))),
+    ),
+    Shown(
+        "join that is parked as its member leaves",
+        OLDEST,
+        OLD,
+        (
+            join(),
+            DELAY,
+            join(),
+            join("#1"),
+            join("#1", protocols=OTHER_PROTOCOLS),
+            leave("#1"),
+        ),
+    ),
+    Shown(
+        "static members",
+        OLD,
+        NEW,
+        (join(**STATIC), DELAY, sync("#1"), join(**{**STATIC, "version": 9})),
+    ),
+    Shown(
+        "timeouts of a member that joins again",
+        OLD,
+        NEW,
+        (
+            *ALONE,
+            join("#1", version=2, session_timeout_ms=SHORT_MS),
+            sync("#1", 2),
+            Advance(SHORT_MS),
+            describe(),
+        ),
+    ),
+    Shown(
+        "unregistered instance id",
+        OLD,
+        NEW,
+        (*ALONE, heartbeat("#1", 1, NO_INSTANCE)),
+    ),
+    Shown("commit to no group", OLD, NEW, (Asked(9, commit(1, "nobody")),)),
+    Shown(
+        "batch leave",
+        OLD,
+        NEW,
+        (
+            join(version=2),
+            DELAY,
+            join(version=2),
+            join("#1", version=2),
+            sync("#3", 2),
+            leave("#1", "#3"),
+        ),
+    ),
+    Shown(
+        "time to sync",
+        OLD,
+        NEW,
+        (
+            join(version=2, rebalance_timeout_ms=REBALANCE_MS),
+            DELAY,
+            Advance(REBALANCE_MS),
+            describe(),
+        ),
+    ),
+    Shown(
+        "sync in Stable",
+        OLD,
+        NEW,
+        (
+            join(version=2, session_timeout_ms=SHORT_MS),
+            DELAY,
+            sync("#1"),
+            Advance(SHORT_MS // 2),
+            sync("#1"),
+            Advance(SHORT_MS // 2),
+            describe(),
+        ),
+    ),
+    Shown("stable offsets", OLD, NEW, (_refused_beside_stored(), Asked(7, UNSTABLE))),
+    Shown("metadata too long", OLD, NEW, (_refused_beside_stored(), Asked(7, UNSTABLE))),
+    Shown("describe", OLD, NEW, (describe(6),)),
+    Shown("describe", OLD, NEW, (*ALONE, join(version=2), describe())),
+    Shown(
+        "list",
+        OLD,
+        NEW,
+        (Asked(2, commit(-1, "")), Asked(4, ListGroupsRequest(("empty",)))),
+    ),
+    Shown(
+        "static member that does not join again",
+        OLD,
+        NEW,
+        (
+            join(rebalance_timeout_ms=REBALANCE_MS, **STATIC),
+            DELAY,
+            sync("#1"),
+            join(version=7, group_instance_id="another", rebalance_timeout_ms=REBALANCE_MS),
+            Advance(REBALANCE_MS),
+            sync("#4", 2),
+            Advance(REBALANCE_MS),
+            describe(),
+        ),
+    ),
+)
+
+# Why the others do not show over the wire.
+FAILOVER, LOG, PRODUCER = (
+    "needs a partition that is lost, loaded or shut down",
+    "needs appends that fail or wait",
+    "needs a producer and its transaction coordinator",
+)
+NOT_SHOWN: Final[Mapping[str, str]] = {
+    "gate order": FAILOVER,
+    "loading": FAILOVER,
+    "group that is not there": "is between 0.10.0 and the later ones",
+    "append that times out": LOG,
+    "transactional commit of a known member without generation": PRODUCER,
+    "offset expiry": "needs the retention of offsets, a minute at the least, to pass",
+    "tombstone of an empty group": "shows in the log alone",
+    "static member whose new id cannot be stored": LOG,
+    "record of a new group": "shows in the log alone",
+    "appends that are held": LOG,
+    "static member that comes back twice": LOG,
+}
+
+
+def answers(shown: Shown, profile: str) -> dict[int, ResponseBody]:
+    """What the model answers, by step; it has to leave nothing open."""
+    rules, said = PROFILES[profile], dict(shown.needs)
+    delay_ms = said.get(INITIAL_DELAY, 0)
+    settings: dict[str, Any] = {name.replace(".", "_"): value for name, value in said.items()}
+    config: Config = rules.config._replace(**settings)
+    state = Coordinator(log=Log())
+    found: dict[int, ResponseBody] = {}
+    for given in shown.on(profile, delay_ms):
+        outcomes = successors(state, given, rules, config)
+        state = outcomes[0].coordinator
+        found |= {response.request_id: response.body for response in outcomes[0].responses}
+    return found

@@ -1,0 +1,95 @@
+"""Whether a small history is lawful, by trying every order; the search knows nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+
+from groupcheck.model.config import Config
+from groupcheck.model.state import Coordinator, HoldAppends, Log, ReleaseAppends
+from groupcheck.model.step import Outcome
+from groupcheck.model.transition import successors
+from groupcheck.properties.compare import normal
+from groupcheck.properties.history import NEVER, Event, Operation, Setting
+
+World = tuple[Coordinator, frozenset[int]]
+"""A state, and the requests that are answered."""
+
+
+def explained(whole: Sequence[Operation | Event], setting: Setting) -> bool:
+    """Whether an order is lawful, by trying all of them."""
+    over = [n for n, each in enumerate(whole) if each.ends != NEVER]
+    others = [n for n, each in enumerate(whole) if each.ends == NEVER]
+    return any(
+        _Order([whole[n] for n in order], setting).is_lawful()
+        for size in range(len(others) + 1)
+        for some in combinations(others, size)
+        for order in permutations([*over, *some])
+    )
+
+
+class _Order:
+    def __init__(self, order: list[Operation | Event], setting: Setting) -> None:
+        self.order = order
+        self.setting = setting
+        self.config = Config.of(setting.broker)
+        self.asked = {e.request.request_id: e for e in order if isinstance(e, Operation)}
+
+    def is_lawful(self) -> bool:
+        order = self.order
+        pairs = ((each, late) for n, each in enumerate(order) for late in order[n + 1 :])
+        if any(min(late.ends, late.gone) < each.begins for each, late in pairs):
+            return False
+        worlds: set[World] = {
+            (Coordinator(holding=self.setting.open_appends, log=Log()), frozenset())
+        }
+        for each in order:
+            worlds = {
+                following
+                for state, answered in self._some_are_safe(worlds)
+                if all(n in answered or self.asked[n].ends >= each.begins for n in self.asked)
+                for outcome in successors(state, each.given, self.setting.profile, self.config)
+                for following in self._seen(outcome, answered)
+            }
+        return any(
+            all(n in answered or self.asked[n].ends == NEVER for n in self.asked)
+            for _, answered in self._some_are_safe(worlds)
+        )
+
+    def _seen(self, outcome: Outcome, answered: frozenset[int]) -> Iterator[World]:
+        """The world after that, if all was answered as it was."""
+        if all(
+            self.asked[r.request_id].answer
+            in {
+                None,
+                normal(r.body, self.setting.symbols, self.asked[r.request_id].request.api_version),
+            }
+            for r in outcome.responses
+        ):
+            yield outcome.coordinator, answered | {r.request_id for r in outcome.responses}
+
+    def _some_are_safe(self, worlds: set[World]) -> set[World]:
+        """Those worlds, and those with some of what is on its way to the log in it, in order."""
+        if not self.setting.open_appends:
+            return worlds
+        found, fresh = set(worlds), worlds
+        while fresh:
+            fresh = {
+                following
+                for state, answered in fresh
+                if state.appends
+                for outcome in self._first_is_safe(state)
+                for following in self._seen(outcome, answered)
+            } - found
+            found |= fresh
+        return found
+
+    def _first_is_safe(self, state: Coordinator) -> Iterator[Outcome]:
+        """The first append completes; with it, where a version commits all at once, the others."""
+        profile = self.setting.profile
+        first = len(state.appends) if profile.traits.answers_wait else 1
+        alone = state._replace(appends=state.appends[:first])
+        for outcome in successors(alone, ReleaseAppends(), profile, self.config):
+            kept = outcome.coordinator._replace(appends=state.appends[first:])
+            for held in successors(kept, HoldAppends(), profile, self.config):
+                yield outcome._replace(coordinator=held.coordinator)

@@ -1,0 +1,84 @@
+"""Copies of the built-in coordinator, each with one fault put in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from types import MappingProxyType
+
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Fault as Happening
+from groupcheck.properties.ports.port import Observation, PortFailedError
+from groupcheck.properties.ports.source import PortSource
+from support.faults.failover import FAILOVER
+from support.faults.fault import Fault
+from support.faults.made_up import MADE_UP
+from support.faults.members import MEMBERS
+from support.faults.offsets import OFFSETS
+from support.faults.statics import STATICS
+
+__all__ = ["ABSENT", "KAFKA", "MADE_UP", "FaultyPort", "faulty_port", "source"]
+
+KAFKA: Mapping[str, Fault] = MappingProxyType({**MEMBERS, **STATICS, **OFFSETS, **FAILOVER})
+"""Bugs that releases of Kafka had, by their issue."""
+
+ABSENT: Mapping[str, str] = MappingProxyType(
+    {
+        "KAFKA-10614": (
+            "A partition that was lost is loaded late, and its groups are stale. What was asked"
+            " for first is told from what was asked for later by the leader epoch alone, and the"
+            " port protocol has none: a port is told to load, and loads."
+        ),
+        "KAFKA-18672": (
+            "A record of an unknown version is misread. A port writes its own log, and no other"
+            " version is ever in it; `tests/implementation/log/test_codec.py` holds it for the log"
+            " of this repository."
+        ),
+    }
+)
+"""Bugs that no sequence of the port protocol can show, and why."""
+
+
+class FaultyPort(BuiltinPort):
+    """A port on a coordinator with a fault; if that raises an exception it has crashed."""
+
+    def __init__(self, fault: Fault, seed: int = 0) -> None:
+        super().__init__(seed, fault.make)
+        self._hidden = fault.hidden
+
+    @property
+    def hidden(self) -> Hashable:
+        """What the copy keeps that is not shown, and on which depends what the fault does."""
+        return self._hidden(self._coordinator)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        try:
+            return super().request(request, expected)
+        except Exception as error:
+            raise _crashed(error) from error
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        try:
+            return super().advance(ms, expected)
+        except Exception as error:
+            raise _crashed(error) from error
+
+    def fault(self, fault: Happening, expected: Collection[int]) -> Observation:
+        try:
+            return super().fault(fault, expected)
+        except Exception as error:
+            raise _crashed(error) from error
+
+
+def _crashed(error: Exception) -> PortFailedError:
+    return PortFailedError("port crashed", type(error).__name__)
+
+
+def faulty_port(fault: str, seed: int = 0) -> FaultyPort:
+    """A port on a coordinator with that fault."""
+    return FaultyPort({**MADE_UP, **KAFKA}[fault], seed)
+
+
+def source(fault: str) -> PortSource:
+    """The source of ports with that fault."""
+    return PortSource(fault, lambda: faulty_port(fault))

@@ -1,0 +1,115 @@
+"""Past bugs of Kafka's about partitions that are lost, and about groups loaded from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.gate import Gate
+from groupcheck.implementation.core.loading import Loading
+from groupcheck.implementation.core.partitions import Serving
+from groupcheck.implementation.core.replay import Replay
+from groupcheck.implementation.log.records import GroupMetadataValue
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+)
+from support.faults.fault import Faults, api, stored, stored_in
+
+FAILOVER = Faults()
+
+
+class FailsOnNamesUsedAgain(Loading):
+    __slots__ = ()
+
+    def load(self, partition: int) -> None:
+        super().load(partition)
+        groups = tuple(self._groups.of(partition))
+        if any(stored_in(self._shared, group.group_id)[-1:] == (None,) for group in groups):
+            for group in groups:
+                self._groups.discard(group)
+
+
+@FAILOVER.of("KAFKA-4704", hidden=lambda copy: stored(copy)[-1:] == (None,))
+def _fails_on_names_used_again(coordinator: Coordinator) -> None:
+    """Nothing of a partition is loaded if a group was removed, and commits made it again."""
+    coordinator._loading.__class__ = FailsOnNamesUsedAgain
+
+
+class LoadsTheOldest(Loading):
+    __slots__ = ()
+
+    def _load(
+        self, replay: Replay, partition: int, group_id: str, value: GroupMetadataValue | None
+    ) -> None:
+        if value is not None:
+            value = stored_in(self._shared, group_id)[0]
+        super()._load(replay, partition, group_id, value)
+
+
+@FAILOVER.of("KAFKA-5600", hidden=lambda copy: stored(copy)[:1])
+def _loads_the_oldest(coordinator: Coordinator) -> None:
+    """Of two records of a group in the log the older one counts."""
+    coordinator._loading.__class__ = LoadsTheOldest
+
+
+class TakesNoneForATime(Loading):
+    __slots__ = ()
+
+    def _load(
+        self, replay: Replay, partition: int, group_id: str, value: GroupMetadataValue | None
+    ) -> None:
+        offsets = replay.offsets.get(group_id, {})
+        for name, offset in offsets.items():
+            offsets[name] = offset._replace(expire_timestamp_ms=max(offset.expire_timestamp_ms, 0))
+        super()._load(replay, partition, group_id, value)
+
+
+def _when_they_expire(coordinator: Coordinator) -> Hashable:
+    group = coordinator._shared.groups.by_id.get(GROUP_ID)
+    offsets = group.offsets.committed.values() if group else ()
+    return tuple(sorted(offset.expire_timestamp_ms for offset in offsets))
+
+
+@FAILOVER.of("KAFKA-8069", hidden=_when_they_expire)
+def _takes_none_for_a_time(coordinator: Coordinator) -> None:
+    """An offset is loaded that says of no time at which it expires, and has expired by then."""
+    coordinator._loading.__class__ = TakesNoneForATime
+
+
+class LooksForOwnersFirst(Gate):
+    __slots__ = ()
+
+    def unserved(self, group_id: str) -> ErrorCode:
+        error = super().unserved(group_id)
+        return ErrorCode.NOT_COORDINATOR if error else error
+
+
+@FAILOVER.of("MINOR #4788")
+def _looks_for_owners_first(coordinator: Coordinator) -> None:
+    """While a partition is loaded it counts as somebody else's."""
+    api(coordinator, HeartbeatRequest)._gate.__class__ = LooksForOwnersFirst
+
+
+class DoesNotKnowWhomItLost(Gate):
+    __slots__ = ()
+
+    def unserved(self, group_id: str) -> ErrorCode:
+        serving = self._groups.serving[self._groups.partition_of(group_id)]
+        is_lost = serving is Serving.UNLOADED
+        return ErrorCode.UNKNOWN_MEMBER_ID if is_lost else super().unserved(group_id)
+
+
+@FAILOVER.of("KAFKA-8386")
+def _does_not_know_whom_it_lost(coordinator: Coordinator) -> None:
+    """Members of a group that was unloaded are told that they are unknown, and join again.
+
+    In Kafka those were told so who had found the group before it was unloaded, and came to it
+    afterwards. Requests of the port protocol are not as close together as that: here it is all.
+    """
+    for request in (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest):
+        part = api(coordinator, request)
+        part._gate = DoesNotKnowWhomItLost(coordinator._shared.groups, coordinator._shared.traits)

@@ -1,0 +1,197 @@
+"""Past bugs of Kafka's in how members join, stay and go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS
+from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.groups import Groups
+from groupcheck.implementation.core.heartbeats import HeartbeatApi
+from groupcheck.implementation.core.joining import JoinApi
+from groupcheck.implementation.core.member import GroupTimer, Member
+from groupcheck.implementation.core.membership import Membership
+from groupcheck.implementation.core.rebalance import Rebalance
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Protocol,
+    Request,
+    ResponseBody,
+)
+from support.faults.fault import Faults, api, become, timers
+
+MEMBERS = Faults()
+
+
+class DropsEmptyGroups(Rebalance):
+    __slots__ = ()
+
+    def _begin_generation(self, group: Group) -> None:
+        super()._begin_generation(group)
+        if group.state is GroupState.EMPTY:
+            group.state = GroupState.DEAD
+            self._shared.groups.discard(group)
+
+
+@MEMBERS.of("KAFKA-2720")
+def _drops_empty_groups(coordinator: Coordinator) -> None:
+    """A group is gone with its last member, and its offsets with it."""
+    become(coordinator, coordinator._rebalance, DropsEmptyGroups)
+
+
+class TakesAnyProtocols(Group):
+    __slots__ = ()
+
+    def supports(self, protocol_type: str, protocols: tuple[Protocol, ...]) -> bool:
+        is_first = self.state is GroupState.EMPTY
+        return is_first or super().supports(protocol_type, protocols)
+
+
+class MakesThemLenient(Groups):
+    __slots__ = ()
+
+    def add(self, group: Group) -> None:
+        group.__class__ = TakesAnyProtocols
+        super().add(group)
+
+
+@MEMBERS.of("KAFKA-6005")
+def _takes_any_protocols(coordinator: Coordinator) -> None:
+    """Whoever comes to an Empty group is let in without any protocol."""
+    coordinator._shared.groups.__class__ = MakesThemLenient
+
+
+class KeepsNewMembers(Membership):
+    __slots__ = ()
+
+    def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
+        super().add(group, member_id, request, body)
+        member = group.members.get(member_id)
+        if member is not None and member.is_new:
+            self._timers.cancel(member)
+
+
+@MEMBERS.of("KAFKA-7610")
+def _keeps_new_members(coordinator: Coordinator) -> None:
+    """A new member is waited for as long as the rebalance takes, whether or not it is there."""
+    become(coordinator, _membership(coordinator), KeepsNewMembers)
+
+
+class LetsPendingMembersIn(JoinApi):
+    __slots__ = ()
+
+    def _has_room(self, group: Group, member_id: str) -> bool:
+        return member_id in group.pending_members or super()._has_room(group, member_id)
+
+
+@MEMBERS.of("KAFKA-9885")
+def _lets_pending_members_in(coordinator: Coordinator) -> None:
+    """Whoever was given an id may join, be the group as large as group.max.size or not."""
+    become(coordinator, api(coordinator, JoinGroupRequest), LetsPendingMembersIn)
+
+
+class LooksForThoseGone(Membership):
+    __slots__ = ()
+
+    def remove(self, group: Group, member: Member) -> None:
+        self._shared.answer(
+            group.unpark_join(member), JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+        )
+        group.remove((member,), self._choose)
+
+    def expire_session(self, member: Member) -> None:
+        super().expire_session(member.group.members[member.member_id])
+
+
+def _of_those_gone(coordinator: Coordinator) -> Hashable:
+    left = (
+        (left_ms, timer)
+        for left_ms, timer in timers(coordinator)
+        if isinstance(timer, Member) and timer.group.members.get(timer.member_id) is not timer
+    )
+    return tuple(sorted(left_ms for left_ms, _ in left))
+
+
+@MEMBERS.of("KAFKA-8896", hidden=_of_those_gone)
+def _looks_for_those_gone(coordinator: Coordinator) -> None:
+    """The session of a member that is gone ends nevertheless, and looks for it in vain."""
+    become(coordinator, _membership(coordinator), LooksForThoseGone)
+
+
+class FirstTimer(GroupTimer):
+    __slots__ = ("member",)
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member.group)
+        self.member = member
+
+
+class ForgetsToStopTheFirstTimer(Membership):
+    __slots__ = ()
+
+    def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
+        super().add(group, member_id, request, body)
+        member = group.members.get(member_id)
+        if member is not None and request.api_version <= 3:
+            self._timers.set(FirstTimer(member), NEW_MEMBER_JOIN_TIMEOUT_MS)
+
+    def expire_new(self, timer: FirstTimer) -> None:
+        timer.member.is_new = True
+        self.expire_session(timer.member)
+
+
+def _first_timers(coordinator: Coordinator) -> Hashable:
+    running = (pair for pair in timers(coordinator) if isinstance(pair[1], FirstTimer))
+    return tuple(sorted(left_ms for left_ms, _ in running))
+
+
+@MEMBERS.of("KAFKA-9232", hidden=_first_timers)
+def _forgets_to_stop_the_first_timer(coordinator: Coordinator) -> None:
+    """Who joins without having been given an id is gone after 5 minutes, though it has joined."""
+    membership = _membership(coordinator)
+    become(coordinator, membership, ForgetsToStopTheFirstTimer)
+    assert isinstance(membership, ForgetsToStopTheFirstTimer)
+    coordinator._timeouts[FirstTimer] = membership.expire_new
+
+
+class WorriesWhoHasJoined(HeartbeatApi):
+    __slots__ = ()
+
+    def heartbeat(self, request: Request, body: HeartbeatRequest) -> ResponseBody | None:
+        answer = super().heartbeat(request, body)
+        group = self._groups.get(body.group_id)
+        completing = group is not None and group.state is GroupState.COMPLETING_REBALANCE
+        if completing and answer == HeartbeatResponse(ErrorCode.NONE):
+            return HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
+        return answer
+
+
+@MEMBERS.of("KAFKA-10134")
+def _worries_who_has_joined(coordinator: Coordinator) -> None:
+    """Who has joined, and waits for nothing but assignments, is told to join again."""
+    become(coordinator, api(coordinator, HeartbeatRequest), WorriesWhoHasJoined)
+
+
+class WaitsForSyncsForEver(Rebalance):
+    __slots__ = ()
+
+    def _answer_joins(self, group: Group) -> None:
+        super()._answer_joins(group)
+        self.stop_waiting_for_syncs(group)
+
+
+@MEMBERS.of("KAFKA-12890", "4.1")
+def _waits_for_syncs_for_ever(coordinator: Coordinator) -> None:
+    """A leader that does not sync, but is alive, is waited for without an end."""
+    become(coordinator, coordinator._rebalance, WaitsForSyncsForEver)
+
+
+def _membership(coordinator: Coordinator) -> Membership:
+    part: Membership = coordinator._timeouts[Member].__self__  # type: ignore[attr-defined]
+    return part

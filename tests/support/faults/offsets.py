@@ -1,0 +1,154 @@
+"""Past bugs of Kafka's about offsets: who may commit, what is told of them, when they expire."""
+
+from __future__ import annotations
+
+from groupcheck.implementation.core.commits import CommitApi, CommitRequest
+from groupcheck.implementation.core.coordinator import Coordinator, Handler
+from groupcheck.implementation.core.expiry import Doomed, Removal
+from groupcheck.implementation.core.fetches import FetchApi
+from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.offsets import Offsets
+from groupcheck.implementation.core.refusals import refused
+from groupcheck.model.vocabulary import (
+    NO_GENERATION,
+    NO_RETENTION,
+    ErrorCode,
+    GroupState,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    ResponseBody,
+)
+from support.faults.fault import Faults, api, become, wrap
+
+OFFSETS = Faults()
+
+
+class TakesAnyGeneration(CommitApi):
+    __slots__ = ()
+
+    def commit(self, request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
+        if body.group_id not in self._groups:
+            body = body._replace(generation_id=NO_GENERATION)
+        return super().commit(request, body)
+
+
+@OFFSETS.of("KAFKA-2596")
+def _takes_any_generation(coordinator: Coordinator) -> None:
+    """A commit of any generation makes a group that is not there."""
+    become(coordinator, api(coordinator, OffsetCommitRequest), TakesAnyGeneration)
+
+
+@OFFSETS.of("KAFKA-4472")
+def _overflows(coordinator: Coordinator) -> None:
+    """The retention is reckoned in milliseconds of 32 bits, and may come out as less than none."""
+    removal = coordinator._removal
+    removal._retention_ms = (removal._retention_ms + 2**31) % 2**32 - 2**31
+
+
+def _wants_a_name(lawful: Handler) -> Handler:
+    def handle(request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
+        if not body.group_id:
+            return refused(request, ErrorCode.INVALID_GROUP_ID)
+        return lawful(request, body)
+
+    return handle
+
+
+@OFFSETS.of("KAFKA-6773")
+def _refuses_the_nameless(coordinator: Coordinator) -> None:
+    """The group without a name is refused to those who commit and fetch."""
+    wrap(coordinator, OffsetCommitRequest, _wants_a_name)
+    wrap(coordinator, OffsetFetchRequest, _wants_a_name)
+
+
+class WantsRetention(CommitApi):
+    __slots__ = ()
+
+    def _store(
+        self, request: Request, body: CommitRequest, group: Group, asked: Offsets, producer_id: int
+    ) -> ResponseBody | None:
+        if (
+            isinstance(body, OffsetCommitRequest)
+            and 2 <= request.api_version <= 4
+            and body.retention_time_ms == NO_RETENTION
+        ):
+            return self._refused(body, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return super()._store(request, body, group, asked, producer_id)
+
+
+@OFFSETS.of("KAFKA-7403")
+def _wants_retention(coordinator: Coordinator) -> None:
+    """A commit that leaves the retention to the broker cannot be written, and fails."""
+    become(coordinator, api(coordinator, OffsetCommitRequest), WantsRetention)
+
+
+class ExpiresWhileRebalancing(Removal):
+    __slots__ = ()
+
+    def _loses_to_time(self, group: Group) -> bool:
+        known = group.uses_consumer_protocol and group.subscribed is not None
+        return known or super()._loses_to_time(group)
+
+
+@OFFSETS.of("KAFKA-13636", "4.1")
+def _expires_while_rebalancing(coordinator: Coordinator) -> None:
+    """Offsets expire while the group rebalances, of topics that it may soon want again."""
+    become(coordinator, coordinator._removal, ExpiresWhileRebalancing)
+
+
+class WantsMembers(CommitApi):
+    __slots__ = ()
+
+    def _check(self, group: Group, body: OffsetCommitRequest) -> ErrorCode:
+        if group.state is GroupState.EMPTY and body.group_instance_id is not None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return super()._check(group, body)
+
+
+@OFFSETS.of("KAFKA-14201", "4.1")
+def _wants_members(coordinator: Coordinator) -> None:
+    """A consumer without a group may not commit if it says its group.instance.id."""
+    become(coordinator, api(coordinator, OffsetCommitRequest), WantsMembers)
+
+
+class ForgetsTransactions(Removal):
+    __slots__ = ()
+
+    def _doomed(self, group: Group) -> Doomed | None:
+        doomed = super()._doomed(group)
+        expired = doomed.partitions if doomed else ()
+        if group.state is GroupState.EMPTY and len(expired) == len(group.offsets.committed):
+            return Doomed(group, expired, whole=True)
+        return doomed
+
+
+@OFFSETS.of("KAFKA-19163", "4.1")
+def _forgets_transactions(coordinator: Coordinator) -> None:
+    """A group is removed that has nothing but what waits for the end of a transaction."""
+    become(coordinator, coordinator._removal, ForgetsTransactions)
+
+
+class LosesErrors(FetchApi):
+    __slots__ = ()
+
+    def fetch(self, request: Request, body: OffsetFetchRequest) -> ResponseBody | None:
+        answer = super().fetch(request, body)
+        if request.api_version > 1 or not isinstance(answer, OffsetFetchResponse):
+            return answer
+        topics = tuple(
+            topic._replace(
+                partitions=tuple(
+                    partition._replace(error_code=ErrorCode.NONE) for partition in topic.partitions
+                )
+            )
+            for topic in answer.topics
+        )
+        return answer._replace(topics=topics)
+
+
+@OFFSETS.of("KAFKA-19246", "4.1")
+def _loses_errors(coordinator: Coordinator) -> None:
+    """OffsetFetch v1, which has no error of the whole, is told of none at all."""
+    become(coordinator, api(coordinator, OffsetFetchRequest), LosesErrors)

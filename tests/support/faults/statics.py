@@ -1,0 +1,87 @@
+"""Past bugs of Kafka's about static members."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from groupcheck.implementation.core.coordinator import Coordinator, Handler
+from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.rebalance import Rebalance
+from groupcheck.implementation.core.static_members import Return, StaticMembers
+from groupcheck.implementation.core.traits import NEVER_SINCE
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    Request,
+    ResponseBody,
+)
+from support.faults.fault import Faults, api, become, stored, wrap
+
+STATICS = Faults()
+
+
+class SparesNobody(Rebalance):
+    __slots__ = ()
+
+    def complete(self, group: Group) -> None:
+        for member in group.members.values():
+            member.counts_as_static = False
+        super().complete(group)
+
+
+@STATICS.of("KAFKA-8220")
+def _spares_nobody(coordinator: Coordinator) -> None:
+    """A static member that does not join again in time is removed, though its session goes on."""
+    become(coordinator, coordinator._rebalance, SparesNobody)
+
+
+@STATICS.of("KAFKA-8715")
+def _stamps_ids(coordinator: Coordinator) -> None:
+    """The id of a static member is made of the time, and that of its next restart may be equal."""
+    shared = coordinator._shared
+    random = shared.new_member_id
+
+    def stamped(body: JoinGroupRequest) -> str:
+        group = shared.groups.by_id.get(body.group_id)
+        since_ms = shared.timers.now_ms if group is None else group.state_since_ms
+        return f"{body.group_instance_id}-{since_ms}"
+
+    def around(lawful: Handler) -> Handler:
+        def join(request: Request, body: JoinGroupRequest) -> ResponseBody | None:
+            static = body.group_instance_id is not None
+            shared.new_member_id = (lambda _prefix: stamped(body)) if static else random
+            return lawful(request, body)
+
+        return join
+
+    wrap(coordinator, JoinGroupRequest, around)
+
+
+class DoesNotStoreIds(StaticMembers):
+    __slots__ = ()
+
+    def _store(self, came: Return) -> None:
+        self._stored(came)(ErrorCode.NONE)
+
+
+def _what_is_stored(coordinator: Coordinator) -> Hashable:
+    return stored(coordinator)[-1:]
+
+
+@STATICS.of("KAFKA-10284", hidden=_what_is_stored)
+def _does_not_store_ids(coordinator: Coordinator) -> None:
+    """The new id of a static member that comes back is not in the log."""
+    become(coordinator, _statics(coordinator), DoesNotStoreIds)
+
+
+@STATICS.of("KAFKA-13435", "4.1")
+def _never_tells_the_leader(coordinator: Coordinator) -> None:
+    """A static leader that comes back is not told the members, and cannot see what has changed."""
+    statics = _statics(coordinator)
+    statics._traits = statics._traits._replace(skips_assignment_since=NEVER_SINCE)
+
+
+def _statics(coordinator: Coordinator) -> StaticMembers:
+    part: StaticMembers = api(coordinator, HeartbeatRequest)._static_members
+    return part

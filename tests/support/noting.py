@@ -1,0 +1,143 @@
+"""Clients on threads that note what they ask a broker, and what they are answered when."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from groupcheck.model.vocabulary import Request, RequestBody, Response, ResponseBody
+from groupcheck.properties.ports import codec
+from groupcheck.properties.ports.connection import Connection
+from groupcheck.properties.ports.port import PortFailedError
+from support.overlapping import Client, Line, request_line, response_line
+from support.served_process import served
+
+NUMBERS = count(1)
+WAIT_S: Final = 20
+LEAST: Final = 300  # lines that a history has at least
+
+
+class Notes:
+    """A connection and what was noted of it in `lines`, by one clock for all."""
+
+    def __init__(self, port: int, client_id: str) -> None:
+        self.lines: list[Line] = []
+        self._client_id = client_id
+        self._connection = Connection[Request]("127.0.0.1", port, WAIT_S)
+
+    def ask(self, version: int, body: RequestBody) -> ResponseBody:
+        """Ask, and note it.
+
+        Raises:
+            PortFailedError: the connection is broken; that is noted, too.
+        """
+        request = Request(next(NUMBERS), version, body, self._client_id)
+        self.lines.append(request_line(request, now_ms()))
+        try:
+            self._connection.send(request, codec.to_message(body, version), request.client_id)
+            ((_, answer),) = self._connection.receive()
+        except PortFailedError:
+            lost = {"type": "lost", "id": request.request_id, "endMs": now_ms()}
+            self.lines.append(lost)
+            raise
+        told = codec.answer_body(request.api, version, answer, null_as_empty=False)
+        response = Response(request.request_id, told)
+        self.lines.append(response_line(response, version, now_ms()))
+        return told
+
+    def hang_up(self) -> None:
+        """Have whoever asks stop."""
+        with suppress(OSError):
+            self._connection.socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
+
+class NotingClient(threading.Thread):
+    """A client with a connection of its own, until the server or its own side hangs up."""
+
+    def __init__(self, port: int, client: Client) -> None:
+        super().__init__(daemon=True)
+        self.client = client
+        self.notes = Notes(port, client.name)
+
+    def run(self) -> None:
+        with suppress(PortFailedError):  # it is told to stop, or the server is gone
+            while True:
+                version, body = self.client.next()
+                self.client.told(body, self.notes.ask(version, body))
+                time.sleep(0.002)
+
+    def stop(self) -> list[Line]:
+        """Hang up, whatever is not answered, of which nothing is known then; all that was noted."""
+        self.notes.hang_up()
+        lines = self.end()
+        return [line for line in lines if line["type"] != "lost"]
+
+    def end(self) -> list[Line]:
+        """What was noted up to now, when the server has hung up."""
+        self.join(WAIT_S)
+        self.notes.close()
+        return self.notes.lines
+
+
+def _started(port: int, clients: list[Client]) -> list[NotingClient]:
+    started = [NotingClient(port, client) for client in clients]
+    for client in started:
+        client.start()
+    return started
+
+
+def _clients(number: int) -> list[Client]:
+    return [Client(f"noted{each}", "noted", Random(each)) for each in range(number)]
+
+
+def _go_on(clients: list[NotingClient], for_s: float, least: int) -> None:
+    """Let them, for some time and until so many lines are noted, however busy the machine is."""
+    time.sleep(for_s)
+    until = time.monotonic() + WAIT_S
+    while sum(len(each.notes.lines) for each in clients) < least and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def noted(port: int, header: Line, *, clients: int, for_s: float, least: int = LEAST) -> list[Line]:
+    """The history that some clients of one group noted together."""
+    started = _started(port, _clients(clients))
+    _go_on(started, for_s, least)
+    return [header, *(line for client in started for line in client.stop())]
+
+
+def noted_while_killed(
+    data_dir: Path, header: Line, *options: str, clients: int, for_s: float, kills: int
+) -> list[Line]:
+    """The history that they noted of a server that was killed and started again meanwhile."""
+    lines, known, killed_ms = [header], _clients(clients), None
+    for last in range(kills, -1, -1):
+        with served(data_dir, *options) as server:
+            if killed_ms is not None:
+                lines.append(crash_line(killed_ms))
+            started = _started(server.port, known)
+            _go_on(started, for_s, LEAST)
+            killed_ms = now_ms()
+            if last:
+                server.kill()
+            lines += [x for each in started for x in (each.end() if last else each.stop())]
+    return lines
+
+
+def crash_line(killed_ms: float) -> Line:
+    """What is noted of a server that was killed then, and is back by now."""
+    return {"type": "fault", "fault": "crash", "startMs": killed_ms, "endMs": now_ms()}
+
+
+def now_ms() -> float:
+    """By the one clock."""
+    return time.monotonic() * 1000

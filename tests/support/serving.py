@@ -1,0 +1,165 @@
+"""A server for the length of a test, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from groupcheck.implementation.server.server import CannotServeError, Options, Server
+from groupcheck.implementation.server.settings import parse
+from groupcheck.properties.ports import codec
+from groupcheck.properties.recorded import Judged, judge, load
+from groupcheck.reports.story import story
+
+T = TypeVar("T")
+
+QUICK = (
+    "group.initial.rebalance.delay.ms=0",
+    "group.min.session.timeout.ms=100",
+)
+WAIT_S = 20.0  # for what happens in a moment
+
+
+class Served:
+    """A server on a free port of the loopback; `notes` is what it told its operator.
+
+    Args:
+        topics: that are there from the start, with the number of their partitions.
+        config: broker settings, NAME=NUMBER.
+        record: where to record.
+        port: to listen on.
+        profile: whose Kafka it is.
+        data_dir: where groups and offsets are kept.
+
+    """
+
+    def __init__(
+        self,
+        *topics: tuple[str, int],
+        config: Sequence[str] = QUICK,
+        record: Path | None = None,
+        port: int = 0,
+        profile: str = "2.7",
+        data_dir: Path | None = None,
+    ) -> None:
+        self.notes: list[str] = []
+        self.record = record
+        options = Options("127.0.0.1", port, topics, profile, parse(config), record, data_dir)
+        self.server = Server(options, self.notes.append)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.run(self.server.start())
+        except CannotServeError:
+            self._end()
+            raise
+        self.host, self.port = self.server.addresses[0]
+        self.address = f"{self.host}:{self.port}"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.run(self.server.stop())
+        self._end()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(WAIT_S)
+        self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have something done on the server's own thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
+
+    def judged(self) -> Judged:
+        """What the model says of what was recorded until now."""
+        assert self.record is not None
+        return judge(load(self.record))
+
+    @contextmanager
+    def connected(self) -> Iterator[Wire]:
+        """A connection of bytes."""
+        with connected_to(self.port) as wire:
+            yield wire
+
+
+@contextmanager
+def connected_to(port: int) -> Iterator[Wire]:
+    """A connection of bytes to a server on the loopback."""
+    with socket.create_connection(("127.0.0.1", port), WAIT_S) as opened:
+        yield Wire(opened)
+
+
+@contextmanager
+def judged_session(
+    directory: Path, profile: str, *topics: tuple[str, int], data_dir: Path | None = None
+) -> Iterator[Served]:
+    """A server whose session the model has to accept when it is over; nothing goes wrong in it."""
+    record = directory / "session.jsonl"
+    with Served(*topics, record=record, profile=profile, data_dir=data_dir) as server:
+        yield server
+    judged = server.judged()
+    if judged.finding is not None:
+        msg = f"In group {judged.group_id!r}:\n{story(judged.finding)}"
+        raise AssertionError(msg)
+    assert judged.cut == ()
+    assert judged.steps > 0
+    assert server.notes == []
+
+
+class Wire:
+    """A client that sends whatever bytes it likes."""
+
+    def __init__(self, opened: socket.socket) -> None:
+        self.socket = opened
+
+    def ask(self, api: str, version: int, **fields: Any) -> Any:
+        """A request and its answer, as kafka-python's message."""
+        self.request(api, version, **fields)
+        return self.answer(api, version)
+
+    def request(self, api: str, version: int, **fields: Any) -> None:
+        """A request."""
+        message = codec.message_class(f"{api}Request")(version=version, **fields)
+        self.socket.sendall(codec.frame(message, 7, "client"))
+
+    def answer(self, api: str, version: int) -> Any:
+        """The answer to the request that was sent first of those not answered yet."""
+        frame = self.receive()
+        assert frame is not None, "the server closed the connection"
+        return codec.parse(api, version, frame)
+
+    def send(self, frame: bytes) -> None:
+        """A frame with its length."""
+        self.socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def receive(self) -> bytes | None:
+        """The next frame, None if the server closed the connection."""
+        length = self._read(4)
+        return length and self._read(struct.unpack(">i", length)[0])
+
+    def _read(self, size: int) -> bytes | None:
+        data = b""
+        while len(data) < size:
+            try:
+                more = self.socket.recv(size - len(data))
+            except ConnectionError:
+                return None
+            if not more:
+                return None
+            data += more
+        return data

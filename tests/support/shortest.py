@@ -1,0 +1,84 @@
+"""The shortest sequence of a space that a faulty copy answers unlawfully, found by trying them all.
+
+An oracle for the shrinker, which knows nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from groupcheck.model.explorer import Edge, Space
+from groupcheck.model.graph import Hop
+from groupcheck.model.path import realise
+from groupcheck.model.state import Advance
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.closer import merged
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence
+from support.faults import FaultyPort
+
+NONE = 1_000
+"""Longer than any: there is no such sequence."""
+
+
+class Way(NamedTuple):
+    """A lawful way: its steps but one where times follow upon each other, and where it leads to."""
+
+    length: int
+    node: int
+    waited: bool
+    hidden: Hashable
+    hops: tuple[Hop, ...]
+
+    def with_edge(self, edge: Edge) -> int:
+        """Its length with one more step."""
+        return self.length + (not (self.waited and isinstance(edge.given, Advance)))
+
+
+def shortest(space: Space, port: FaultyPort, bound: int = NONE) -> int:
+    """The length of the shortest sequence of a space that the port answers unlawfully.
+
+    Every labelled edge is tried after a shortest way to its node, the nearest first; times that
+    pass one after the other count as one step. That proves the length: the port shows its inner
+    state, which is compared after every step, and what it hides is told apart, so that of two
+    lawful ways to the same there need be only one. What is not shorter than the `bound` is not
+    looked for.
+    """
+    port.open(space.instance.profile.name, space.instance.broker)
+    queue = deque([Way(0, 0, waited=False, hidden=port.hidden, hops=())])
+    done: set[tuple[int, bool, Hashable]] = set()
+    found = bound
+    while queue:
+        way = queue.popleft()
+        if way[1:4] in done:
+            continue
+        done.add(way[1:4])
+        if way.length >= found:
+            break
+        state, steps = realise(space, list(way.hops))
+        for place, edge in enumerate(space.edges[way.node]):
+            length = way.with_edge(edge)
+            if length >= found:
+                continue
+            hops = (*way.hops, Hop(way.node, place))
+            given = edge.given
+            if isinstance(given, Request):
+                given = space.frame(state).restore(given, len(steps) + 1)
+            if replay(_sequence(space, (*steps, given)), port) is not None:
+                found = length
+                continue
+            waited = isinstance(edge.given, Advance)
+            following = Way(length, edge.target, waited, port.hidden, hops)
+            if length > way.length:
+                queue.append(following)
+            else:
+                queue.appendleft(following)
+    return found
+
+
+def _sequence(space: Space, steps: tuple[Input, ...]) -> Sequence:
+    instance = space.instance
+    return merged(Sequence(instance.profile.name, instance.broker, steps))

@@ -1,0 +1,126 @@
+"""The built-in coordinator and the model in lockstep: tours of spaces, and wanderings beyond them.
+
+A wandering chooses its steps at random among all that clients may ask and all that may happen in
+the state that the model is in, every feature together, and a time that may be any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from random import Random
+from typing import Any, NamedTuple
+
+from groupcheck.model.clients import happenings
+from groupcheck.model.explorer import Space
+from groupcheck.model.instance import Instance, composed, supported
+from groupcheck.model.state import Advance
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import OffsetCommitRequest, Request, TxnOffsetCommitRequest
+from groupcheck.properties.coverage import Coverage
+from groupcheck.properties.finding import Finding
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Port
+from groupcheck.properties.run import FoundError, Run, UnfairError
+from groupcheck.properties.sketch import spoken
+from groupcheck.properties.tour import tour
+from groupcheck.properties.wandering import wander
+
+STEPS = 60  # of one sequence
+
+
+class Walked(NamedTuple):
+    """How far the two went together, and the first finding, if there is one."""
+
+    steps: int
+    finding: Finding | None
+
+
+def toured(space: Space, seed: int = 1, port: Port | None = None) -> Walked:
+    """A tour of all labelled edges of a space that the coordinator's choices lead to."""
+    steps, port = 0, port or BuiltinPort(seed)
+    for walked, finding in tour(Coverage(space, Random(seed)), port, STEPS):
+        steps += walked
+        if finding is not None:
+            return Walked(steps, finding)
+    return Walked(steps, None)
+
+
+def everything(profile: Profile, members: int) -> list[Instance]:
+    """Spaces far too large to be explored: all features that the version has, with time and not."""
+    features = supported(profile)
+    timed = composed(profile, members, features)
+    instances = [timed, composed(profile, members, features - {"max-size"})]
+    return [instance._replace(settings=_settings(instance)) for instance in instances]
+
+
+def _settings(instance: Instance) -> dict[str, int]:
+    return {**instance.settings, "offsets.retention.minutes": 5}
+
+
+def wandered(instance: Instance, seed: int, steps: int, port: Port | None = None) -> Walked:
+    """So many random steps in sequences of 60."""
+    pick = Random(seed)
+    done, port = 0, port or BuiltinPort(seed)
+    while done < steps:
+        run = Run(port, instance.profile, instance.broker)
+        try:
+            for given in _steps(instance, run, pick):
+                with suppress(UnfairError):  # of one that was loaded and told nobody its id
+                    run.step(given)
+                done += 1
+        except FoundError as found:
+            return Walked(done, found.finding)
+    return Walked(done, None)
+
+
+def wandered_far(profile: Profile, seed: int, walks: int, port: Port) -> Walked:
+    """So many random walks of 60 moves, as a verification has them."""
+    done, speaks, pick = 0, spoken(port, profile), Random(seed)
+    for _ in range(walks):
+        walk = wander(port, profile, speaks, pick, STEPS)
+        done += walk.steps
+        if walk.finding is not None:
+            return Walked(done, walk.finding)
+    return Walked(done, None)
+
+
+def _steps(instance: Instance, run: Run, pick: Random) -> Iterator[Input]:
+    """What is done next, chosen when it is asked for; seldom does anything happen to the port."""
+    for number in range(1, STEPS + 1):
+        state = pick.choice(run.oracle.states)
+        frame = instance.frame(state)
+        chance = pick.random()
+        if chance < 0.15:
+            yield Advance(pick.choice((instance.tick_ms, instance.tick_ms // 3, 1)))
+            continue
+        options: list[Input] = (
+            list(happenings(frame.node, instance.features))
+            if chance < 0.25
+            else [given for given in instance.inputs(frame.node) if isinstance(given, Request)]
+        )
+        given = pick.choice(options)
+        yield _distinct(frame.restore(given, number)) if isinstance(given, Request) else given
+
+
+def _distinct(given: Request) -> Request:
+    """The same, each commit with an offset of its own.
+
+    Kafka takes two equal commits of one millisecond for one; the model tells them apart, which
+    shows where the first of them fails.
+    """
+    body = given.body
+    if not isinstance(body, OffsetCommitRequest | TxnOffsetCommitRequest):
+        return given
+    topics: Any = body.topics
+    changed = tuple(
+        topic._replace(
+            partitions=tuple(
+                partition._replace(committed_offset=given.request_id)
+                for partition in topic.partitions
+            )
+        )
+        for topic in topics
+    )
+    return given._replace(body=body._replace(topics=changed))
