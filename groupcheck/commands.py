@@ -20,7 +20,7 @@ from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 
 if TYPE_CHECKING:
     from groupcheck.model.clients import Feature
-    from groupcheck.properties.covered import Covered
+    from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.result import Result, Settings
     from groupcheck.properties.verify import Progress, Verification
@@ -35,9 +35,9 @@ def verify(options: argparse.Namespace) -> int:
         ImpossibleError: it could not be, or its report could not be written.
     """
     from groupcheck.model.profiles import PROFILES
-    from groupcheck.properties.bulk import processors
+    from groupcheck.properties.generators.bulk import processors
     from groupcheck.properties.interruption import interruptible
-    from groupcheck.properties.journal import MalformedJournalError
+    from groupcheck.properties.long_runs.journal import MalformedJournalError
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.result import Settings
@@ -98,7 +98,7 @@ def _verification(
     source: PortSource, settings: Settings, progress: Progress, kept_in: Path | None
 ) -> Verification:
     """The verification that is asked for: a long run, if it is said how many sequences."""
-    from groupcheck.properties.long_run import LongRun
+    from groupcheck.properties.long_runs.long_run import LongRun
     from groupcheck.properties.verify import Verification
 
     if not settings.sequences:
@@ -127,7 +127,7 @@ def coverage(options: argparse.Namespace) -> int:
     Raises:
         ImpossibleError: a file is none, or cannot be read or written.
     """
-    from groupcheck.properties.covered import merged
+    from groupcheck.properties.coverage.covered import merged
     from groupcheck.reports.covered import as_json, summary
 
     together = merged((str(path), _coverage(path, needed=True)) for path in options.files)
@@ -141,7 +141,7 @@ def coverage(options: argparse.Namespace) -> int:
 
 def _coverage(path: Path, *, needed: bool = False) -> Covered:
     """What is in a coverage file; nothing, if it need not be there and is not."""
-    from groupcheck.properties.covered import MalformedCoverageError, read
+    from groupcheck.properties.coverage.covered import MalformedCoverageError, read
 
     try:
         return read(path)
@@ -156,7 +156,7 @@ def _coverage(path: Path, *, needed: bool = False) -> Covered:
 
 def _add(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:
     """Add what was shown now to what is in the file; what is of another model is not kept."""
-    from groupcheck.properties.covered import merged
+    from groupcheck.properties.coverage.covered import merged
 
     together = merged([("this run", now), (str(path), before)])
     _write_coverage(path, together.covered, status)
@@ -164,7 +164,7 @@ def _add(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, .
 
 
 def _write_coverage(path: Path, covered: Covered, status: int = IMPOSSIBLE) -> None:
-    from groupcheck.properties.covered import write
+    from groupcheck.properties.coverage.covered import write
 
     try:
         write(path, covered)
@@ -257,8 +257,8 @@ def replay(options: argparse.Namespace) -> int:
 def _judge(options: argparse.Namespace) -> int:
     """Hold to the model what a server recorded."""
     from groupcheck.model.bodies import shown
+    from groupcheck.properties.histories.recorded import judge, load
     from groupcheck.properties.interruption import interruptible
-    from groupcheck.properties.recorded import judge, load
     from groupcheck.properties.sequence import MalformedTraceError
     from groupcheck.reports.story import story
 
@@ -286,8 +286,8 @@ def history(options: argparse.Namespace) -> int:
         ImpossibleError: it could not be.
     """
     from groupcheck.model.bodies import shown
-    from groupcheck.properties.histories import judge
-    from groupcheck.properties.history_file import load
+    from groupcheck.properties.histories.history_file import load
+    from groupcheck.properties.histories.many_groups import judge
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
     from groupcheck.properties.windows import Windows
@@ -347,9 +347,9 @@ def explore(options: argparse.Namespace) -> int:
     from groupcheck.model.exploration import KB_A_STATE, Settings, UnfitSettingsError, run
     from groupcheck.model.explorer import Space, TooManyStatesError
     from groupcheck.model.profiles import PROFILES
-    from groupcheck.properties.laws import Counterexample, counterexamples
-    from groupcheck.properties.suite import Suite
-    from groupcheck.properties.suite_file import write_suite
+    from groupcheck.properties.generators.suite import Suite
+    from groupcheck.properties.generators.suite_file import write_suite
+    from groupcheck.properties.laws.laws import Counterexample, counterexamples
     from groupcheck.reports.exploration import as_json, summary
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from groupcheck.pipeline.summary import Told
-    from groupcheck.properties.finding import Finding
+    from groupcheck.properties.findings.finding import Finding
 
 
 def ingest(options: argparse.Namespace) -> int:
@@ -77,7 +77,7 @@ def _finding_of(told: Told) -> Finding | None:
     """The finding in a group's own recording, which `groupcheck replay` comes to as well."""
     if told.recording is None:
         return None
-    from groupcheck.properties.recorded import judge, load
+    from groupcheck.properties.histories.recorded import judge, load
     from groupcheck.properties.sequence import MalformedTraceError
 
     with tempfile.TemporaryDirectory(prefix="groupcheck-") as folder:

@@ -14,7 +14,7 @@ import pytest
 
 from groupcheck.model.clients import Feature
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.covered import MalformedCoverageError
+from groupcheck.properties.coverage.covered import MalformedCoverageError
 from groupcheck.properties.parts import Parts, division
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.source import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.clients import Feature
-from groupcheck.properties.covered import (
+from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,
     as_values,

@@ -10,8 +10,8 @@ from groupcheck.model.bodies import encode_record
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.explanation import explain
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.explanation import explain
+from groupcheck.properties.findings.finding import Finding
 
 Row = dict[str, Any]
 

@@ -13,11 +13,11 @@ from groupcheck.model.bodies import Json, MalformedBodyError, encode_record
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.events import Event, recorded
 from groupcheck.pipeline.observed import Observed
-from groupcheck.properties.histories import Rejected, judge
-from groupcheck.properties.history import Operation
-from groupcheck.properties.history_file import Noted, from_zero
-from groupcheck.properties.partial_recording import PartialRecording
-from groupcheck.properties.recorded import BEFORE
+from groupcheck.properties.histories.history import Operation
+from groupcheck.properties.histories.history_file import Noted, from_zero
+from groupcheck.properties.histories.many_groups import Rejected, judge
+from groupcheck.properties.histories.partial_recording import PartialRecording
+from groupcheck.properties.histories.recorded import BEFORE
 from groupcheck.properties.sequence import MalformedTraceError
 from groupcheck.properties.windows import EXACT
 

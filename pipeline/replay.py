@@ -20,8 +20,8 @@ from groupcheck.pipeline.bodies import request_body, response_body
 from groupcheck.pipeline.events import Event, recorded
 from groupcheck.pipeline.findings import finding_row
 from groupcheck.pipeline.observed import Observed
-from groupcheck.properties.one_group import part, parts
-from groupcheck.properties.recorded import BEFORE, GroupJudge
+from groupcheck.properties.histories.one_group import part, parts
+from groupcheck.properties.histories.recorded import BEFORE, GroupJudge
 from groupcheck.properties.run import FoundError
 
 Row = dict[str, Any]

@@ -3,7 +3,8 @@
 One file is read from its beginning to its end, as time runs on in it and an answer is known by the
 request before. What is kept meanwhile is in proportion to the groups of a session and to the
 requests that wait for their answers. What happens to the coordinator (time, appends that are held)
-a group is told when next there is something about it, as in `groupcheck.properties.recorded`.
+a group is told when next there is something about it, as recordings are in
+`groupcheck.properties.histories.recorded`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from groupcheck.model.bodies import (
 from groupcheck.model.step import Profile
 from groupcheck.pipeline.bodies import request_body, response_body
 from groupcheck.pipeline.sources import Line
-from groupcheck.properties.one_group import parts
-from groupcheck.properties.recorded import with_known_settings
+from groupcheck.properties.histories.one_group import parts
+from groupcheck.properties.histories.recorded import with_known_settings
 from groupcheck.properties.sequence import MalformedTraceError, header, outside_the_model
 
 Row = dict[str, Any]

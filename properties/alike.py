@@ -15,7 +15,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.compare import normal
-from groupcheck.properties.place import Place
+from groupcheck.properties.generators.place import Place
 
 
 def agree(lawful: ResponseBody, answer: ResponseBody, at: Place) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from groupcheck.properties.covered import Covered
-from groupcheck.properties.curve import Point
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.kind import Kind
+from groupcheck.properties.coverage.covered import Covered
+from groupcheck.properties.coverage.curve import Point
+from groupcheck.properties.coverage.kind import Kind
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.windows import Windows
 
 

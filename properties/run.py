@@ -12,7 +12,7 @@ from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request, RequestBody, SyncGroupRequest
-from groupcheck.properties.finding import Exchange, Finding
+from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError, windows_of
 from groupcheck.properties.ports.source import PortSource

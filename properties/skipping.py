@@ -13,9 +13,9 @@ from typing import Final
 from groupcheck.model.clients import Feature
 from groupcheck.model.explorer import Space
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.generators.sketch import SIZES
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.sketch import SIZES
 from groupcheck.properties.sorts import FAULT_FEATURES, features_of
 
 # Every coordinator has a clock, and members that may change what they offer.

@@ -26,22 +26,22 @@ from groupcheck.model.instance import (
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.short_spaces import short_spaces
 from groupcheck.model.step import Profile
-from groupcheck.properties.bulk import Bulk
-from groupcheck.properties.coverage import Coverage
-from groupcheck.properties.covered import Covered, ProfileCovered, covered_space, digest
-from groupcheck.properties.curve import Curve, Point
-from groupcheck.properties.finding import Finding, keep
+from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space, digest
+from groupcheck.properties.coverage.curve import Curve, Point
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.coverage.pairs import PairCoverage
+from groupcheck.properties.findings.finding import Finding, keep
+from groupcheck.properties.findings.settle import settled
+from groupcheck.properties.findings.shrink import shrink
+from groupcheck.properties.generators.bulk import Bulk
+from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.interruption import interruptible
-from groupcheck.properties.machine import lockstep
-from groupcheck.properties.pairs import PairCoverage
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings, Shares, SpaceResult, Tours
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
-from groupcheck.properties.settle import settled
-from groupcheck.properties.shrink import shrink
-from groupcheck.properties.tour import tour
 
 # A port that hangs is waited for no more often than this while its behaviour is explored, and no
 # more often again while findings are made minimal.

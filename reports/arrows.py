@@ -9,7 +9,7 @@ from groupcheck.model.path import along
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.projection import Arrow, passed, state_of
 from groupcheck.model.step import Rule
-from groupcheck.properties.kind import SHOWN, Kind
+from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.graphs_again import Known
 from groupcheck.reports.state_graph import Colour, GraphArrow
 from groupcheck.reports.words import answer_in_words, bounded, letters, step_in_words

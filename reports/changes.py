@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from groupcheck.properties.kind import SHOWN
+from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.reports.merging import key, same_graph
 from groupcheck.reports.saved import Found, Saved, Space
 from groupcheck.reports.words import counted

@@ -7,7 +7,7 @@ from typing import Any
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile, Rule
-from groupcheck.properties.covered import Merged, ProfileCovered
+from groupcheck.properties.coverage.covered import Merged, ProfileCovered
 from groupcheck.reports.terminal import percent
 from groupcheck.reports.words import bounded, counted
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.finding import Exchange, Finding
+from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.reports.story import (
     PASSED_OVER,
     letters_of,

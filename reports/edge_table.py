@@ -11,7 +11,7 @@ from typing import Any
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.projection import Arrow, passed, state_of
 from groupcheck.model.state import Coordinator
-from groupcheck.properties.kind import Kind
+from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.graph_files import edge_in_words, node_in_words
 from groupcheck.reports.graphs_again import Known
 from groupcheck.reports.words import bounded

@@ -14,9 +14,9 @@ from groupcheck.model.figures import Degrees
 from groupcheck.model.graph import Component
 from groupcheck.model.path import Taken
 from groupcheck.model.projection import DEAD, Projection
-from groupcheck.properties.laws import LAWS, Counterexample
+from groupcheck.properties.generators.suite import Suite
+from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
-from groupcheck.properties.suite import Suite
 from groupcheck.reports.words import answer_in_words, counted, letters, step_in_words
 
 FORMAT = 1

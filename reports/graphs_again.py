@@ -13,7 +13,7 @@ from groupcheck.model.explorer import Space, TooManyStatesError, explore
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.known import instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.covered import digest
+from groupcheck.properties.coverage.covered import digest
 from groupcheck.reports import saved
 
 

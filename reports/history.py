@@ -10,8 +10,8 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.model.timers import PASS
 from groupcheck.properties.compare import UNTOLD
-from groupcheck.properties.histories import Judged, Rejected
-from groupcheck.properties.history import NEVER, NS, Event, Move, Operation, Refusal
+from groupcheck.properties.histories.history import NEVER, NS, Event, Move, Operation, Refusal
+from groupcheck.properties.histories.many_groups import Judged, Rejected
 from groupcheck.properties.windows import Windows
 from groupcheck.reports.words import (
     Names,

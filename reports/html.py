@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from groupcheck import __version__
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.kind import Kind
+from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.arrows import Reasoned, reasoned
 from groupcheck.reports.changes import Changes, lines
 from groupcheck.reports.curve import drawn as drawn_curve

@@ -21,8 +21,8 @@ from groupcheck.model.state import Coordinator, Serving, TopicPartition
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.retrace import retraced
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.retrace import retraced
 from groupcheck.reports.story import title
 
 Encoder = Callable[[Any], Any]

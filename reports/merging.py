@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from groupcheck.properties.kind import united
+from groupcheck.properties.coverage.kind import united
 from groupcheck.properties.result import Shares
 from groupcheck.reports.saved import Found, Pairs, Rules, Saved, Space, Tours
 from groupcheck.reports.terminal import verdict

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groupcheck.model.bodies import shown
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports.reasons import as_json as reasons_as_json
 from groupcheck.reports.story import story, title
 from groupcheck.reports.words import bounded, counted

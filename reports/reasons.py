@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
-from groupcheck.properties.counterfactual import Refusal
-from groupcheck.properties.explanation import explain
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.law import Law
+from groupcheck.properties.findings.counterfactual import Refusal
+from groupcheck.properties.findings.explanation import explain
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.laws.law import Law
 from groupcheck.reports.words import counted, duration
 
 # So many rules are told; the others are counted.

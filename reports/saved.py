@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from groupcheck.properties.kind import Kind
+from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import Shares
 
 FORMAT: Final = 2

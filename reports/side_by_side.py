@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from groupcheck.model.bodies import camel
 from groupcheck.model.vocabulary import ErrorCode
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.retrace import retraced
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.retrace import retraced
 from groupcheck.reports.saved import Compared
 from groupcheck.reports.story import inner_state, letters_of, numbers_of, shown_names
 from groupcheck.reports.words import Names, bounded, duration, error_name, value, word

@@ -20,7 +20,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.compare import UNTOLD, differing
-from groupcheck.properties.finding import Exchange, Finding
+from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
 from groupcheck.reports.reasons import reasons
 from groupcheck.reports.words import (

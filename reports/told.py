@@ -11,8 +11,8 @@ import msgspec
 
 from groupcheck import __version__
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.covered import ProfileCovered
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.coverage.covered import ProfileCovered
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.result import Result, SpaceResult
 from groupcheck.properties.sequence import dump
 from groupcheck.reports import diagram as drawing

@@ -25,8 +25,8 @@ import msgspec
 
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.long_run import LongRun
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.long_runs.long_run import LongRun
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay_seen

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay

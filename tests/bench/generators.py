@@ -22,15 +22,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import feature_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.bulk import Bulk, processors
-from groupcheck.properties.choices import CHOICES
-from groupcheck.properties.machine import lockstep
+from groupcheck.properties.generators.bulk import Bulk, processors
+from groupcheck.properties.generators.choices import CHOICES
+from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.sketch import spoken
+from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.walks import Walker
+from groupcheck.properties.generators.wandering import wander
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import port_source
-from groupcheck.properties.sketch import spoken
-from groupcheck.properties.tracks import Tracks
-from groupcheck.properties.walks import Walker
-from groupcheck.properties.wandering import wander
 from support import hand_written
 
 PROFILE = PROFILES["2.7"]

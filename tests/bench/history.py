@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from groupcheck.properties.histories import Judged, judge
-from groupcheck.properties.history_file import load
+from groupcheck.properties.histories.history_file import load
+from groupcheck.properties.histories.many_groups import Judged, judge
 from groupcheck.properties.windows import USUAL
 from support.overlapping import Line, Overlapping, spoiled, write
 

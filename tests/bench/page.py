@@ -19,8 +19,8 @@ from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import Instance, feature_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.short_spaces import short_spaces
-from groupcheck.properties.covered import digest
-from groupcheck.properties.kind import Kind
+from groupcheck.properties.coverage.covered import digest
+from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import Shares
 from groupcheck.reports import saved
 from groupcheck.reports.changes import changes

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Explored, Verification, explored, virtual
 from support.faults import KAFKA, faulty_port, source

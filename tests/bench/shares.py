@@ -21,12 +21,12 @@ from matplotlib.figure import Figure
 from groupcheck.model.explorer import explore
 from groupcheck.model.instance import feature_spaces, virtual_spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.choices import CHOICES
-from groupcheck.properties.coverage import Coverage
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.generators.choices import CHOICES
+from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.ports.builtin import BuiltinPort
-from groupcheck.properties.tour import tour
-from groupcheck.properties.tracks import Tracks
-from groupcheck.properties.walks import Walker
 
 PROFILE = PROFILES["2.7"]
 STEPS = 60  # of one test, as `verify` has it

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from groupcheck.properties import long_run
+from groupcheck.properties.long_runs import long_run
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows

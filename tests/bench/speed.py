@@ -18,10 +18,10 @@ from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, JoinGroupRequest, Protocol, Request
-from groupcheck.properties.coverage import Coverage
-from groupcheck.properties.machine import lockstep
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.ports.builtin import BuiltinPort
-from groupcheck.properties.tour import tour
 
 PROFILE = PROFILES["2.7"]
 HEARTBEATS = 200_000

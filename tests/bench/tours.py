@@ -17,10 +17,10 @@ from typing import NamedTuple
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.coverage import Coverage
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.generators.suite import suite
+from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.ports.builtin import BuiltinPort
-from groupcheck.properties.suite import suite
-from groupcheck.properties.tour import tour
 from groupcheck.reports.terminal import percent
 
 STEPS = 60  # of a test, as `verify` has it

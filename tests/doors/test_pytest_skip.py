@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.properties.covered import read
+from groupcheck.properties.coverage.covered import read
 
 SUPPORT = Path(__file__).parent.parent
 QUICK = ("--groupcheck-members=1", "--groupcheck-examples=0", "--groupcheck-walks=10")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.properties.recorded import judge, judge_group, load
+from groupcheck.properties.histories.recorded import judge, judge_group, load
 from support.made_recordings import Made, Wanted, recordings
 from support.needs import needs_packages
 

@@ -13,12 +13,12 @@ from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Cleanup
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.coverage import Coverage
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.ports.port import Fault, Observation, Port
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
-from groupcheck.properties.tour import tour
 from support.model_port import ModelPort
 
 LIMIT = 60

@@ -11,12 +11,12 @@ import pytest
 from groupcheck.model.explorer import Space, explore
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.shrink import shrink
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
-from groupcheck.properties.shrink import shrink
 from groupcheck.properties.verify import Explored, Verification, virtual
 from support.faults import ABSENT, KAFKA, MADE_UP, faulty_port, source
 from support.seeded_table import LONGER, SHOWN_IN, WALKS, Shown, line

@@ -12,8 +12,8 @@ import pytest
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode, GroupView, Request, Response
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.machine import lockstep
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation
 from groupcheck.reports.files import finding_files

@@ -21,7 +21,7 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError
 from groupcheck.properties.run import replay

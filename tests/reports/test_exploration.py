@@ -11,7 +11,7 @@ import pytest
 import support.spaces
 from groupcheck.model.exploration import Exploration, Settings, run
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.laws import Counterexample, counterexamples
+from groupcheck.properties.laws.laws import Counterexample, counterexamples
 from groupcheck.reports.exploration import MODEL, as_json, summary
 
 pytestmark = pytest.mark.untraced

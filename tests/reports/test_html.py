@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.properties.kind import Kind
+from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.changes import changes
 from groupcheck.reports.graphs_again import Again, again
 from groupcheck.reports.html import WORDS, as_html

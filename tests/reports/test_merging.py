@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.properties.kind import SHOWN, Kind
+from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.result import Shares
 from groupcheck.reports.changes import changes, lines
 from groupcheck.reports.merging import Named, NotMergedError, merged

@@ -13,10 +13,10 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
-from groupcheck.properties.counterfactual import Refusal
-from groupcheck.properties.explanation import Explanation
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.law import Law
+from groupcheck.properties.findings.counterfactual import Refusal
+from groupcheck.properties.findings.explanation import Explanation
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.laws.law import Law
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports import reasons

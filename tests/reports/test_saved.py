@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from groupcheck.cli import main
-from groupcheck.properties.kind import Kind, united
+from groupcheck.properties.coverage.kind import Kind, united
 from groupcheck.properties.result import Shares
 from groupcheck.reports.saved_file import (
     MalformedResultError,

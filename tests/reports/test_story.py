@@ -36,7 +36,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.compare import UNTOLD
-from groupcheck.properties.finding import Exchange, Finding
+from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import PortFailedError
 from groupcheck.properties.result import Result, Settings, Shares, SpaceResult, Tours
 from groupcheck.properties.sequence import Sequence

@@ -10,7 +10,7 @@ from groupcheck.model.state import Coordinator, HoldAppends, Log, ReleaseAppends
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import successors
 from groupcheck.properties.compare import normal
-from groupcheck.properties.history import NEVER, Event, Operation, Setting
+from groupcheck.properties.histories.history import NEVER, Event, Operation, Setting
 
 World = tuple[Coordinator, frozenset[int]]
 """A state, and the requests that are answered."""

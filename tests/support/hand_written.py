@@ -33,7 +33,11 @@ from groupcheck.model.vocabulary import (
     Response,
     SyncGroupRequest,
 )
-from groupcheck.properties.sketch import PROTOCOL_LISTS, REBALANCE_TIMEOUTS_MS, SESSION_TIMEOUTS_MS
+from groupcheck.properties.generators.sketch import (
+    PROTOCOL_LISTS,
+    REBALANCE_TIMEOUTS_MS,
+    SESSION_TIMEOUTS_MS,
+)
 
 sessions = st.sampled_from(SESSION_TIMEOUTS_MS)
 rebalances = st.sampled_from(REBALANCE_TIMEOUTS_MS)

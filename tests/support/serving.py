@@ -14,8 +14,8 @@ from typing import Any, Self, TypeVar
 
 from groupcheck.implementation.server.server import CannotServeError, Options, Server
 from groupcheck.implementation.server.settings import parse
+from groupcheck.properties.histories.recorded import Judged, judge, load
 from groupcheck.properties.ports import codec
-from groupcheck.properties.recorded import Judged, judge, load
 from groupcheck.reports.story import story
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from groupcheck.model.path import realise
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.closer import merged
+from groupcheck.properties.findings.closer import merged
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from support.faults import FaultyPort

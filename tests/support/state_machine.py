@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.finding import Finding
-from groupcheck.properties.machine import lockstep
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.machine import lockstep
 from support.faults import faulty_port
 
 SEEDS = range(1, 9)

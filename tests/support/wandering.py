@@ -18,14 +18,14 @@ from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request, TxnOffsetCommitRequest
-from groupcheck.properties.coverage import Coverage
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.sketch import spoken
+from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.wandering import wander
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
-from groupcheck.properties.sketch import spoken
-from groupcheck.properties.tour import tour
-from groupcheck.properties.wandering import wander
 
 STEPS = 60  # of one sequence
 

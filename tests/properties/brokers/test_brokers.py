@@ -14,7 +14,7 @@ import pytest
 from groupcheck.model.clients import PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, Request
 from groupcheck.properties.brokers.recipe import SETTINGS
-from groupcheck.properties.finding import Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay

@@ -1,0 +1,1 @@
+"""What of the model was shown, in one run and in many."""

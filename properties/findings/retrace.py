@@ -1,0 +1,67 @@
+"""The steps of a finding in the model: one lawful way through what was seen, state by state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Outcome
+from groupcheck.properties.findings.finding import Exchange, Finding
+from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.windows import Windows
+
+
+def retraced(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
+    """Where the model begins, and the outcome of each step.
+
+    Those before the last are what was seen; the last is what Kafka would have done, the nearest if
+    it may do several things.
+    """
+    accepted, last = finding.exchanges[:-1], finding.exchanges[-1:]
+    late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms
+    windows = Windows(late_ms, early_ms) if late_ms else None
+    oracle = Oracle(PROFILES[finding.sequence.profile], finding.sequence.broker, windows)
+    before: list[Oracle] = []
+    for exchange in accepted:
+        before.append(oracle.copied())
+        _accept(oracle, exchange)
+    outcome = finding.outcome or next(iter(finding.lawful), None)
+    ways: list[Outcome] = []
+    state = oracle.states[0]
+    if last and outcome is not None:
+        ways = [outcome]
+        state = next((s for s in oracle.states if outcome in _lawful(oracle, s, last[0])), state)
+    for exchange, there in zip(accepted[::-1], before[::-1], strict=True):
+        state, taken = next(_ways_to(state, exchange, there))
+        ways.append(taken)
+    return state, tuple(ways[::-1])
+
+
+def _accept(oracle: Oracle, exchange: Exchange) -> bool:
+    try:
+        oracle.accept(exchange.given, oracle.predict(exchange.given), exchange.seen)
+    except DivergedError as diverged:
+        return exchange.passed_over and oracle.pass_over(diverged.rejection, exchange.seen)
+    return True
+
+
+def _lawful(oracle: Oracle, state: Coordinator, exchange: Exchange) -> tuple[Outcome, ...]:
+    """What Kafka may do in a state; on a real clock, in the time that passed."""
+    one = oracle.copied(state)
+    lawful = one.predict(exchange.given)
+    try:
+        one.accept(exchange.given, lawful, exchange.seen)
+    except DivergedError as diverged:
+        return diverged.rejection.outcomes
+    return tuple(lawful)  # the port failed, and showed nothing that could be judged
+
+
+def _ways_to(
+    after: Coordinator, exchange: Exchange, before: Oracle
+) -> Iterator[tuple[Coordinator, Outcome]]:
+    """The states before a step from which what was seen leads to the one after, and by what."""
+    for state in before.states:
+        one = before.copied(state)
+        if _accept(one, exchange):
+            yield from ((state, kept) for kept in one.kept if kept.coordinator == after)

@@ -1,0 +1,98 @@
+"""How a walk over an explored space chooses what to try next: uniformly, in swarm, or guided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from groupcheck.properties.generators.tracks import Track, Tracks
+from groupcheck.properties.generators.walks import Choice
+
+# How often something is drawn that the swarm has left out, before that is taken nevertheless.
+DRAWS = 8
+
+# Among so many ways on, drawn at random, a guide chooses.
+AMONG = 4
+
+
+def uniform(_tracks: Tracks, random: Random) -> Choice:
+    """Any input of the node, each as likely as the others."""
+    draw = random.random
+
+    def choose(_node: int, tracks: list[Track]) -> Track | None:
+        return tracks[int(draw() * len(tracks))] if tracks else None
+
+    return choose
+
+
+def swarm(_tracks: Tracks, random: Random) -> Choice:
+    """The same of some APIs and faults only, half of them: others then do not undo what they do.
+
+    With all of them a walk hardly ever comes to where one of them happens often.
+    """
+    draw = random.random
+    taken: dict[object, bool] = {}
+
+    def choose(_node: int, tracks: list[Track]) -> Track | None:
+        track = None
+        for _ in range(DRAWS if tracks else 0):
+            track = tracks[int(draw() * len(tracks))]
+            sort = track.sort[0]
+            if sort not in taken:
+                taken[sort] = draw() < 0.5
+            if taken[sort]:
+                break
+        return track
+
+    return choose
+
+
+class Guide:
+    """Chooses what was tried least in a space, over many walks.
+
+    In a node it is an input that was never tried. Once each was, it is one that leads elsewhere, of
+    some that are drawn the one to the node that was seen least.
+    """
+
+    def __init__(self, tracks: Tracks, random: Random) -> None:
+        self._space = tracks.space
+        self._draw = random.random
+        self._seen = [0] * len(tracks.space.nodes)
+        self._untried: dict[int, list[Track]] = {}
+        self._ways: dict[int, list[tuple[int, Track]]] = {}
+
+    def __call__(self, node: int, tracks: list[Track]) -> Track | None:
+        """The next input."""
+        self._seen[node] += 1
+        untried = self._untried.get(node)
+        if untried is None:
+            untried = self._untried[node] = list(tracks)
+            edges = self._space.edges[node]
+            self._ways[node] = [
+                (edges[place].target, track)
+                for track in tracks
+                for place in track.places
+                if edges[place].target != node
+            ]
+        if untried:
+            at = int(self._draw() * len(untried))
+            untried[at], untried[-1] = untried[-1], untried[at]
+            return untried.pop()
+        ways = self._ways[node]
+        if not ways:
+            return tracks[int(self._draw() * len(tracks))] if tracks else None
+        draw, seen, count = self._draw, self._seen, len(ways)
+        target, track = ways[int(draw() * count)]
+        for _ in range(AMONG - 1):
+            other = ways[int(draw() * count)]
+            if seen[other[0]] < seen[target]:
+                target, track = other
+        return track
+
+
+CHOICES: Final[dict[str, Callable[[Tracks, Random], Choice]]] = {
+    "uniform": uniform,
+    "swarm": swarm,
+    "guided": Guide,
+}

@@ -1,0 +1,187 @@
+"""The lockstep as a Hypothesis state machine: model and port are driven together.
+
+Hypothesis chooses which of the moves run (a random subset in each test: its swarm), in what order
+and with what, and climbs towards tests that show more sorts of labelled edges. The spaces are
+narrower and walked whole; this is where what they leave out is met.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import ClassVar
+
+from hypothesis import HealthCheck, Phase, configuration, seed, settings, target
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
+from hypothesis.reporting import with_reporter
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from groupcheck.model.step import Profile
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.moves import MOVES, Move
+from groupcheck.properties.generators.sketch import CHOICES, Spoken, spoken
+from groupcheck.properties.generators.wandering import Wandering
+from groupcheck.properties.ports.port import Port
+from groupcheck.properties.run import FoundError
+
+choices = st.integers(0, CHOICES - 1)
+
+
+class HungError(BaseException):
+    """The port hung; no Exception, for Hypothesis would try those again, and wait each time."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.key)
+        self.finding = finding
+
+
+class CoordinatorMachine(RuleBasedStateMachine):
+    """Drives one port; made concrete by `lockstep`. Its rules are the moves, put in below."""
+
+    port: ClassVar[Port]
+    profile: ClassVar[Profile]
+    speaks: ClassVar[Spoken]
+    known: ClassVar[set[tuple[str, ...]]]
+    tally: ClassVar[list[Callable[[int], None]]]
+    found: ClassVar[list[Finding]]
+    applied: ClassVar[Counter[str]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.over = False
+        self.test: Wandering | None = None
+        self.sorts: set[tuple[object, ...]] = set()
+
+    @initialize(choice=choices)
+    def begin(self, choice: int) -> None:
+        """Start the test, with some of the broker's settings other than Kafka's defaults."""
+        try:
+            self.test = Wandering(self.port, self.profile, self.speaks, choice)
+        except FoundError as found:
+            self._found(found)
+
+    def may(self, move: Move) -> bool:
+        """Whether there is any use in a move."""
+        return not self.over and self.test is not None and move.may(self.test.sketch)
+
+    def do(self, move: Move, choice: int) -> None:
+        """One step of both; the end of the test, if it finds what is known already."""
+        if self.over or self.test is None:
+            return
+        before = self.test.sketch.group.state
+        try:
+            self.test.do(move, choice)
+        except FoundError as found:
+            self._found(found)
+        else:
+            self.sorts.add((before, self.test.run.oracle.fired))
+
+    def _found(self, found: FoundError) -> None:
+        self.over = True
+        if found.finding.key not in self.known:
+            self.found.append(found.finding)
+            if found.finding.hung:
+                raise HungError(found.finding)
+            raise found
+
+    def teardown(self) -> None:
+        """End the test."""
+        if self.test is None:
+            return
+        for tell in self.tally:
+            tell(len(self.test.run.exchanges))
+        self.applied.update(self.test.applied)
+        try:
+            self.test.run.close()
+        except FoundError as found:
+            self._found(found)
+        target(float(len(self.sorts)), label="sorts of labelled edges")
+
+
+def _rule_of(move: Move) -> Callable[..., None]:
+    def step(self: CoordinatorMachine, choice: int) -> None:
+        self.do(move, choice)
+
+    step.__name__ = step.__qualname__ = move.name
+    made: Callable[..., None] = rule(choice=choices)(step)
+    if move.name == "advance":
+        return made  # there is always something that can be done, if only to end the test
+    guarded: Callable[..., None] = precondition(lambda self: self.may(move))(made)
+    return guarded
+
+
+for _move in MOVES:
+    setattr(CoordinatorMachine, _move.name, _rule_of(_move))
+
+
+def lockstep(  # noqa: PLR0913 - all of them settings, by name
+    port: Port,
+    profile: Profile,
+    *,
+    examples: int,
+    steps: int,
+    seed_number: int,
+    known: set[tuple[str, ...]],
+    tally: Callable[[int], None],
+    applied: Counter[str] | None = None,
+) -> Finding | None:
+    """Run the state machine; the smallest finding that is not known yet, if there is one.
+
+    A hang ends it at once, and is told as it was found.
+
+    `tally` is told the steps of each test, those of shrinking included; in `applied` is counted
+    how often each rule may have been applied.
+    """
+    found: list[Finding] = []
+    attributes = {
+        "port": port,
+        "profile": profile,
+        "speaks": spoken(port, profile),
+        "known": known,
+        "tally": [tally],
+        "found": found,
+        "applied": Counter() if applied is None else applied,
+    }
+    machine = seed(seed_number)(type("Lockstep", (CoordinatorMachine,), attributes))
+    chosen = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate, Phase.target, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        report_multiple_bugs=False,
+    )
+    with _storing_nothing(), with_reporter(lambda _text: None):
+        try:
+            run_state_machine_as_test(machine, settings=chosen)
+        except (FoundError, HungError) as smallest:
+            return smallest.finding
+        except Flaky:  # the port does not do the same twice: then the shortest that was seen
+            return min(found, key=lambda finding: len(finding.sequence.steps))
+    return None
+
+
+@contextmanager
+def _storing_nothing() -> Iterator[None]:
+    """What Hypothesis writes besides its database goes with the block, not to where one stands.
+
+    It cannot be asked where it writes without deciding it, so its own variable is looked at.
+    """
+    before = vars(configuration).get("__hypothesis_home_directory")
+    with TemporaryDirectory(prefix="groupcheck-", ignore_cleanup_errors=True) as directory:
+        configuration.set_hypothesis_home_dir(directory)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(before)

@@ -1,0 +1,98 @@
+"""Moves that nobody asks for: time passes, and what may happen to a coordinator and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.clients import Happening
+from groupcheck.model.state import (
+    Advance,
+    Cleanup,
+    Crash,
+    FailAppends,
+    Group,
+    HoldAppends,
+    Load,
+    Loading,
+    ReleaseAppends,
+    Serving,
+    Shutdown,
+    Unload,
+)
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.properties.generators.sketch import Picks, Sketch
+
+ERRORS = (
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.MESSAGE_TOO_LARGE,
+)
+
+
+def advance(sketch: Sketch, picks: Picks) -> Input:
+    """Time passes, to one of the running timers or a millisecond before or after it."""
+    left = [*sorted(set(_timers(sketch.group))), 1_000]
+    around = (0, 0, -1, 1)[picks.of(4)]
+    return Advance(max(left[picks.of(31) % len(left)] + around, 0))
+
+
+def _timers(group: Group) -> Iterator[int]:
+    yield from (m.session_left_ms for m in group.members if m.session_left_ms is not None)
+    yield from (p.left_ms for p in group.pending)
+    if group.join_timer is not None:
+        yield group.join_timer.left_ms
+    if group.sync_left_ms is not None:
+        yield group.sync_left_ms
+
+
+def may_hold(sketch: Sketch) -> bool:
+    """Whether appends can be held from now on."""
+    return "holdAppends" in sketch.speaks.faults and not sketch.state.holding
+
+
+def hold(_sketch: Sketch, _picks: Picks) -> Input:
+    """From now on appends do not complete."""
+    return HoldAppends()
+
+
+def may_release(sketch: Sketch) -> bool:
+    """Whether appends are held."""
+    return sketch.state.holding
+
+
+def release(_sketch: Sketch, _picks: Picks) -> Input:
+    """The held appends complete."""
+    return ReleaseAppends()
+
+
+def may_fail(sketch: Sketch) -> bool:
+    """Whether appends can be told to fail, and none are."""
+    return "append" in sketch.speaks.faults and sketch.state.failing is None
+
+
+def fail(_sketch: Sketch, picks: Picks) -> Input:
+    """The next appends fail."""
+    return FailAppends((1, 1, 2, 3)[picks.of(4)], ERRORS[picks.of(len(ERRORS))])
+
+
+def may_happen(sketch: Sketch) -> bool:
+    """Whether anything can happen to the coordinator."""
+    return not sketch.speaks.faults.isdisjoint({"cleanup", "crash", "unload", "load", "loading"})
+
+
+def happen(sketch: Sketch, picks: Picks) -> Input | None:
+    """It cleans up, crashes, loses the partition, or serves it again, which it then mostly does."""
+    faults, state = sketch.speaks.faults, sketch.state
+    likely: list[tuple[str, Happening]] = [("cleanup", Cleanup()), ("crash", Crash())]
+    if not state.active:
+        likely = [("crash", Crash())] * 2 + [("unload", Unload())]
+    elif state.serving is not Serving.SERVED:
+        likely = [("load", Load())] * 4 + [("loading", Loading()), *likely]
+    else:
+        likely += [*likely, ("unload", Unload()), ("loading", Loading()), ("shutdown", Shutdown())]
+    can = [happening for name, happening in likely if name in faults]
+    return can[picks.of(len(can))] if can else None

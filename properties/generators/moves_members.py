@@ -1,0 +1,163 @@
+"""Moves of members: they join, sync, say that they are alive, and leave."""
+
+from __future__ import annotations
+
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.state import Advance, Group, Member
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    Assignment,
+    GroupState,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
+)
+from groupcheck.properties.generators.sketch import (
+    INSTANCES,
+    PROTOCOL_LISTS,
+    REBALANCE_TIMEOUTS_MS,
+    SESSION_TIMEOUTS_MS,
+    Picks,
+    Sketch,
+)
+
+
+def _offer(sketch: Sketch, member_id: str, picks: Picks) -> JoinGroupRequest:
+    protocols = PROTOCOL_LISTS[picks.of(len(PROTOCOL_LISTS))]
+    session_ms = SESSION_TIMEOUTS_MS[picks.of(len(SESSION_TIMEOUTS_MS))]
+    rebalance_ms = REBALANCE_TIMEOUTS_MS[picks.of(len(REBALANCE_TIMEOUTS_MS))]
+    protocol_type = {15: "connect", 14: ""}.get(picks.of(16), "consumer")
+    return JoinGroupRequest(
+        GROUP_ID,
+        max(session_ms, sketch.least_ms),
+        max(rebalance_ms, sketch.least_ms),
+        member_id,
+        sketch.instance(member_id, picks) if member_id else None,
+        protocol_type,
+        protocols,
+    )
+
+
+def join(sketch: Sketch, picks: Picks) -> Input:
+    """A member without an id joins; a static one may have been there before."""
+    version, client, instance = sketch.version(picks), picks.of(4), picks.of(4)
+    body = _offer(sketch, "", picks)
+    if sketch.speaks.static and instance > 1:
+        body = body._replace(group_instance_id=INSTANCES[instance - 2])
+    return sketch.request(body, version, client)
+
+
+def join_again(sketch: Sketch, picks: Picks) -> Input:
+    """A member joins with its id, every other time offering what it offered before."""
+    member_id, same, version = sketch.member(picks), picks.of(2), sketch.version(picks)
+    known = sketch.group.member(member_id)
+    body = _offer(sketch, member_id, picks)
+    if known is not None and same == 0:
+        body = body._replace(protocols=known.protocols)
+    return sketch.request(body, version)
+
+
+def sync(sketch: Sketch, picks: Picks) -> Input:
+    """A member asks for its assignment; the leader brings all, or leaves somebody out."""
+    group, member_id = sketch.group, sketch.member(picks)
+    generation, version = sketch.generation(picks), sketch.version(picks)
+    given, kind = picks.of(32), picks.of(32)
+    names = [m.member_id for m in group.members if m.told]
+    assignments = tuple(Assignment(n, n.encode()) for n in names[given % 3 if given else 0 :])
+    body = SyncGroupRequest(
+        GROUP_ID,
+        generation,
+        member_id,
+        sketch.instance(member_id, picks),
+        None if kind == 29 else "connect" if kind == 28 else group.protocol_type or "consumer",
+        None if kind == 27 else "other" if kind == 26 else group.protocol_name or "range",
+        assignments if member_id == group.leader or given == 30 else (),
+    )
+    return sketch.request(body, version)
+
+
+def heartbeat(sketch: Sketch, picks: Picks) -> Input:
+    """A member says that it is alive."""
+    member_id, generation, version = (
+        sketch.member(picks),
+        sketch.generation(picks),
+        sketch.version(picks),
+    )
+    body = HeartbeatRequest(GROUP_ID, generation, member_id, sketch.instance(member_id, picks))
+    return sketch.request(body, version)
+
+
+def leave(sketch: Sketch, picks: Picks) -> Input:
+    """Members leave, alone or in a batch, perhaps the same one twice, perhaps under its name."""
+    version, count = sketch.version(picks), (1, 1, 2, 3)[picks.of(4)]
+    identities = []
+    for _ in range(count):
+        member_id = sketch.member(picks)
+        instance_id = sketch.instance(member_id, picks)
+        nameless = instance_id is not None and picks.of(2)
+        identities.append(MemberIdentity("" if nameless else member_id, instance_id))
+    return sketch.request(LeaveGroupRequest(GROUP_ID, tuple(identities)), version)
+
+
+def carry_on(sketch: Sketch, picks: Picks) -> Input:  # noqa: PLR0911 - one for each thing missing
+    """What is missing for the group to become stable; without it few tests ever came so far.
+
+    In a stable group members are alive, and static ones come back.
+    """
+    group, version = sketch.group, sketch.version(picks)
+    told = [m for m in group.members if m.told]
+    if group.pending:
+        return sketch.request(_plain_join(group.pending[-1].member_id), version)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        missing = [m for m in told if m.awaiting_join is None]
+        if missing:
+            return sketch.request(_as_before(missing[picks.of(len(missing))]), version)
+        if group.join_timer is not None:
+            return Advance(group.join_timer.left_ms)
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        missing = sorted(
+            (m for m in told if m.awaiting_sync is None), key=lambda m: m.member_id == group.leader
+        )
+        if missing:
+            return sketch.request(_sync(group, missing[0]), version)
+    if told:
+        member = told[picks.of(len(told))]
+        if member.group_instance_id and picks.of(2):
+            offered = member.protocols if picks.of(2) else PROTOCOL_LISTS[picks.of(4)]
+            back = _as_before(member)._replace(member_id="", protocols=offered)
+            return sketch.request(back, version)
+        body = HeartbeatRequest(
+            GROUP_ID, group.generation_id, member.member_id, member.group_instance_id
+        )
+        return sketch.request(body, version)
+    return sketch.request(_plain_join(""), version)
+
+
+def _plain_join(member_id: str) -> JoinGroupRequest:
+    return JoinGroupRequest(GROUP_ID, 10_000, 20_000, member_id, protocols=PROTOCOL_LISTS[1])
+
+
+def _as_before(member: Member) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        GROUP_ID,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+        member.member_id,
+        member.group_instance_id,
+        protocols=member.protocols,
+    )
+
+
+def _sync(group: Group, member: Member) -> SyncGroupRequest:
+    everybody = tuple(Assignment(m.member_id, b"part") for m in group.members)
+    return SyncGroupRequest(
+        GROUP_ID,
+        group.generation_id,
+        member.member_id,
+        member.group_instance_id,
+        group.protocol_type,
+        group.protocol_name,
+        everybody if member.member_id == group.leader else (),
+    )

@@ -1,0 +1,57 @@
+"""Suites: bounded tests that show every labelled edge of a space, planned on the graph alone.
+
+At a fork the coordinator is presumed to take the branch that is wanted. One that chooses as it
+likes is walked by `tour`, which plans in the same way and goes on from where the port went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+from groupcheck.model.explorer import Space
+from groupcheck.model.graph import Hop
+from groupcheck.model.least import every_edge, least_steps
+from groupcheck.properties.coverage.edges_shown import Coverage
+
+Path = tuple[Hop, ...]
+
+
+class Suite(NamedTuple):
+    """Tests, each a path from the initial state; no suite takes fewer than `least` steps.
+
+    The first `kept` were there before.
+    """
+
+    tests: tuple[Path, ...]
+    least: int
+    kept: int = 0
+
+    @property
+    def steps(self) -> int:
+        """The steps of all tests."""
+        return sum(map(len, self.tests))
+
+
+def suite(space: Space, limit: int, seed: int = 0, kept: tuple[Path, ...] = ()) -> Suite:
+    """Tests of at most `limit` steps that show every labelled edge that so many steps reach.
+
+    Those that are `kept` are taken as they are, and what they show is not planned again.
+    """
+    coverage = Coverage(space, Random(seed), forks_obey=True)
+    coverage.skip({hop for test in kept for hop in test})
+    tests = (*kept, *_tests(coverage, limit))
+    return Suite(tests, least_steps(space, every_edge(space)), len(kept))
+
+
+def _tests(coverage: Coverage, limit: int) -> Iterator[Path]:
+    while coverage.way(0, limit - 1) is not None:
+        node, test = 0, list[Hop]()
+        while (way := coverage.way(node, limit - len(test) - 1)) is not None:
+            for hop in way:
+                test.append(hop)
+                node = coverage.after(hop)
+            test.append(coverage.go(node))
+            node = coverage.after(test[-1])
+        yield tuple(test)

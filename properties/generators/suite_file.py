@@ -1,0 +1,74 @@
+"""A suite on disk: a line about it, and a line for each test, which lists the ids of its edges.
+
+When the model has changed, the tests of which every edge is still there are kept, and only what
+they do not show is planned again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from groupcheck.model.edge_ids import edge_ids
+from groupcheck.model.explorer import Space
+from groupcheck.model.graph import Hop
+from groupcheck.properties.generators.suite import Path as TestPath
+from groupcheck.properties.generators.suite import Suite, suite
+
+FORMAT = 1
+
+
+def write_suite(name: str, space: Space, limit: int, directory: Path) -> tuple[Path, Suite]:
+    """Write NAME.tests.jsonl, with what can be kept of an earlier one; and the suite.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    path = directory / f"{name}.tests.jsonl"
+    ids = edge_ids(space)
+    made = suite(space, limit, kept=tuple(_kept(path, space, ids, limit)))
+    head = {
+        "format": FORMAT,
+        "space": name,
+        "profile": space.instance.profile.name,
+        "config": space.instance.broker,
+        "limit": limit,
+        "edges": space.edge_count,
+        "steps": made.steps,
+        "least": made.least,
+        "kept": made.kept,
+    }
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f"{json.dumps(head)}\n")
+        for test in made.tests:
+            file.write(f"{json.dumps([ids[hop.node][hop.edge] for hop in test])}\n")
+    return path, made
+
+
+def _kept(
+    path: Path, space: Space, ids: tuple[tuple[str, ...], ...], limit: int
+) -> Iterator[TestPath]:
+    """The tests of an earlier file that are tests of this space; what is no suite has none."""
+    if not path.exists():
+        return
+    places = {
+        name: Hop(node, place) for node, names in enumerate(ids) for place, name in enumerate(names)
+    }
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
+        try:
+            names = json.loads(line)
+            hops = tuple(places[name] for name in names)
+        except (ValueError, TypeError, KeyError):
+            continue
+        if 0 < len(hops) <= limit and _is_path(space, hops):
+            yield hops
+
+
+def _is_path(space: Space, hops: TestPath) -> bool:
+    node = 0
+    for hop in hops:
+        if hop.node != node:
+            return False
+        node = space.edges[hop.node][hop.edge].target
+    return True

@@ -1,0 +1,152 @@
+"""Tours: tests that walk the state graph until every labelled edge has been tried.
+
+A walk is planned on the graph and goes on from where the port went: at a fork the port decides,
+and the way is planned anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from groupcheck.model.graph import Hop
+from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.coverage.edges_shown import Coverage, Fork
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.ports.port import Port
+from groupcheck.properties.run import FoundError, Run, UnfairError
+
+# Where a walk ends whose model has left the space: a real clock went on past what it knows.
+OUTSIDE = -1
+
+
+class Walk:
+    """One test of a tour, in at most `limit` steps.
+
+    What is found on the way, at an edge that the coverage does not want, is no finding of this
+    tour: the way is barred, and no more. `node` is where the model stands in the graph; where the
+    observations leave several states open it is one of them, and nothing is counted as shown until
+    they agree. Where what was found does not count, as the port was disturbed, nothing is barred.
+    """
+
+    def __init__(
+        self,
+        coverage: Coverage,
+        port: Port,
+        limit: int,
+        past: Collection[tuple[str, ...]] = (),
+        counts: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.coverage = coverage
+        self.limit = limit
+        self._counts = counts
+        instance = coverage.space.instance
+        self.run = Run(port, instance.profile, instance.broker, past)
+        self.steps = 0
+        self.node = 0
+        self._state: Coordinator | None = None
+        self._number = 0
+        self._wanted = True
+        self._last: Hop | None = None  # the edge that the last step has shown
+        self._look()
+
+    def go(self) -> Finding | None:
+        """Walk until the limit, or until there is nothing left to be tried within it."""
+        try:
+            while self.steps < self.limit and self.node != OUTSIDE:
+                way = self.coverage.way(self.node, self.limit - self.steps - 1)
+                if way is None or not self._follow(way):
+                    break
+            self.run.close()
+        except FoundError as found:
+            return found.finding if self._wanted else None
+        return None
+
+    def _follow(self, way: list[Hop]) -> bool:
+        """Go a planned way as far as the port goes along, then try what is there."""
+        for hop in way:
+            if not self._try(self.coverage.fork(hop)):
+                return False
+            if self.node != self.coverage.space.edges[hop.node][hop.edge].target:
+                self.coverage.miss(hop)
+                return True  # at a fork the port went elsewhere: plan anew
+            self.coverage.meet(hop)
+        fork = self.coverage.take(self.node) if self.node != OUTSIDE else None
+        return fork is None or self._try(fork)
+
+    def _try(self, fork: Fork) -> bool:
+        """Do one input; False if the port does not support it, or nobody can ask it."""
+        node, self.steps = self.node, self.steps + 1
+        before, self._last = self._last, None
+        self._wanted = self.coverage.wants(node, fork)
+        try:
+            unsupported = self.run.step(self._restored(fork.given))
+            self._look()
+            if self.node == OUTSIDE and self.run.port.real_time:
+                self.run.step(Advance(0))  # a timer that is due may be late: it is waited for
+                self._look()
+        except FoundError as found:
+            if not self._counts():
+                raise
+            difference = found.finding.difference
+            if difference is not None and difference.told_only:
+                self.coverage.met.add(found.finding.key)
+            self.coverage.diverge(node, fork)
+            raise
+        except UnfairError:
+            # Who was loaded from the log may never have been told its id, and then cannot ask.
+            self.coverage.miss_all(node, fork)
+            return False
+        if unsupported is not None:
+            self.coverage.leave_out(fork.given, unsupported)
+            return False
+        if self.run.exchanges[-1].passed_over:
+            self.coverage.pass_over(node, fork)
+            return True
+        others = self.run.oracle.states[1:]
+        if self.node != OUTSIDE:
+            fired = self.run.oracle.fired
+            self.node = self.coverage.arrived(node, fork, self.node, fired)
+        if all(self.coverage.space.frame(state).node == self._frame.node for state in others):
+            self._last = self.coverage.show(node, fork, self.node, self.run.oracle.fired)
+            self.coverage.follow(before, self._last)
+        return True
+
+    def _look(self) -> None:
+        state = self.run.oracle.states[0]
+        if state != self._state:  # most steps of a tour lead nowhere
+            self._state = state
+            self._frame = self.coverage.space.frame(state)
+            self._number = self.coverage.space.numbers.get(self._frame.node, OUTSIDE)
+        self.node = self._number
+
+    def _restored(self, given: Input) -> Input:
+        if isinstance(given, Request):
+            return self._frame.restore(given, self.steps)
+        if isinstance(given, Advance) and not self.coverage.space.instance.timed:
+            # The initial delay, which the space has as its only time. On a real clock some of it
+            # is over already, and it may be waited for in full all the same.
+            group = self.run.oracle.states[0].group
+            return Advance(group.join_timer.round_ms if group and group.join_timer else 0)
+        return given
+
+
+def tour(
+    coverage: Coverage, port: Port, limit: int, past: Collection[tuple[str, ...]] = ()
+) -> Iterator[tuple[int, Finding | None]]:
+    """Walks until nothing is left to be tried: for each, its steps and its finding if it has one.
+
+    They go past the findings of the keys in `past`, where that can be.
+
+    Raises:
+        PortUnavailableError: the port cannot be reached.
+    """
+    while coverage.way(0, limit - 1) is not None:
+        try:
+            walk = Walk(coverage, port, limit, past)
+        except FoundError as found:
+            yield 0, found.finding
+            return
+        finding = walk.go()
+        yield walk.steps, finding

@@ -1,0 +1,1 @@
+"""What was done by many at once, or recorded, judged afterwards."""

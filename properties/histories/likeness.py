@@ -1,0 +1,130 @@
+"""When two places in the search for an order are one: the same state but for moments of a grain.
+
+A timer that ends a little sooner or later makes no difference that counts, as it may be late
+anyway. When an offset expires is kept to the millisecond where a cleanup may come just then, and
+not at all elsewhere.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Hashable, Iterable
+from typing import Final, NamedTuple
+
+from groupcheck.model.retention import ageless
+from groupcheck.model.state import (
+    Cleanup,
+    Coordinator,
+    Offset,
+    OffsetsAppend,
+)
+from groupcheck.properties.histories.history import NEVER, NS, Event, Operation
+
+NO_AGES: Final = ()
+
+
+class Likeness:
+    """Tells moments and states of a history apart, moments by grains of so many ms."""
+
+    def __init__(self, whole: Iterable[Operation | Event], grain_ms: int) -> None:
+        self.grain_ms = grain_ms
+        known = list(whole)
+        moments = [m for each in known for m in (each.begins, each.ends, each.silent or 0)]
+        self._last_ms = max((m for m in moments if m != NEVER), default=0) // NS + 1
+        cleanups = [e for e in known if isinstance(e.given, Cleanup)]
+        # An offset that expires in none of these is there at a cleanup or not, whenever it is.
+        spans = sorted((e.begins // NS, min(e.ends // NS, self._last_ms)) for e in cleanups)
+        self._bounds = _bounds(spans)
+        self.keeps_ages = bool(cleanups)
+
+    def moment(self, now_ms: int) -> Moment:
+        """The present moment of a state."""
+        return Moment(now_ms, self._last_ms, self.grain_ms)
+
+    def of(self, state: Coordinator, now_ms: int) -> Hashable:
+        """What is the same of states that are one."""
+        ages = self._ages(state, now_ms) if self.keeps_ages else NO_AGES
+        return _coarse(_without_ages(state) if ages else state, self.moment(now_ms)), ages
+
+    def _ages(self, state: Coordinator, now_ms: int) -> tuple[int | None, ...]:
+        """When each thing that is retained expires, as far as it matters."""
+        left = [each.left_ms for each in _retained(state)]
+        group, record = state.group, state.log and state.log.group
+        left += [holder.empty_left_ms for holder in (group, record) if holder is not None]
+        return tuple(None if each is None else self._expiry(each, now_ms) for each in left)
+
+    def _expiry(self, left_ms: int, now_ms: int) -> int:
+        if left_ms <= 0:  # over, or just about to be
+            return left_ms - 1
+        at = bisect(self._bounds, now_ms + left_ms)
+        within = at % 2 == 1
+        return now_ms + left_ms if within else -3 - at
+
+
+class Moment(NamedTuple):
+    """A moment, and the grains that are counted from it; all after the last one are one."""
+
+    now_ms: int
+    last_ms: int
+    grain_ms: int
+
+    def ends(self, left_ms: int) -> int:
+        """In which grain of time a timer ends that has so much left."""
+        return min(self.now_ms + left_ms, self.last_ms) // self.grain_ms
+
+
+def _bounds(spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Where the union of some spans of ms begins and ends, first one, then the other."""
+    found: list[int] = []
+    for begins, ends in spans:
+        if found and begins <= found[-1]:
+            found[-1] = max(found[-1], ends + 1)
+        else:
+            found += [begins, ends + 1]
+    return found
+
+
+def _retained(state: Coordinator) -> Iterable[Offset]:
+    """The offsets that there are, in the group, in the log and on their way there."""
+    for holder in (state.group, state.log):
+        if holder is not None:
+            yield from (offset for _, offset in holder.offsets)
+            yield from (pending.offset for pending in holder.transactions)
+    for entry in state.appends:
+        if isinstance(entry, OffsetsAppend):
+            yield from (offset for _, offset in entry.offsets)
+
+
+def _without_ages(state: Coordinator) -> Coordinator:
+    group, log = state.group, state.log
+    return state._replace(
+        group=group and ageless(group),
+        log=log and ageless(log),
+        appends=tuple(
+            a._replace(offsets=tuple((tp, o.ageless) for tp, o in a.offsets))
+            if isinstance(a, OffsetsAppend)
+            else a
+            for a in state.appends
+        ),
+    )
+
+
+def _coarse(state: Coordinator, moment: Moment) -> Coordinator:
+    """The state with the grains in which its timers end, in the place of what they have."""
+    group = state.group
+    if group is None:
+        return state
+    timer, sync_ms = group.join_timer, group.sync_left_ms
+    coarse = group._replace(
+        members=tuple(
+            m
+            if m.session_left_ms is None
+            else m._replace(session_left_ms=moment.ends(m.session_left_ms))
+            for m in group.members
+        ),
+        pending=tuple(p._replace(left_ms=moment.ends(p.left_ms)) for p in group.pending),
+        ghosts=tuple(map(moment.ends, group.ghosts)),
+        join_timer=timer and timer._replace(left_ms=moment.ends(timer.left_ms)),
+        sync_left_ms=None if sync_ms is None else moment.ends(sync_ms),
+    )
+    return state._replace(group=coarse)

@@ -1,0 +1,349 @@
+"""Concurrent histories of one group: whether some order of its overlapping operations is lawful.
+
+The search is Wing and Gong's with Lowe's memory: operations take effect one by one, always one
+that nothing unanswered has ended before, and where they have led to once is not gone on from again.
+Two things are Kafka's own. An operation has two moments: it takes effect between its start and its
+end, and it is answered then, or later, because of another operation, a timer or the log. And time
+passes: an operation takes effect as early as it may, or some grain of time later, and timers fire
+in between. Files are not read here, and nothing is told to a person.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, cast
+
+from groupcheck.model.config import Config
+from groupcheck.model.state import (
+    Advance,
+    Coordinator,
+    Crash,
+    HoldAppends,
+    Log,
+    ReleaseAppends,
+)
+from groupcheck.model.step import Outcome
+from groupcheck.model.timers import PASS, due_next
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import ResponseBody
+from groupcheck.properties.compare import normal
+from groupcheck.properties.histories.history import (
+    NEVER,
+    NS,
+    Event,
+    Move,
+    Operation,
+    Refusal,
+    Setting,
+    Verdict,
+)
+from groupcheck.properties.histories.likeness import Likeness
+
+GRAINS: Final = 8  # of time in the slack for late timers
+MOST_ENDS: Final = 8  # dead ends of the same length that are looked at
+
+
+class Point(NamedTuple):
+    """How far an order has come: which operations took effect, and which of those wait.
+
+    Both are sets of bits. Those that wait were answered, but not up to now.
+    """
+
+    done: int
+    waiting: int
+    now_ms: int
+    state: Coordinator
+
+
+Path = tuple["Path", Move] | tuple[()]
+
+
+class Search:
+    """The search for a lawful order of some operations, given in the order of their starts."""
+
+    def __init__(self, operations: Sequence[Operation | Event], setting: Setting) -> None:
+        self.operations = operations
+        self._profile = setting.profile
+        self._most = setting.most_points
+        self._open_appends = setting.open_appends
+        self._symbols = setting.symbols
+        late_ms = setting.windows.late_ms
+        # Moments that are less than a grain apart count as one, and an operation takes effect at
+        # some grain: to be fair, both go on top of the slack.
+        self._grain_ms = max(1, late_ms // GRAINS)
+        self._late_ms = late_ms and late_ms + 2 * self._grain_ms
+        self._grace_ms = setting.windows.grace_ms
+        self._likeness = Likeness(operations, self._grain_ms)
+        retention = {"offsets.retention.minutes": setting.profile.config.offsets_retention_minutes}
+        self._config = Config.of({**retention, **setting.broker})._replace(
+            timer_late_ms=self._late_ms, keeps_ages=self._likeness.keeps_ages
+        )
+        self._free = [each.is_free for each in operations]
+        self._twins = _earlier_twins(operations)
+        self._numbers = {
+            each.request.request_id: n
+            for n, each in enumerate(operations)
+            if isinstance(each, Operation)
+        }
+        self._gone = _gone(operations)
+        self._keeps_log = len(self._numbers) < len(operations)
+        silences = [each.silent - self._grace_ms * NS for each in operations if each.silent]
+        self._horizon_ms = max([0, *silences]) // NS
+
+    def run(self) -> Verdict:
+        """Look for a lawful order."""
+        log = Log() if self._keeps_log else None
+        start = Point(0, 0, 0, Coordinator(holding=self._open_appends, log=log))
+        seen = {self._key(start)}
+        path: Path = ()
+        longest: list[tuple[Point, Path]] = [(start, path)]
+        stack = [(self._moves(start), path)]
+        if self._is_the_end(start):
+            return Verdict(lawful=True, points=1, order=())
+        while stack:
+            moves, before = stack[-1]
+            for move, point in moves:
+                key = self._key(point)
+                if key in seen:
+                    continue
+                seen.add(key)
+                path = before, move
+                if self._is_the_end(point):
+                    return Verdict(lawful=True, points=len(seen), order=_unrolled(path))
+                if len(seen) >= self._most:
+                    return Verdict(lawful=None, points=len(seen), order=_unrolled(longest[0][1]))
+                longest = _longer(longest, point, path)
+                stack.append((self._moves(point), path))
+                break
+            else:
+                stack.pop()
+        return self._rejection(len(seen), longest)
+
+    def _key(self, point: Point) -> tuple[object, ...]:
+        """What tells a point from others; moments of one grain are the same."""
+        now_ms = point.now_ms
+        is_late = now_ms >= self._horizon_ms
+        grain = now_ms if self._likeness.keeps_ages else self._likeness.moment(now_ms).ends(0)
+        # What can no longer take effect has, or has not: that is all one.
+        over = self._gone[bisect_left(self._gone, (now_ms,)) - 1][1]
+        alike = self._likeness.of(point.state, now_ms)
+        return point.done | over, point.waiting, grain, is_late, alike
+
+    def _due(self, point: Point) -> tuple[int, list[int]]:
+        """By when something has to happen, and the operations that may take effect before that."""
+        operations = self.operations
+        limit = min((operations[n].ends for n in _bits(point.waiting)), default=NEVER)
+        found = []
+        for n in _bits(((1 << len(operations)) - 1) & ~point.done):
+            if operations[n].begins > limit:
+                break
+            limit = min(limit, operations[n].limit)
+            found.append(n)
+        # Of several that are alike and never have to come, the later may wait for the earlier.
+        able = [
+            n
+            for n in found
+            if operations[n].begins <= limit
+            and operations[n].gone // NS >= point.now_ms
+            and not self._twins[n] & ~point.done
+        ]
+        # What need not come at all seldom does just now.
+        return limit, sorted(able, key=self._free.__getitem__)
+
+    def _is_the_end(self, point: Point) -> bool:
+        return point.now_ms >= self._horizon_ms and self._due(point)[0] == NEVER
+
+    def _moves(self, point: Point) -> Iterator[tuple[Move, Point]]:
+        """Every way to go on, the likely ones first."""
+        limit, operations = self._due(point)
+        for tried, outcome, now_ms in self._tries(point, limit, operations):
+            if tried is not None and self._free[tried] and self._is_idle(point, outcome, now_ms):
+                continue
+            done = point.done if tried is None else point.done | 1 << tried
+            waiting = self._matched(outcome, point, tried, now_ms)
+            if waiting is not None:
+                answered = tuple(self._numbers[r.request_id] for r in outcome.responses)
+                move = Move(tried, now_ms, outcome.fired, answered)
+                yield move, Point(done, waiting, now_ms, outcome.coordinator)
+
+    def _is_idle(self, point: Point, outcome: Outcome, now_ms: int) -> bool:
+        """Whether nothing has come of it but time that passed."""
+        before = self._likeness.of(point.state, point.now_ms)
+        return before == self._likeness.of(outcome.coordinator, now_ms)
+
+    def _tries(
+        self, point: Point, limit: int, operations: list[int]
+    ) -> Iterator[tuple[int | None, Outcome, int]]:
+        """What may come next by the model: which operation, what becomes of it, and when."""
+        if point.state.appends and self._open_appends:
+            for released in self._released(point.state):
+                yield None, released, point.now_ms
+        until_ms = self._horizon_ms if limit == NEVER else limit // NS
+        due = due_next(point.state.group, until_ms - point.now_ms)
+        due_ms = point.now_ms + max(due[0].left_ms, 0) if due else 0
+        if due and (not operations or due_ms <= self._earliest_ms(point, operations[0])):
+            # Most timers are hardly ever late.
+            yield from self._timers(point, due_ms)
+            due = []
+        for n in operations:
+            at_ms = self._earliest_ms(point, n)
+            for state in self._later(point.state, at_ms - point.now_ms):
+                for outcome in self._successors(state, self.operations[n].given):
+                    yield n, outcome, at_ms
+        if due:
+            yield from self._timers(point, due_ms)
+        yield from self._nothing(point, until_ms, operations)
+
+    def _released(self, state: Coordinator) -> Iterator[Outcome]:
+        """What was appended first is safe; where all is committed together, all of it."""
+        together = self._profile.traits.answers_wait
+        first, rest = (state.appends, ()) if together else (state.appends[:1], state.appends[1:])
+        for released in self._successors(state._replace(appends=first), ReleaseAppends()):
+            following = released.coordinator._replace(appends=rest)
+            for held in self._successors(following, HoldAppends()):
+                yield released._replace(coordinator=held.coordinator)
+
+    def _earliest_ms(self, point: Point, n: int) -> int:
+        """When an operation takes effect at the earliest."""
+        return max(point.now_ms, self.operations[n].begins // NS)
+
+    def _timers(self, point: Point, due_ms: int) -> Iterator[tuple[None, Outcome, int]]:
+        """The timers that are due next fire."""
+        for outcome in self._successors(point.state, Advance(due_ms - point.now_ms)):
+            if not _is_quiet(outcome):
+                yield None, outcome, due_ms
+
+    def _nothing(
+        self, point: Point, until_ms: int, operations: list[int]
+    ) -> Iterator[tuple[None, Outcome, int]]:
+        """There is nothing yet; what may take effect now may do so later as well."""
+        now_ms = point.now_ms
+        first_ms = min((self._earliest_ms(point, n) for n in operations), default=NEVER)
+        may_begin = first_ms <= now_ms
+        # What has an age may be another by then.
+        waits = not may_begin and operations and self._likeness.keeps_ages
+        step_ms = min(self._grain_ms if may_begin else until_ms, until_ms - now_ms)
+        if waits:
+            step_ms = min(first_ms, until_ms) - now_ms
+        if step_ms > 0 and (may_begin or waits or now_ms < self._horizon_ms):
+            for state in self._later(point.state, step_ms):
+                yield None, Outcome(state, (), (), ()), now_ms + step_ms
+
+    def _later(self, state: Coordinator, ms: int) -> list[Coordinator]:
+        """The state when so much time has passed in which no timer fired, if that can be."""
+        if not ms:
+            return [state]
+        return [o.coordinator for o in self._successors(state, Advance(ms)) if _is_quiet(o)]
+
+    def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
+        return successors(state, given, self._profile, self._config)
+
+    def _matched(
+        self, outcome: Outcome, point: Point, tried: int | None, now_ms: int
+    ) -> int | None:
+        """Which operations wait after that; None if anything is answered as it was not."""
+        waiting = point.waiting
+        each = None if tried is None else self.operations[tried]
+        if tried is not None and isinstance(each, Operation) and each.is_over:
+            waiting |= 1 << tried
+        if each is not None and isinstance(each.given, Crash) and waiting:
+            return None  # whoever waited then is never answered
+        for response in outcome.responses:
+            n = self._numbers[response.request_id]
+            if not self._fits(n, self._normal(response.body, n), now_ms):
+                return None
+            waiting &= ~(1 << n)
+        return waiting
+
+    def _fits(self, n: int, lawful: ResponseBody, now_ms: int) -> bool:
+        answer, silent = self._asked(n).answer, self._asked(n).silent
+        # A timer that brings it about may be late, and the answer takes its time as well.
+        latest_ms = now_ms + self._late_ms + self._grace_ms
+        too_early = silent is not None and latest_ms < silent // NS
+        return not too_early and (answer is None or answer == lawful)
+
+    def _normal(self, body: ResponseBody, n: int) -> ResponseBody:
+        return normal(body, self._symbols, self._asked(n).request.api_version)
+
+    def _asked(self, n: int) -> Operation:
+        return cast("Operation", self.operations[n])
+
+    def _rejection(self, points: int, longest: list[tuple[Point, Path]]) -> Verdict:
+        refusals: dict[Refusal, None] = {}
+        overdue: dict[int, None] = {}
+        for point, _ in longest:
+            limit, operations = self._due(point)
+            late = [n for n in operations if self.operations[n].limit == limit]
+            waiting = [n for n in _bits(point.waiting) if self.operations[n].ends == limit]
+            overdue |= dict.fromkeys(late + waiting)
+            refusals |= dict.fromkeys(Refusal(None, n, None) for n in waiting)
+            for tried, outcome, now_ms in self._tries(point, limit, operations):
+                for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
+                    n = self._numbers[response.request_id]
+                    lawful = self._normal(response.body, n)
+                    if not self._fits(n, lawful, now_ms):
+                        refusals[Refusal(tried, n, lawful, reason)] = None
+        order = _unrolled(longest[0][1])
+        return Verdict(False, points, order, tuple(overdue), tuple(refusals))  # noqa: FBT003 - of five
+
+
+def _earlier_twins(operations: Sequence[Operation | Event]) -> list[int]:
+    """For each operation the one before it that does the same, if neither has to take effect."""
+    last: dict[tuple[object, ...], int] = {}
+    found = []
+    for n, each in enumerate(operations):
+        asked = each.given[1:] if isinstance(each, Operation) else each[:1]
+        may_wait = each.is_free and each.gone == NEVER
+        found.append(last.get(asked, 0) if may_wait else 0)
+        if may_wait:
+            last[asked] = 1 << n
+    return found
+
+
+def _gone(operations: Sequence[Operation | Event]) -> list[tuple[int, int]]:
+    """The ms after which some operations can no longer take effect, and all of them up to then."""
+    found, gone = [(-1, 0)], 0
+    for ms, n in sorted((e.gone // NS, n) for n, e in enumerate(operations) if e.gone != NEVER):
+        gone |= 1 << n
+        found.append((ms, gone))
+    return found
+
+
+def _is_quiet(outcome: Outcome) -> bool:
+    """Whether time has passed and no timer fired."""
+    return outcome.fired == (PASS.name,)
+
+
+def _longer(
+    longest: list[tuple[Point, Path]], point: Point, path: Path
+) -> list[tuple[Point, Path]]:
+    """The dead ends of the longest orders, with one more if it is as long."""
+    best, this = _length(longest[0][0]), _length(point)
+    if this > best:
+        return [(point, path)]
+    if this == best and len(longest) < MOST_ENDS:
+        longest.append((point, path))
+    return longest
+
+
+def _length(point: Point) -> tuple[int, int]:
+    """How many operations took effect; of two orders with as many, the more were answered."""
+    return point.done.bit_count(), -point.waiting.bit_count()
+
+
+def _unrolled(path: Path) -> tuple[Move, ...]:
+    """The moves of a path, in order."""
+    moves = []
+    while path:
+        path, move = path
+        moves.append(move)
+    return tuple(reversed(moves))
+
+
+def _bits(number: int) -> Iterator[int]:
+    """The places of the bits that are set, the lowest first."""
+    while number:
+        lowest = number & -number
+        yield lowest.bit_length() - 1
+        number ^= lowest

@@ -1,0 +1,230 @@
+"""Histories of many groups: taken apart, their members named, and each group judged by itself.
+
+A member is known by the JoinGroup whose answer told its id. Where that answer was not seen, it may
+be any such JoinGroup that an id comes from, and every way to have it is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import NamedTuple
+
+from groupcheck.model.bodies import shown
+from groupcheck.model.canonical import rename
+from groupcheck.model.clients import NOBODY
+from groupcheck.model.vocabulary import JoinGroupRequest, Request
+from groupcheck.properties.compare import normal
+from groupcheck.properties.histories.history import NEVER, NS, Event, Operation, Setting, Verdict
+from groupcheck.properties.histories.history_file import Noted
+from groupcheck.properties.histories.linearize import Search
+from groupcheck.properties.histories.one_group import part, parts, without
+from groupcheck.properties.histories.recorded import BEFORE
+from groupcheck.properties.sequence import member_ids, outside_the_model
+from groupcheck.properties.windows import EXACT, Windows
+
+
+class GroupHistory(NamedTuple):
+    """What is known of one group; `cut` says why nothing is from some moment on.
+
+    `events` happened to its coordinator.
+    """
+
+    group_id: str
+    operations: tuple[Operation, ...]
+    cut: str | None = None
+    events: tuple[Event, ...] = ()
+
+
+class Rejected(NamedTuple):
+    """A group that went no lawful way: its operations, members as symbols, and what is wrong."""
+
+    group_id: str
+    profile: str
+    operations: tuple[Operation | Event, ...]
+    verdict: Verdict
+
+
+class Judged(NamedTuple):
+    """What came of a history: how much of it was judged, and the first group that is not lawful.
+
+    `points` is how far the searches went. If one was given up, `undecided` is its group.
+    """
+
+    groups: int
+    operations: int
+    points: int
+    rejected: Rejected | None = None
+    undecided: str | None = None
+    cut: tuple[str, ...] = ()
+
+
+def judge(noted: Noted, windows: Windows, most_points: int) -> Judged:
+    """Look for a lawful order of what was asked about each group, up to the first without one."""
+    groups = list(taken_apart(noted))
+    if noted.exact:
+        windows = EXACT
+    operations = points = 0
+    undecided: str | None = None
+    setting = Setting(
+        noted.profile, noted.broker, windows, noted.open_appends, most_points=most_points
+    )
+    for each in groups:
+        rejected, verdict = judge_group(each, setting)
+        operations += len(each.operations)
+        points += verdict.points
+        if rejected is not None:
+            return Judged(len(groups), operations, points, rejected)
+        if verdict.lawful is None and undecided is None:
+            undecided = each.group_id
+    cut = tuple(f"group {shown(each.group_id)}: {each.cut}" for each in groups if each.cut)
+    return Judged(len(groups), operations, points, undecided=undecided, cut=cut)
+
+
+def judge_group(history: GroupHistory, setting: Setting) -> tuple[Rejected | None, Verdict]:
+    """Look for a lawful order of one group's operations, whoever its members are."""
+    farthest: Rejected | None = None
+    points = 0
+    for names, strangers in bindings(history.operations):
+        operations = _named(history.operations, names, strangers, setting.windows)
+        symbols = {symbol: symbol for symbol in names.values()}
+        told = setting._replace(symbols=symbols, most_points=setting.most_points - points)
+        both: list[Operation | Event] = [*operations, *history.events]
+        whole = tuple(sorted(both, key=attrgetter("begins", "ends")))
+        verdict = Search(whole, told).run()
+        points += verdict.points
+        if verdict.lawful is not False:
+            return None, verdict._replace(points=points)
+        if farthest is None or len(verdict.order) > len(farthest.verdict.order):
+            profile = setting.profile.name
+            farthest = Rejected(history.group_id, profile, whole, verdict)
+        if points >= setting.most_points:
+            return None, verdict._replace(lawful=None, points=points)
+    if farthest is None:
+        return None, Verdict(lawful=True, points=points, order=())
+    return farthest, farthest.verdict._replace(points=points)
+
+
+def taken_apart(noted: Noted) -> Iterator[GroupHistory]:
+    """What is known of each group."""
+    known: dict[str, list[Operation]] = {}
+    for each in noted.operations:
+        for group_id in parts(each.request.body, ()):
+            known.setdefault(group_id, [])
+    for each in noted.operations:
+        for group_id, asked in parts(each.request.body, known).items():
+            answer = None if each.answer is None else part(each.answer, group_id)
+            request = each.request._replace(body=asked)
+            known[group_id].append(each._replace(request=request, answer=answer))
+    for group_id, operations in known.items():
+        if group_id in noted.before:
+            yield GroupHistory(group_id, (), BEFORE)
+        else:
+            events = [e for e in noted.events if e.groups is None or group_id in e.groups]
+            yield _cut(group_id, operations, events)
+
+
+def _cut(group_id: str, operations: list[Operation], events: list[Event]) -> GroupHistory:
+    """The history up to where something is asked that the model does not have.
+
+    What had not been answered by then may have been answered for the sake of that.
+    """
+    for each in operations:
+        if reason := outside_the_model(each.request.body):
+            kept = [o for o in operations if o.begins < each.begins]
+            known = (o if o.ends < each.begins else Operation(*o[:2]) for o in kept)
+            happened = (e if e.ends < each.begins else e._replace(ends=NEVER) for e in events)
+            return GroupHistory(
+                group_id,
+                tuple(known),
+                reason,
+                tuple(e for e in happened if e.begins < each.begins),
+            )
+    return GroupHistory(group_id, tuple(operations), events=tuple(events))
+
+
+def bindings(
+    operations: Iterable[Operation],
+) -> Iterator[tuple[dict[str, str], set[str]]]:
+    """Every way to have the members: what each id stands for, and the ids of nobody."""
+    names: dict[str, str] = {}
+    unseen: list[Operation] = []
+    uses: dict[str, Operation] = {}
+    for each in operations:
+        body = each.request.body
+        for member_id in filter(None, member_ids(body)):
+            uses.setdefault(member_id, each)
+        if isinstance(body, JoinGroupRequest) and not body.member_id:
+            if each.answer is None:
+                unseen.append(each)
+            elif told := getattr(each.answer, "member_id", ""):
+                names.setdefault(told, f"#{each.request.request_id}")
+    strangers = {name: used for name, used in uses.items() if name not in names}
+    for symbols in _choices([_joins(*each, unseen) for each in strangers.items()]):
+        chosen = dict(zip(strangers, symbols, strict=True))
+        found = {name: symbol for name, symbol in chosen.items() if symbol is not None}
+        yield {**names, **found}, chosen.keys() - found.keys()
+
+
+def _joins(member_id: str, used: Operation, unseen: list[Operation]) -> list[str | None]:
+    """What an id may stand for, the likely first: JoinGroups whose answer was not seen, nobody."""
+    likely = sorted(unseen, key=lambda join: not _is_likely(member_id, used, join))
+    told = (join.request.request_id for join in likely if join.begins <= used.limit)
+    return [*(f"#{number}" for number in told), None]
+
+
+def _choices(options: list[list[str | None]]) -> Iterator[list[str | None]]:
+    """Every way to choose one of each, none but None twice; there may be too many to recurse."""
+    if not options:
+        yield []
+        return
+    taken: list[str | None] = []
+    untried = [iter(options[0])]
+    while untried:
+        if len(taken) == len(untried):
+            taken.pop()
+        for choice in untried[-1]:
+            if choice is None or choice not in taken:
+                taken.append(choice)
+                break
+        else:
+            untried.pop()
+            continue
+        if len(taken) == len(options):
+            yield [*taken]
+        else:
+            untried.append(iter(options[len(taken)]))
+
+
+def _is_likely(member_id: str, used: Operation, join: Operation) -> bool:
+    """Whether a member's id looks as if it came from that JoinGroup, or is used by its client."""
+    client_id = join.request.client_id
+    return client_id == used.request.client_id or member_id.startswith(f"{client_id}-")
+
+
+def _named(
+    operations: Iterable[Operation],
+    names: dict[str, str],
+    strangers: set[str],
+    windows: Windows,
+) -> tuple[Operation, ...]:
+    """The operations with symbols for members, answers in their comparable form."""
+    called = {**names, **dict.fromkeys(strangers, NOBODY)}
+    return tuple(_one_named(each, called, names, strangers, windows) for each in operations)
+
+
+def _one_named(
+    each: Operation,
+    called: dict[str, str],
+    names: dict[str, str],
+    strangers: set[str],
+    windows: Windows,
+) -> Operation:
+    request: Request = each.request._replace(body=rename(each.request.body, called, 0))
+    answer = each.answer
+    if answer is not None:
+        answer = normal(without(answer, strangers), names, request.api_version)
+    by = each.by
+    if each.silent is not None:  # whoever is not answered has been heard nevertheless
+        by = min(by, each.begins + windows.grace_ms * NS, each.silent)
+    return each._replace(request=request, answer=answer, by=by)

@@ -1,0 +1,95 @@
+"""A test that was recorded, judged afterwards: what was seen is told the oracle again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from groupcheck.model.canonical import rename
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.findings.finding import Exchange
+from groupcheck.properties.ports.port import Fault, Observation, PortFailedError, PortInfo
+from groupcheck.properties.run import Run
+
+
+class End(NamedTuple):
+    """How a test ended, if the port failed: at which step, or `during` "open" or "close"."""
+
+    failure: PortFailedError | None = None
+    given: Input | None = None
+    during: str = ""
+
+
+WELL: Final = End()
+
+
+class Playback:
+    """A port that shows again what another one has shown, and fails at the end as that one did."""
+
+    real_time = False
+    max_versions: Mapping[str, int] | None = None
+
+    def __init__(self, seen: Iterable[Observation], end: End = WELL) -> None:
+        self._seen = iter(seen)
+        self._end = end
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        """Begin."""
+        del config
+        self._fail("open")
+        return PortInfo("a recording", profile)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        """What was seen after a request."""
+        del request, expected
+        return self._next()
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        """What was seen after that time."""
+        del ms, expected
+        return self._next()
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        """What was seen after a fault."""
+        del fault, expected
+        return self._next()
+
+    def close(self) -> None:
+        """End."""
+        self._fail("close")
+
+    def shutdown(self) -> None:
+        """Nothing is held."""
+
+    def _fail(self, where: str) -> None:
+        if self._end.failure is not None and self._end.during == where:
+            raise self._end.failure
+
+    def _next(self) -> Observation:
+        for seen in self._seen:
+            return seen
+        if self._end.failure is None:
+            msg = "nothing more was recorded"
+            raise LookupError(msg)
+        raise self._end.failure
+
+
+def retell(
+    profile: Profile, broker: Mapping[str, int], exchanges: Iterable[Exchange], end: End = WELL
+) -> Run:
+    """Have the oracle judge what was done, in the port's own member ids, and what was seen.
+
+    Raises:
+        FoundError: it is not lawful, or the port failed in the end.
+    """
+    recorded = list(exchanges)
+    run = Run(Playback((e.seen for e in recorded), end), profile, broker)
+    for given in [e.given for e in recorded] + ([] if end.given is None else [end.given]):
+        symbolic = given
+        if isinstance(given, Request):
+            symbolic = given._replace(body=rename(given.body, run.oracle.names, 0))
+        run.step(symbolic)
+    run.close()
+    return run

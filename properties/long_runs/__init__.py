@@ -1,0 +1,1 @@
+"""Thousands of sequences side by side on a real clock."""

@@ -1,0 +1,52 @@
+"""Pairs of adjacent edges: each is an edge of the unfolded space, and none is counted twice."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from groupcheck.model.explorer import Space
+from groupcheck.properties.coverage.pairs import PairCoverage, Second, unfolded
+from groupcheck.properties.generators.tour import Walk
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Port
+from support.model_port import ModelPort
+from support.spaces import explored
+
+LIMIT = 60
+
+
+def _first(space: Space, wide: Space, node: int) -> set[int]:
+    """The nodes of the space that the unfolded one's edges into that node come from."""
+    return {
+        space.numbers[wide.nodes[source]]
+        for source, edges in enumerate(wide.edges)
+        if any(edge.target == node for edge in edges)
+    }
+
+
+def test_the_edges_of_the_unfolded_space_are_the_pairs_whose_first_leads_elsewhere() -> None:
+    space = explored("2.7", "metadata")
+    wide = unfolded(space)
+    size = len(space.nodes)
+    pairs = sum(isinstance(edge, Second) for edges in wide.edges for edge in edges)
+    firsts = [(n, e) for n, edges in enumerate(space.edges) for e in edges if e.target != n]
+    assert pairs == sum(len(space.edges[edge.target]) for _, edge in firsts) == 9_393
+    assert len(wide.nodes) == size + len(firsts)
+    for number, (source, edge) in enumerate(firsts, size):
+        assert wide.nodes[number] == space.nodes[edge.target]
+        assert _first(space, wide, number) == {source}
+        assert [(e.given, e.responses) for e in wide.edges[number]] == [
+            (e.given, e.responses) for e in space.edges[edge.target]
+        ]
+
+
+@pytest.mark.parametrize("port", [BuiltinPort(), ModelPort()])
+def test_a_walk_shows_no_more_pairs_than_it_takes_steps(port: Port) -> None:
+    coverage = PairCoverage(explored("2.7", "metadata"), Random(0))
+    walk = Walk(coverage, port, LIMIT)
+    assert walk.go() is None
+    edges = coverage.space.edges
+    seconds = sum(isinstance(edges[hop.node][hop.edge], Second) for hop in coverage.shown)
+    assert 0 < seconds < walk.steps <= LIMIT

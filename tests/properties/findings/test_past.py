@@ -1,0 +1,111 @@
+"""Going past a finding: what is behind it is found, told apart from it, and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+
+import pytest
+
+from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Observation
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import MalformedTraceError, dump, parse
+from groupcheck.properties.verify import Verification
+from groupcheck.reports.diagram import Note, diagram
+from groupcheck.reports.files import finding_files
+from groupcheck.reports.story import PASSED_OVER, story
+from groupcheck.reports.told import found
+from support.faults import faulty_port
+from support.spaces import together
+
+TELLS_FOLLOWERS = "a follower is given the member list"
+FOLLOWER = ("another answer", "JoinGroupResponse", "rebalance/complete", "members", "NONE")
+WRONG_ASSIGNMENT = ("another answer", "SyncGroupResponse", "sync/stable", "assignment", "NONE")
+
+
+def _telling_others(port: BuiltinPort) -> BuiltinPort:
+    """The port, but in a Stable group of two a follower is told another assignment."""
+    lawful = port.request
+
+    def ask(request: Request, expected: Collection[int]) -> Observation:
+        seen = lawful(request, expected)
+        group = seen.groups[0] if seen.groups else None
+        if request.api != "SyncGroup" or group is None or len(group.members or ()) < 2:
+            return seen
+        follower = getattr(request.body, "member_id", "") != group.leader
+        wrong = follower and group.state == "Stable"
+        return seen._replace(
+            responses=tuple(
+                r._replace(body=r.body._replace(assignment=b"wrong"))  # type: ignore[call-arg]
+                if wrong and r.body[0] == 0
+                else r
+                for r in seen.responses
+            )
+        )
+
+    port.request = ask  # type: ignore[method-assign]
+    return port
+
+
+def _two_faults() -> BuiltinPort:
+    return _telling_others(faulty_port(TELLS_FOLLOWERS))
+
+
+@cache
+def _verified() -> Result:
+    """A coordinator with two faults: to get at the second all have to go through the first."""
+    source = PortSource("two faults", _two_faults)
+    given = together(virtual_spaces(PROFILES["2.7"], 2))  # in others there are ways round it
+    return Verification(source, Settings(examples=0), given=given).run()
+
+
+def _behind() -> Finding:
+    return next(f for f in _verified().findings if f.key == WRONG_ASSIGNMENT)
+
+
+def test_a_fault_behind_another_is_found_too_and_nearly_all_is_tried() -> None:
+    result = _verified()
+    assert {FOLLOWER, WRONG_ASSIGNMENT} <= {finding.key for finding in result.findings}
+    assert result.shown > 0.95 * result.edges
+    assert _behind().sequence.past == (FOLLOWER,)
+    assert len(_behind().sequence.steps) == 5
+    first = next(f for f in result.findings if f.key == FOLLOWER)
+    assert first.sequence.past == ()
+
+
+def test_the_trace_goes_past_the_one_and_shows_the_other_until_that_is_mended() -> None:
+    trace = parse(dump(_behind().sequence), "trace")
+    assert trace == _behind().sequence
+    again = replay(trace, _two_faults())
+    assert again is not None
+    assert again.finding_id == _behind().finding_id
+    only = replay(
+        trace, _telling_others(BuiltinPort())
+    )  # and where the first is mended, there is none to go past
+    assert only is not None
+    assert only.key == WRONG_ASSIGNMENT
+    assert only.sequence.past == ()
+    assert replay(trace, faulty_port(TELLS_FOLLOWERS)) is None
+    first = replay(trace._replace(past=()), _two_faults())
+    assert first is not None
+    assert first.key == FOLLOWER
+
+
+def test_what_was_gone_past_is_said_where_it_was() -> None:
+    assert story(_behind()).count(PASSED_OVER) == 1
+    assert diagram(_behind()).events.count(Note(PASSED_OVER)) == 1
+    assert len(finding_files(found(_behind(), "builtin"))) == 6
+
+
+@pytest.mark.parametrize("past", ["7", '["no-list"]', "[[7]]", "null"])
+def test_a_trace_that_goes_past_no_findings_is_refused(past: str) -> None:
+    head = '{"type":"open","trace":1,"profile":"2.7","config":{},"past":' + past + "}\n"
+    with pytest.raises(MalformedTraceError, match="past must be a list of lists of strings"):
+        parse(head, "trace")

@@ -1,0 +1,84 @@
+"""Retraced findings: one lawful way of the model through what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.config import Config
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance
+from groupcheck.model.transition import successors
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    MemberIdentity,
+    Protocol,
+    Request,
+    Response,
+)
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.retrace import retraced
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Observation, PortFailedError
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence
+
+PROFILE = PROFILES["2.7"]
+OFFER = JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
+STEPS = (
+    Request(1, 3, OFFER),
+    Request(2, 3, OFFER),
+    Request(3, 3, OFFER),
+    Advance(9_000),
+    # The leader leaves, and any of the others may lead: the answers tell which, a step later.
+    Request(4, 3, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))),
+    Request(5, 3, OFFER._replace(member_id="#2")),
+    Request(6, 3, OFFER._replace(member_id="#3")),
+    Request(7, 3, HeartbeatRequest(GROUP_ID, 1, "#2")),
+)
+
+
+class Hidden(BuiltinPort):
+    """Takes heartbeats of any generation, and shows its answers alone."""
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        if isinstance(request.body, HeartbeatRequest):
+            well = Response(request.request_id, HeartbeatResponse(ErrorCode.NONE))
+            return Observation((well,))
+        return super().request(request, expected)._replace(groups=None)
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        return super().advance(ms, expected)._replace(groups=None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_step_follows_from_the_one_before_and_gives_the_answers_that_were_seen(
+    seed: int,
+) -> None:
+    finding = replay(Sequence("2.7", {}, STEPS), Hidden(seed))
+    assert finding is not None
+    assert len(finding.exchanges) == len(STEPS)
+    state, outcomes = retraced(finding)
+    assert len(outcomes) == len(STEPS)
+    for exchange, outcome in zip(finding.exchanges, outcomes, strict=True):
+        assert outcome in successors(state, exchange.given, PROFILE, Config())
+        if exchange is not finding.exchanges[-1]:
+            seen = {response.request_id for response in exchange.seen.responses}
+            assert {response.request_id for response in outcome.responses} == seen
+        state = outcome.coordinator
+    leader = next(m for m in finding.exchanges[-2].seen.responses).body.leader  # type: ignore[union-attr]
+    assert state.group is not None
+    assert state.group.leader == finding.names[leader]
+
+
+def test_of_a_port_that_failed_at_once_there_is_where_the_model_begins() -> None:
+    failure = PortFailedError("port crashed", "it fell")
+    state, outcomes = retraced(Finding(Sequence("2.7", {}, ()), (), {}, failure=failure))
+    assert state.group is None
+    assert outcomes == ()

@@ -1,0 +1,149 @@
+"""The shrinker: as short as can be, and still the same finding."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from groupcheck.model.canonical import rename
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.explorer import explore
+from groupcheck.model.graph import StateGraph
+from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Protocol,
+    Request,
+)
+from groupcheck.properties.findings.closer import closer, merged
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.shrink import shrink, without
+from groupcheck.properties.ports.port import Observation
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence
+from support.model_port import ModelPort
+
+
+class TakesOldGenerations(ModelPort):
+    """Takes a heartbeat of any generation for one of the current."""
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        seen = super().request(request, expected)
+        wrong = HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
+        return seen._replace(
+            responses=tuple(
+                r._replace(body=HeartbeatResponse(ErrorCode.NONE)) if r.body == wrong else r
+                for r in seen.responses
+            )
+        )
+
+
+def _join(request_id: int, version: int = 3) -> Request:
+    body = JoinGroupRequest(GROUP_ID, 300_000, 450_000, protocols=(Protocol("range", b"one"),))
+    return Request(request_id, version, body)
+
+
+NOISY = Sequence(
+    "2.7",
+    {"group.initial.rebalance.delay.ms": 150_000},
+    (
+        Request(1, 5, DescribeGroupsRequest((GROUP_ID,))),
+        _join(2, 7),
+        _join(3),
+        Request(4, 4, HeartbeatRequest(GROUP_ID, 0, "nobody")),
+        Advance(150_000),
+        Advance(150_000),
+        Request(5, 5, DescribeGroupsRequest((GROUP_ID,))),
+        Request(6, 4, HeartbeatRequest(GROUP_ID, 0, "#3")),
+    ),
+)
+
+
+class TellsFollowers(ModelPort):
+    """Gives followers the leader's member list."""
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        seen = super().advance(ms, expected)
+        lists = [getattr(r.body, "members", ()) for r in seen.responses]
+        everybody = max(lists, key=len, default=())
+        return seen._replace(
+            responses=tuple(
+                r._replace(body=r.body._replace(members=everybody))
+                if isinstance(r.body, JoinGroupResponse) and r.body.error_code == 0
+                else r
+                for r in seen.responses
+            )
+        )
+
+
+def _first(
+    sequences: list[Sequence], key: tuple[str, ...], port: type[ModelPort]
+) -> Finding | None:
+    found = (replay(sequence, port()) for sequence in sequences)
+    return next((f for f in found if f is not None and f.key == key), None)
+
+
+def _trial(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
+    return _first(sequences, key, TakesOldGenerations)
+
+
+def _found() -> Finding:
+    finding = replay(NOISY, TakesOldGenerations())
+    assert finding is not None
+    assert len(finding.sequence.steps) == len(NOISY.steps)
+    return finding
+
+
+def test_leaving_out_steps_leads_to_a_sequence_of_which_none_can_be_spared() -> None:
+    small = shrink(_found(), _trial)
+    assert len(small.sequence.steps) == 3  # JoinGroup, the initial delay, the old heartbeat
+    assert all(_trial([s], small.key) is None for s in without(small.sequence, 1))
+
+
+def test_the_state_graph_gives_the_way_that_leaving_out_steps_does_not_find() -> None:
+    space = explore(virtual_spaces(PROFILES["2.7"], 2)["membership"])
+    small = shrink(_found(), _trial, [StateGraph(space)])
+    assert len(small.sequence.steps) == 3
+    assert small.key == _found().key
+
+
+def test_times_that_pass_one_after_the_other_are_made_one() -> None:
+    steps = merged(NOISY).steps
+    assert len(steps) == len(NOISY.steps) - 1
+    assert Advance(300_000) in steps
+
+
+def test_no_more_time_passes_than_the_finding_needs() -> None:
+    long = Sequence("2.7", {}, (_join(1), _join(2), Advance(600_000)))
+    finding = replay(long, TellsFollowers())
+    assert finding is not None
+    small = shrink(finding, lambda ss, key: _first(ss, key, TellsFollowers))
+    assert small.sequence.steps[-1] == Advance(6_000)  # the initial delay and its extension
+
+
+def test_a_step_is_never_left_out_without_those_that_use_its_member_id() -> None:
+    for size in range(1, 8):
+        for smaller in without(NOISY, size):
+            assert smaller.steps[-1] == NOISY.steps[-1]
+            assert _join(3) in smaller.steps
+
+
+def test_one_step_does_what_two_did() -> None:
+    asks, joins = _join(1, 7), _join(2, 7)
+    joins = joins._replace(body=rename(joins.body, {"": "#1"}, 0))
+    heartbeat = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#3"))
+    steps = (asks, joins, Advance(1), _join(3), Advance(2), heartbeat)
+    found = {each.steps for each in closer(Sequence("2.7", {}, steps))}
+    first = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
+    assert found == {
+        (_join(1, 3), Advance(1), _join(3), Advance(2), heartbeat),  # a member at once
+        (asks, joins, Advance(1), Advance(2), first),  # one member instead of two
+        (asks, joins, _join(3), Advance(3), heartbeat),  # the times after both, and before
+        (asks, joins, Advance(3), _join(3), heartbeat),
+    }

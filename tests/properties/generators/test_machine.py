@@ -1,0 +1,132 @@
+"""The state machine: what it leaves as it was, and what it does not do again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import cast
+
+from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import (
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    Request,
+)
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.sketch import spoken
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+from groupcheck.properties.sequence import FAULTS
+from support.model_port import ModelPort
+
+
+def _lockstep(port: Port, examples: int = 20) -> Finding | None:
+    return lockstep(
+        port,
+        PROFILES["2.7"],
+        examples=examples,
+        steps=40,
+        seed_number=0,
+        known=set(),
+        tally=lambda _steps: None,
+    )
+
+
+def _home() -> Path:
+    """Where Hypothesis keeps its files; older versions tell the path itself."""
+    directory = storage_directory(intent_to_write=False)
+    return cast("Path", getattr(directory, "path", directory))
+
+
+def test_where_hypothesis_keeps_its_files_is_as_it_was(tmp_path: Path) -> None:
+    before = _home()
+    set_hypothesis_home_dir(tmp_path / "mine")
+    try:
+        assert _lockstep(ModelPort(), 1) is None
+        assert _home() == tmp_path / "mine"
+    finally:
+        set_hypothesis_home_dir(before)
+
+
+class Recorder(ModelPort):
+    """Remembers what it was asked; some of it it does not support."""
+
+    def __init__(
+        self, unsupported: Collection[tuple[str, int]] = (), *, faults: bool = True
+    ) -> None:
+        super().__init__()
+        self.unsupported = unsupported
+        self.faults = faults
+        self.configs: list[Mapping[str, int]] = []
+        self.requests: list[Request] = []
+        self.refused: list[object] = []
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        self.configs.append(config)
+        return super().open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        self.requests.append(request)
+        if (request.api, request.api_version) in self.unsupported:
+            self.refused.append((request.api, request.api_version))
+            return Observation(unsupported=request.api)
+        return super().request(request, expected)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        if not self.faults:
+            self.refused.append(fault.name)
+            return Observation(unsupported=fault.name)
+        return super().fault(fault, expected)
+
+
+def test_what_a_port_does_not_support_is_asked_for_once() -> None:
+    unsupported = {("JoinGroup", 7), *(("SyncGroup", version) for version in range(6))}
+    port = Recorder(unsupported, faults=False)
+    assert _lockstep(port) is None
+    assert sorted(map(str, port.refused)) == sorted(map(str, [*unsupported, *FAULTS, "append"]))
+    assert {request.api_version for request in port.requests if request.api == "JoinGroup"} == set(
+        range(8)
+    )
+
+
+def test_a_port_of_4_1_is_asked_for_its_versions_and_faults() -> None:
+    port = Recorder(faults=False)
+    speaks = spoken(port, PROFILES["4.1"])
+    assert {*port.refused} == {*FAULTS, "append"}
+    assert not speaks.faults
+    assert speaks.versions["OffsetCommit"] == tuple(range(9, 1, -1))
+    assert speaks.versions["OffsetFetch"] == tuple(range(7, 0, -1))
+    assert speaks.versions["JoinGroup"] == tuple(range(9, -1, -1))
+
+
+def test_what_no_space_holds_is_met() -> None:
+    port = Recorder()
+    assert _lockstep(port, 200) is None
+    bodies = [request.body for request in port.requests]
+    joins = [body for body in bodies if isinstance(body, JoinGroupRequest)]
+    commits = [
+        [partition.partition_index for partition in topic.partitions]
+        for body in bodies
+        if isinstance(body, OffsetCommitRequest)
+        for topic in body.topics
+    ]
+    fetches = [body.topics for body in bodies if isinstance(body, OffsetFetchRequest)]
+    assert any(not body.protocol_type for body in joins)
+    assert any(body.rebalance_timeout_ms == 0 for body in joins)
+    assert any(len(set(indexes)) < len(indexes) for indexes in commits)
+    assert () in fetches
+    assert any(topic.partition_indexes == () for topics in fetches for topic in topics or ())
+    assert any(len({t.name for t in topics}) < len(topics) for topics in fetches if topics)
+    assert len({name for config in port.configs for name in config}) == 6
+    assert {request.api for request in port.requests} == set(PROFILES["2.7"].max_versions)
+    assert any(body.group_instance_id for body in joins)
+    # Some come twice, word for word, and some after others that were written later.
+    assert len({r._replace(request_id=0) for r in port.requests}) < len(port.requests)
+
+
+def test_the_builtin_coordinator_conforms_where_no_space_goes() -> None:
+    assert _lockstep(BuiltinPort(1), 200) is None

@@ -1,0 +1,70 @@
+"""A right port that goes other ways than the built-in one is not blamed."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.explorer import explore
+from groupcheck.model.instance import spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import (
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+    Request,
+)
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.sequence import Sequence
+from support.other_branches import (
+    ANSWERS,
+    CHOICES,
+    LEADERS,
+    MEMBERS,
+    TIMERS,
+    TOPICS,
+    VOTES,
+    OtherBranches,
+)
+from support.profile_runs import REBALANCE_MS, join
+from support.wandering import everything, toured, wandered, wandered_far
+
+STEPS = 600
+WALKS = 100
+
+
+def _told(finding: Finding | None) -> Sequence | None:
+    return finding and finding.sequence
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_whatever_it_chooses_where_kafka_leaves_it_open_it_is_not_blamed(
+    profile: str, choice: str
+) -> None:
+    port = OtherBranches(3, (choice,))
+    crowded = explore(spaces(PROFILES[profile], 1)["crowded"])
+    assert _told(toured(crowded, 3, port).finding) is None
+    for seed, instance in enumerate(everything(PROFILES[profile], 3)):
+        assert _told(wandered(instance, seed, STEPS, port).finding) is None
+    assert _told(wandered_far(PROFILES[profile], 4, WALKS, port).finding) is None
+    assert (+port.chosen).keys() >= {LEADERS, VOTES, TIMERS, MEMBERS, ANSWERS, TOPICS}
+
+
+def _leader_after_the_first(port: OtherBranches) -> str | None:
+    port.open("2.7", {})
+    told: list[str] = []
+    for number in range(3):
+        port.request(Request(number, 3, join()), ())
+    for response in port.advance(REBALANCE_MS, ()).responses:
+        assert isinstance(response.body, JoinGroupResponse)
+        told.append(response.body.leader)
+    gone = LeaveGroupRequest(GROUP_ID, (MemberIdentity(told[0]),))
+    groups = port.request(Request(3, 3, gone), ()).groups
+    assert groups is not None
+    return groups[0].leader
+
+
+def test_it_does_choose_otherwise() -> None:
+    one, other = (OtherBranches(choices=(name,)) for name in ("the last", "in turn"))
+    assert _leader_after_the_first(one) != _leader_after_the_first(other)

@@ -1,0 +1,94 @@
+"""What a walk sees at a glance is never more than what a whole comparison allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from groupcheck.model.explorer import explore
+from groupcheck.model.instance import feature_spaces, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import API_OF, GroupView, ResponseBody
+from groupcheck.properties.alike import agree, agree_at_last
+from groupcheck.properties.compare import differing_field
+from groupcheck.properties.generators import walks
+from groupcheck.properties.generators.choices import Guide
+from groupcheck.properties.generators.place import Place
+from groupcheck.properties.generators.shapes import Shape
+from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.ports.builtin import BuiltinPort
+
+PROFILE = PROFILES["2.7"]
+
+
+def altered(record: Any, others: list[str]) -> Iterator[Any]:
+    """A record with one thing in it changed, in each of many ways."""
+    for field, value in zip(record._fields, record, strict=True):
+        for other in instead_of(value, others):
+            if other != value:
+                yield record._replace(**{field: other})
+
+
+def instead_of(value: Any, others: list[str]) -> Iterator[Any]:
+    """Values instead of another; of a list some of its entries and others, or others in it."""
+    if isinstance(value, tuple):
+        yield from (value[::-1], value[1:], value + value[:1])
+        for at, entry in enumerate(value):
+            named = isinstance(entry, tuple)
+            for other in altered(entry, others) if named else instead_of(entry, others):
+                yield (*value[:at], other, *value[at + 1 :])
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (type(value)(0), value + 1)
+    elif isinstance(value, bytes):
+        yield value + b"x"
+    else:
+        yield from (*others, None, "")
+
+
+@pytest.mark.parametrize("name", ["membership", "static", "storing", "transactions"])
+def test_what_agrees_at_a_glance_agrees_when_all_is_compared(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {"answers": 0, "views": 0, "wrong": 0}
+
+    def checked_agree(lawful: ResponseBody, answer: ResponseBody, at: Place) -> bool:
+        version = PROFILE.max_versions[API_OF[type(answer)]]
+        for other in altered(answer, [*at.told, "nobody-9"]):
+            if agree(lawful, other, at):
+                assert agree_at_last(lawful, other, at, version), (lawful, other, at)
+            counts["wrong"] += 1
+        found = agree(lawful, answer, at)
+        counts["answers"] += found
+        return found
+
+    fits = Shape.fits
+
+    def checked_fits(
+        self: Shape, view: GroupView, names: dict[str, str], told: dict[str, str], cut: int
+    ) -> bool:
+        group = next(
+            tracks.group(node, cut) for node, shape in enumerate(tracks._shapes) if shape is self
+        )
+        known = {real: name for name, real in names.items() if real in told}
+        for other in altered(view, [*told, "nobody-9"]):
+            if fits(self, other, names, told, cut):
+                assert differing_field(group, other, known) is None, (group, other, names)
+            counts["wrong"] += 1
+        found = fits(self, view, names, told, cut)
+        counts["views"] += found
+        return found
+
+    monkeypatch.setattr(walks, "agree", checked_agree)
+    monkeypatch.setattr(Shape, "fits", checked_fits)
+    spaces = virtual_spaces(PROFILE, 2) | feature_spaces(PROFILE, 2)
+    tracks = Tracks(explore(spaces[name]))
+    walker, guide = walks.Walker(tracks, BuiltinPort(1)), Guide(tracks, Random(0))
+    assert all(walker.walk(guide, 40)[1] is None for _ in range(12))
+    assert counts["answers"] > 100
+    assert counts["views"] > 50
+    assert counts["wrong"] > 10_000

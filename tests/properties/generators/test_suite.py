@@ -1,0 +1,99 @@
+"""Suites: bounded tests that show every labelled edge, in hardly more steps than it takes."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.graph import Hop
+from groupcheck.model.instance import spaces
+from groupcheck.model.least import every_edge, least_steps
+from groupcheck.model.path import realise
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.generators.nearest import Nearest, Way
+from groupcheck.properties.generators.suite import suite
+from support.spaces import explored
+
+LIMIT = 60
+MOST = 1.2  # times the least steps
+
+# Of three members, those that are explored in a second; `tests/bench/tours.py` has them all.
+SMALL = ("metadata", "administration")
+
+
+def _all(space: Space) -> set[Hop]:
+    return {Hop(n, place) for n, edges in enumerate(space.edges) for place in range(len(edges))}
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [(name, 2) for name in ("membership", "storing", "order", "crowded", "reload", "failing")]
+    + [(name, 3) for name in SMALL],
+)
+def test_a_suite_shows_every_labelled_edge_in_at_most_a_fifth_more_than_the_least_steps(
+    name: str, members: int
+) -> None:
+    space = (
+        explored("2.7", name) if members == 2 else explore(spaces(PROFILES["2.7"], members)[name])
+    )
+    made = suite(space, LIMIT)
+    assert {hop for test in made.tests for hop in test} == _all(space)
+    assert max(map(len, made.tests)) <= LIMIT
+    assert made.least == least_steps(space, every_edge(space))
+    assert made.least <= made.steps <= MOST * made.least
+
+
+def test_each_test_of_a_suite_is_a_path_that_a_client_can_go() -> None:
+    space = explored("2.7", "metadata")
+    for test in suite(space, LIMIT).tests:
+        state, steps = realise(space, list(test))
+        assert len(steps) == len(test)
+        last = test[-1]
+        assert space.numbers[space.frame(state).node] == space.edges[last.node][last.edge].target
+
+
+def test_short_tests_show_what_so_few_steps_reach_and_no_more() -> None:
+    space = explored("2.7", "metadata")
+    graph: nx.DiGraph[int] = nx.DiGraph(every_edge(space))
+    depth = nx.single_source_shortest_path_length(graph, 0)
+    for limit in (1, 3):
+        shown = {hop for test in suite(space, limit).tests for hop in test}
+        assert shown == {hop for hop in _all(space) if depth[hop.node] < limit}
+
+
+@st.composite
+def ways(draw: st.DrawFn) -> list[dict[int, Way]]:
+    """Ways between at most eight nodes, of one to three tries."""
+    size = draw(st.integers(1, 8))
+    out = st.dictionaries(st.integers(0, size - 1), st.integers(1, 3), max_size=4)
+    return [{v: Way(0, tries) for v, tries in draw(out).items()} for _ in range(size)]
+
+
+@given(ways(), st.data())
+@settings(deadline=None)
+def test_each_way_is_a_nearest_while_there_is_less_and_less_to_be_tried(
+    given_ways: list[dict[int, Way]], data: st.DataObject
+) -> None:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(given_ways)))
+    for node, out in enumerate(given_ways):
+        graph.add_weighted_edges_from((node, v, way.tries) for v, way in out.items())
+    nodes = st.sampled_from(range(len(given_ways)))
+    left = data.draw(st.sets(nodes))
+    nearest = Nearest(given_ways, left.__contains__)
+    for _ in range(8):
+        start = data.draw(nodes)
+        distance = nx.single_source_dijkstra_path_length(graph, start)
+        path = nearest.find(start)
+        if path is None:
+            assert left.isdisjoint(distance)
+            continue
+        assert path[0] == start
+        assert path[-1] in left
+        assert nx.path_weight(graph, path, "weight") == min(
+            distance[n] for n in left & set(distance)
+        )
+        left.discard(path[-1])

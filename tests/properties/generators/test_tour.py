@@ -1,0 +1,109 @@
+"""Tours: every labelled edge is tried, the port is free at forks, and a bad port is no dead end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+
+import pytest
+
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import HoldAppends
+from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.ports.port import Fault, Observation, Port
+from support.model_port import ModelPort
+
+LIMIT = 60
+
+
+@pytest.fixture(scope="module")
+def space() -> Space:
+    return explore(virtual_spaces(PROFILES["2.7"], 2)["storing"])
+
+
+def _tour(space: Space, port: Port) -> tuple[Coverage, list[int], list[Finding]]:
+    coverage = Coverage(space, Random(0))
+    walks = list(tour(coverage, port, LIMIT))
+    return coverage, [steps for steps, _ in walks], [f for _, f in walks if f is not None]
+
+
+def test_a_tour_of_a_lawful_port_finds_nothing_and_tries_every_labelled_edge(space: Space) -> None:
+    coverage, _, findings = _tour(space, ModelPort())
+    shares = coverage.shares()
+    assert findings == []
+    assert shares.diverged == shares.left_out == 0
+    # This port does not show its inner state: where two branches answer alike, neither counts.
+    assert shares.shown >= 0.99 * shares.edges
+    assert all(not todo for todo in coverage.todo)
+
+
+def test_no_walk_of_a_tour_is_longer_than_its_limit(space: Space) -> None:
+    _, steps, _ = _tour(space, ModelPort())
+    assert max(steps) <= LIMIT
+
+
+def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: Space) -> None:
+    coverage, _, _ = _tour(space, ModelPort())
+    shares = coverage.shares()._asdict()
+    edges, answered = shares.pop("edges"), shares.pop("answered")
+    assert edges == sum(shares.values()) == space.edge_count
+    assert 0 < answered < shares["shown"]
+
+
+class NoHolding(ModelPort):
+    """Cannot be made to hold its appends."""
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        del expected
+        return Observation(unsupported=fault.name)
+
+
+def test_what_a_port_does_not_support_is_left_out_and_named(space: Space) -> None:
+    coverage, _, findings = _tour(space, NoHolding())
+    shares = coverage.shares()
+    assert findings == []
+    assert coverage.unsupported == ["holdAppends"]
+    holds = [isinstance(edge.given, HoldAppends) for edges in space.edges for edge in edges]
+    assert shares.left_out == sum(holds)
+    # What can only be reached by holding appends cannot be tried.
+    assert shares.untried > 0
+
+
+class DeafToHeartbeats(ModelPort):
+    """Answers every heartbeat with an error that Kafka never would."""
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        seen = super().request(request, expected)
+        if isinstance(request.body, HeartbeatRequest):
+            wrong = HeartbeatResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return seen._replace(
+                responses=tuple(
+                    r._replace(body=wrong) if r.request_id == request.request_id else r
+                    for r in seen.responses
+                )
+            )
+        return seen
+
+
+def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: Space) -> None:
+    coverage, _, findings = _tour(space, DeafToHeartbeats())
+    shares = coverage.shares()
+    assert {step.api for f in findings if isinstance(step := f.sequence.steps[-1], Request)} == {
+        "Heartbeat"
+    }
+    heartbeats = sum(
+        isinstance(edge.given, Request) and edge.given.api == "Heartbeat"
+        for edges in space.edges
+        for edge in edges
+    )
+    assert shares.shown >= 0.9 * (shares.edges - heartbeats)
+
+
+def test_what_is_answered_unlawfully_in_one_way_is_not_tried_in_every_state(space: Space) -> None:
+    _, _, findings = _tour(space, DeafToHeartbeats())
+    assert len({finding.key for finding in findings}) <= len(findings) <= 3 * 8

@@ -1,0 +1,184 @@
+"""Random walks in bulk: they find what is wrong, blame nobody else, and do the same twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from random import Random
+
+import pytest
+
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.instance import spaces, virtual_spaces
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.generators import bulk
+from groupcheck.properties.generators.bulk import Bulk, Part
+from groupcheck.properties.generators.choices import CHOICES, Guide, uniform
+from groupcheck.properties.generators.sketch import Picks, spoken
+from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.walks import Walker
+from groupcheck.properties.generators.wandering import wander
+from groupcheck.properties.histories.retold import retell
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
+from groupcheck.properties.ports.source import PortSource, port_source
+from groupcheck.properties.result import Settings
+from groupcheck.properties.run import replay
+from groupcheck.properties.verify import Verification
+from support.faults import MADE_UP, faulty_port
+from support.model_port import ModelPort
+
+PROFILE = PROFILES["2.7"]
+
+
+@pytest.fixture(scope="module")
+def tracks() -> Tracks:
+    return Tracks(explore(virtual_spaces(PROFILE, 2)["storing"]))
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_the_builtin_coordinator_is_not_blamed_in_spaces_of_every_sort(profile: str) -> None:
+    found = spaces(PROFILES[profile], 1)
+    for name in ("membership", "static", "crowded", "failing", "failover", "transactions"):
+        tracks = Tracks(explore(found[name]))
+        walker, guide = Walker(tracks, BuiltinPort(1)), Guide(tracks, Random(0))
+        assert all(walker.walk(guide, 60)[1] is None for _ in range(20)), name
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_lawful_port_that_takes_any_branch_and_hides_its_state_is_not_blamed(
+    choice: str, tracks: Tracks
+) -> None:
+    random = Random(0)
+    walker = Walker(tracks, ModelPort(1))
+    choose = CHOICES[choice](tracks, random)
+    assert all(walker.walk(choose, 60)[1] is None for _ in range(60))
+
+
+def test_a_walk_is_where_the_oracle_says_that_the_port_is(tracks: Tracks) -> None:
+    walker, choose = Walker(tracks, BuiltinPort(3)), uniform(tracks, Random(3))
+    for _ in range(40):
+        walker.walk(choose, 60)
+        oracle = retell(PROFILE, tracks.space.instance.broker, walker.record).oracle
+        nodes = {tracks.space.numbers[tracks.space.frame(s).node] for s in oracle.states}
+        assert nodes == {walker.node}
+    assert walker.asked == 0
+
+
+def test_a_guided_walk_shows_more_than_one_by_chance(tracks: Tracks) -> None:
+    shown = {}
+    for name, choice in CHOICES.items():
+        random = Random(1)
+        walker, choose = Walker(tracks, BuiltinPort(1)), choice(tracks, random)
+        for _ in range(170):
+            walker.walk(choose, 60)
+        shown[name] = sum(walker.shown)
+    assert shown["guided"] > 1.5 * shown["uniform"]
+
+
+@pytest.mark.parametrize("fault", MADE_UP)
+def test_a_fault_is_found_by_walks_and_its_finding_replays(fault: str) -> None:
+    tracks = Tracks(explore(virtual_spaces(PROFILE, 2)["membership"]))
+    walker, guide = Walker(tracks, faulty_port(fault)), Guide(tracks, Random(0))
+    found = [f for _ in range(100) if (f := walker.walk(guide, 60)[1]) is not None]
+    again = replay(found[0].sequence, faulty_port(fault))
+    assert again is not None
+    assert again.key == found[0].key
+
+
+CRASHED = PortFailedError("port crashed", "it fell over")
+
+
+class Failing(ModelPort):
+    """Fails itself, after some steps, or when a test begins or ends."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.where = where
+        self.left = 20
+
+    def _fail(self, where: str) -> None:
+        if where == self.where:
+            self.left -= 1
+            if self.left < 0 or where != "request":
+                raise CRASHED
+
+    def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        self._fail("open")
+        return super().open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        self._fail("request")
+        return super().request(request, expected)
+
+    def close(self) -> None:
+        self._fail("close")
+
+
+@pytest.mark.parametrize("where", ["open", "request", "close"])
+def test_a_port_that_fails_itself_is_a_finding(where: str, tracks: Tracks) -> None:
+    walker, choose = Walker(tracks, Failing(where)), uniform(tracks, Random(0))
+    found = [f for _ in range(5) if (f := walker.walk(choose, 60)[1]) is not None]
+    assert found[0].failure is not None
+    assert found[0].during == ("" if where == "request" else where)
+    assert bool(found[0].sequence.steps) == (where != "open")
+
+
+class NoFaults(ModelPort):
+    """Nothing can be made to happen to it."""
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        del expected
+        return Observation(unsupported=fault.name)
+
+
+def test_what_a_port_does_not_support_is_left_out_of_walks(tracks: Tracks) -> None:
+    walker, choose = Walker(tracks, NoFaults()), uniform(tracks, Random(0))
+    assert all(walker.walk(choose, 60)[1] is None for _ in range(20))
+    assert set(walker.unsupported.values()) == {"holdAppends"}
+
+
+def _bulk(connect: Callable[[], Port], walks: int, space: Space, *, typed: bool = False) -> Bulk:
+    source = port_source("builtin", seed=7) if typed else PortSource("port", connect)
+    return Bulk(source, PROFILE, {"storing": space}, 7, walks, 40)
+
+
+def test_walks_are_the_same_whichever_process_does_them(
+    tracks: Tracks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "WORTH", 1_000)
+    todo = _bulk(ModelPort, 120, tracks.space, typed=True)
+    alone, together = list(todo.run(1)), list(todo.run(2))
+    assert alone == together
+    assert sum(part.walks for part in alone) == 120
+
+
+def test_walks_go_beyond_the_explored_spaces_and_blame_no_lawful_port(tracks: Tracks) -> None:
+    parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, tracks.space).run(1))
+    assert [finding for part in parts for finding in part.findings] == []
+    applied = {rule for part in parts for rule in part.applied}
+    # Static members, transactions, crashes and the like are no part of that space.
+    assert len(applied - set(tracks.space.applied)) > 15
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_the_builtin_coordinator_conforms_wherever_walks_lead(profile: str) -> None:
+    port = BuiltinPort(1)
+    speaks = spoken(port, PROFILES[profile])
+    for seed in range(150):
+        assert wander(port, PROFILES[profile], speaks, Random(seed), 60).finding is None
+
+
+def test_a_choice_is_taken_apart_into_picks() -> None:
+    picks = Picks(3 + 4 * (2 + 5 * 1))
+    assert [picks.of(4), picks.of(5), picks.of(2), picks.of(9)] == [3, 2, 1, 0]
+
+
+def test_what_walks_find_is_made_minimal_and_told_once() -> None:
+    fault = "a heartbeat from an old generation is accepted"
+    settings = Settings(members=1, examples=0, walks=50)
+    source = PortSource("port", lambda: faulty_port(fault))
+    result = Verification(source, settings).run()
+    assert not result.conforms
+    assert len({f.finding_id for f in result.findings}) == len(result.findings)
+    assert len({f.key for f in result.findings}) == len(result.findings)

@@ -1,0 +1,171 @@
+"""Histories of overlapping requests: what some order explains is lawful, and nothing else is."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from groupcheck.properties.histories.history import Operation, Setting
+from groupcheck.properties.histories.history_file import load
+from groupcheck.properties.histories.linearize import Search
+from groupcheck.properties.histories.many_groups import (
+    Judged,
+    _choices,
+    judge,
+    judge_group,
+    taken_apart,
+)
+from groupcheck.properties.windows import Windows
+from support.every_order import explained
+from support.overlapping import Line, Overlapping, changed, spoiled, write
+
+MOST_POINTS = 100_000
+USUAL = Windows()
+EXACT = Windows(late_ms=0)
+
+
+def judged(lines: list[Line], directory: Path, windows: Windows = USUAL) -> Judged:
+    return judge(load(write(lines, directory / "history.jsonl")), windows, MOST_POINTS)
+
+
+def accepted(lines: list[Line], directory: Path, windows: Windows = USUAL) -> bool:
+    found = judged(lines, directory, windows)
+    assert found.undecided is None
+    return found.rejected is None
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+@pytest.mark.parametrize(("way_ms", "think_ms"), [(8, 10), (20, 3_000), (600, 1_500), (50, 9_000)])
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_overlaps_of_what_the_coordinator_did_it_is_lawful(
+    profile: str, way_ms: int, think_ms: int, seed: int, tmp_path: Path
+) -> None:
+    made = Overlapping(seed, clients=4, profile=profile, way_ms=way_ms, think_ms=think_ms)
+    assert accepted(made.run(150), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_slack_an_operation_takes_effect_at_any_millisecond_of_its_time(
+    seed: int, tmp_path: Path
+) -> None:
+    made = Overlapping(seed, clients=2, way_ms=4, delay_ms=5)
+    assert accepted(made.run(40), tmp_path, EXACT)
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+@pytest.mark.parametrize("seed", range(10))
+def test_an_answer_that_no_order_explains_is_found(profile: str, seed: int, tmp_path: Path) -> None:
+    lines = Overlapping(seed, profile=profile).run(120)
+    answered = [line["id"] for line in lines if line["type"] == "response"]
+    number = Random(seed).choice(answered[:-10])
+    rejected = judged(spoiled(lines, number), tmp_path).rejected
+    assert rejected is not None
+    assert rejected.verdict.lawful is False
+    blamed = [each.about for each in rejected.verdict.refusals]
+    asked = {n: o.request for n, o in enumerate(rejected.operations) if isinstance(o, Operation)}
+    assert number in {asked[n].request_id for n in blamed}
+
+
+def test_each_group_is_judged_by_itself(tmp_path: Path) -> None:
+    lines = Overlapping(groups=("one", "two", "three")).run(300)
+    found = judged(lines, tmp_path)
+    assert (found.groups, found.rejected) == (3, None)
+    assert found.operations >= 300
+    number = next(
+        line["id"]
+        for line in lines[300:]
+        if line.get("api") == "Heartbeat" and line["body"]["groupId"] == "two"
+    )
+    rejected = judged(spoiled(lines, number), tmp_path).rejected
+    assert rejected is not None
+    assert rejected.group_id == "two"
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_of_small_histories_it_says_what_trying_every_order_says(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    lines = Overlapping(seed, clients=2, way_ms=6, think_ms=3, delay_ms=0).run(6)
+    answers = [line for line in lines if line["type"] == "response"]
+    for line in random.sample(answers, 2):
+        if random.random() < 0.4:
+            line["body"] = None
+        elif "errorCode" in line["body"] and random.random() < 0.6:
+            line["body"]["errorCode"] = random.choice((0, 22, 25, 27))
+    noted = load(write(lines, tmp_path / "history.jsonl"))
+    (group,) = taken_apart(noted)
+    setting = Setting(noted.profile, noted.broker, open_appends=False)
+    # As the search has them; that it names members rightly is another test's.
+    searched: list[tuple[tuple[Operation, ...], Setting]] = []
+
+    class Noting(Search):
+        def __init__(self, operations: tuple[Operation, ...], setting: Setting) -> None:
+            searched.append((operations, setting))
+            super().__init__(operations, setting)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("groupcheck.properties.histories.many_groups.Search", Noting)
+        _, verdict = judge_group(group, setting)
+    assert verdict.lawful is any(explained(*each) for each in searched)
+
+
+def test_small_histories_come_out_both_ways(tmp_path: Path) -> None:
+    lines = Overlapping(clients=2, way_ms=6, think_ms=3, delay_ms=0).run(6)
+    number = next(line["id"] for line in lines if line["type"] == "response")
+    assert accepted(lines, tmp_path)
+    assert not accepted(spoiled(lines, number), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("how", "unseen"),
+    [
+        ("unseen", {"Heartbeat"}),
+        ("unseen", {"JoinGroup"}),
+        ("unseen", {"SyncGroup", "OffsetCommit"}),
+        ("unseen", {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"}),
+        ("unknown", {"Heartbeat"}),
+    ],
+    ids=lambda what: what if isinstance(what, str) else "-".join(sorted(what)),
+)
+def test_what_was_not_seen_is_not_held_against_a_coordinator_and_the_rest_is(
+    how: str, unseen: set[str], tmp_path: Path
+) -> None:
+    lines = Overlapping(1).run(80)
+    asked = {line["id"]: line["api"] for line in lines if line["type"] == "request"}
+    kept = []
+    for line in lines:
+        if line["type"] == "response" and asked[line["id"]] in unseen:
+            if how == "unknown":
+                continue
+            line["body"] = None
+        kept.append(line)
+    assert accepted(kept, tmp_path)
+    seen = [line["id"] for line in kept if line["type"] == "response" and line["body"]]
+    number = next(n for n in seen[len(seen) // 2 :] if asked[n] == "OffsetFetch")
+    assert not accepted(spoiled(kept, number), tmp_path)
+
+
+def test_an_answer_is_blamed_only_as_far_as_it_was_seen(tmp_path: Path) -> None:
+    lines = Overlapping(2).run(60)
+    number = next(line["id"] for line in lines if line.get("api") == "Heartbeat")
+    wrong = changed(lines, number, lambda body: body.update(errorCode=22))
+    assert not accepted(wrong, tmp_path)
+    for line in wrong:
+        if line["type"] == "response" and line["id"] == number:
+            line["body"] = None
+    assert accepted(wrong, tmp_path)
+
+
+def test_each_way_to_have_the_members_is_tried_once() -> None:
+    options: list[list[str | None]] = [["#1", "#2", None], ["#1", None], ["#2", "#1", None]]
+    found = list(_choices(options))
+    every = [
+        [*each]
+        for each in product(*options)
+        if len(some := [c for c in each if c is not None]) == len(set(some))
+    ]
+    assert found == every
+    assert list(_choices([])) == [[]]
+    assert next(_choices([[None]] * 5_000)) == [None] * 5_000

@@ -1,0 +1,295 @@
+"""Recordings are judged group by group: what is lawful is accepted, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from groupcheck.cli import main
+from groupcheck.implementation import PROFILE_4_1, Config, Coordinator
+from groupcheck.implementation.log.controlled import ControlledLog
+from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.implementation.server.recording import Recording
+from groupcheck.model.vocabulary import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetFetchRequest,
+    Request,
+)
+from groupcheck.properties.histories.recorded import judge, load
+from groupcheck.properties.sequence import MalformedTraceError
+from support.serving import Served, Wire
+
+Line = dict[str, Any]
+
+
+def join(wire: Wire, group: str, version: int = 3, **fields: Any) -> Any:
+    said = {
+        "group_id": group,
+        "session_timeout_ms": 300,
+        "rebalance_timeout_ms": 300,
+        "member_id": "",
+        "protocol_type": "consumer",
+        "protocols": [("range", b"mine")],
+    }
+    return wire.ask("JoinGroup", version, **{**said, **fields})
+
+
+def sync(wire: Wire, group: str, member_id: str) -> Any:
+    assignments = [(member_id, b"all")]
+    fields = {"group_id": group, "generation_id": 1, "member_id": member_id}
+    return wire.ask("SyncGroup", 1, **fields, assignments=assignments)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two groups side by side, whose only members are silent until their sessions end."""
+    path = tmp_path_factory.mktemp("session") / "recording.jsonl"
+    with Served(("topic", 2), record=path) as server, server.connected() as wire:
+        one, two = (join(wire, group).member_id for group in ("one", "two"))
+        assert sync(wire, "one", one).assignment == sync(wire, "two", two).assignment == b"all"
+        wire.ask("DescribeGroups", 0, groups=["one", "two", "three", "one"])
+        # Ids that the other group's member has, and nobody has.
+        leavers = [("nobody-told", None), (two, None), (one, "instance"), (one, None)]
+        wire.ask("LeaveGroup", 3, group_id="one", members=leavers[:2])
+        wire.ask("Heartbeat", 0, group_id="one", generation_id=1, member_id="nobody-told")
+        topics = [("topic", [(0, 5, None)])]
+        fields = {"member_id": two, "generation_id_or_member_epoch": 1}
+        wire.ask("OffsetCommit", 2, group_id="two", **fields, topics=topics)
+        wire.ask("OffsetCommit", 2, group_id="", topics=topics)
+        wire.ask("Heartbeat", 0, group_id="", generation_id=1, member_id="x")
+        while join(wire, "two", member_id=two).error_code != 25:
+            pass
+        while wire.ask("DescribeGroups", 0, groups=["one"]).groups[0].group_state != "Empty":
+            pass
+    return path
+
+
+def changed(path: Path, to: Path, change: Callable[[list[Line]], None]) -> Path:
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    change(lines)
+    to.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return to
+
+
+def test_what_the_coordinator_did_for_several_groups_is_accepted(
+    session: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = judge(load(session))
+    assert (judged.groups, judged.finding, judged.cut) == (4, None, ())
+    assert judged.steps > 20
+    assert main(["replay", str(session)]) == 0
+    told = f"{judged.steps} steps of 4 groups, each answered as Kafka would\n"
+    assert capsys.readouterr().out == told
+
+
+def test_several_sessions_in_one_file_are_judged_each_for_itself(
+    session: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "twice"
+    path.write_bytes(session.read_bytes() * 2)
+    assert judge(load(path)).groups == 8
+    assert judge(load(path)).finding is None
+
+
+def test_an_answer_that_kafka_would_not_give_is_found_in_its_group(
+    session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def change(lines: list[Line]) -> None:
+        (asked,) = (
+            line["id"]
+            for line in lines
+            if line.get("api") == "SyncGroup" and line["body"]["groupId"] == "two"
+        )
+        (answer,) = (x for x in lines if x["type"] == "response" and x["id"] == asked)
+        answer["body"]["errorCode"] = 22
+
+    path = changed(session, tmp_path / "changed", change)
+    judged = judge(load(path))
+    assert judged.group_id == "two"
+    assert judged.finding is not None
+    assert main(["replay", str(path)]) == 1
+    assert capsys.readouterr().out.startswith("In group 'two':\nFinding ")
+
+
+def test_a_setting_that_no_rule_reads_is_left_alone(session: Path, tmp_path: Path) -> None:
+    def change(lines: list[Line]) -> None:
+        lines[0]["config"]["offsets.topic.num.partitions"] = 50
+
+    assert judge(load(changed(session, tmp_path / "changed", change))).finding is None
+
+
+def test_an_answer_that_comes_at_the_wrong_time_is_found(session: Path, tmp_path: Path) -> None:
+    def change(lines: list[Line]) -> None:
+        for line in lines:
+            line["ms"] = 0  # no session ends when no time passes
+
+    assert judge(load(changed(session, tmp_path / "changed", change))).finding is not None
+
+
+def test_an_answer_that_is_missing_is_found(session: Path, tmp_path: Path) -> None:
+    def change(lines: list[Line]) -> None:
+        lines.remove(next(line for line in lines if line["type"] == "response"))
+
+    judged = judge(load(changed(session, tmp_path / "changed", change)))
+    assert judged.finding is not None
+
+
+def test_of_what_the_model_does_not_have_it_is_said_from_where_nothing_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "recording"
+    with Served(record=path) as server, server.connected() as wire:
+        member = join(wire, "odd").member_id
+        wire.ask("Heartbeat", 0, group_id="odd", generation_id=1, member_id=member)
+        twice = [("range", b"a"), ("range", b"b")]
+        wire.request("JoinGroup", 3, **_join_of("odd", twice))
+        join(wire, "plain")
+    judged = judge(load(path))
+    assert (judged.groups, judged.finding) == (2, None)
+    cut = "group 'odd': a JoinGroup that names a protocol twice, or '', is not part of the model"
+    assert judged.cut == (cut,)
+    assert main(["replay", str(path)]) == 0
+    assert capsys.readouterr().out.endswith(cut + "\n")
+
+
+def test_what_is_too_long_for_the_model_cuts_its_group_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    long = "x" * 40_000
+    with Served(record=path) as server, server.connected() as wire:
+        join(wire, "plain")
+        fields = {"generation_id": 1, "member_id": long}
+        assert wire.ask("Heartbeat", 4, group_id="odd", **fields).error_code == 25
+        assert wire.ask("Heartbeat", 4, group_id=long, **fields).error_code == 25
+    judged = judge(load(path))
+    assert (judged.groups, judged.finding) == (3, None)
+    first, second = judged.cut
+    assert first.startswith("group 'odd': Heartbeat.memberId: expected at most 32767 bytes, got ")
+    assert second.startswith("group 'xxx")
+    assert len(second) < 300
+
+
+def _join_of(group: str, protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
+    times = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+    who = {"group_id": group, "member_id": "", "protocol_type": "consumer"}
+    return {**times, **who, "protocols": protocols}
+
+
+def test_a_session_s_last_line_that_is_torn_is_left_out_and_no_other(
+    session: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "torn"
+    whole = session.read_bytes()
+    path.write_bytes(whole + b'{"type":"adv')
+    assert judge(load(path)) == judge(load(session))
+    path.write_bytes(whole + b'{"type":"adv\n' + whole)
+    assert len(load(path)) == 2 * len(load(session))
+    rest = whole.partition(b"\n")[2]
+    for bad in (b'{"type":"adv\n', b'{"type":"adv\n' + rest, b"x\nx\n" + whole):
+        path.write_bytes(whole + bad)
+        with pytest.raises(MalformedTraceError, match=r"torn:\d+: not a JSON object"):
+            load(path)
+
+
+OPEN = '{"type":"open","trace":1,"profile":"2.7","config":{}}'
+ASK = '{"type":"request","id":1,"api":"Heartbeat","apiVersion":0,"body":%s}'
+BODY = '{"groupId":"g","generationId":1,"memberId":"m"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ([], "nothing is answered in it, so it is no recording; name a PORT"),
+        ([OPEN, ASK % BODY], "nothing is answered in it"),
+        (["[1]"], ":1: not a JSON object"),
+        (["nonsense"], ":1: not a JSON object"),
+        (['{"type":"advance","ms":1}'], ":1: not the first line of a recording"),
+        (['{"type":"open","trace":2}'], ":1: not the first line of a trace of format 1"),
+        ([OPEN, '{"type":"advance","ms":-1}'], ":2: not a message of a recording"),
+        ([OPEN, '{"type":"response","id":1,"body":{}}'], ":2: not a message of a recording"),
+        ([OPEN, ASK % "{}"], ":2: Heartbeat: expected a field 'groupId'"),
+        ([OPEN, ASK % BODY, ASK % BODY], ":3: not a request of a recording: 1, Heartbeat"),
+        ([OPEN, ASK.replace("Heartbeat", "Fetch") % BODY], ":2: not a request of a recording"),
+    ],
+)
+def test_what_is_no_recording_is_refused_with_the_line(
+    lines: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(MalformedTraceError) as error:
+        load(path)
+    assert complaint in str(error.value)
+    assert main(["replay", str(path)]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@settings(
+    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(at=st.integers(0, 10**6), put=st.binary(max_size=4), cut=st.integers(0, 4))
+def test_a_recording_that_is_damaged_is_judged_or_refused(
+    at: int, put: bytes, cut: int, session: Path, tmp_path: Path
+) -> None:
+    data = bytearray(session.read_bytes())
+    at %= len(data)
+    data[at : at + cut] = put
+    (tmp_path / "damaged").write_bytes(data)
+    with suppress(MalformedTraceError):
+        judge(load(tmp_path / "damaged"))
+
+
+def test_a_recording_that_is_not_there_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err.endswith("none: No such file or directory\n")
+
+
+def test_an_answer_that_waits_for_what_another_group_has_written_is_accepted_and_no_later_one(
+    tmp_path: Path,
+) -> None:
+    log = ControlledLog(MemoryLog())
+    config = Config(offsets_topic_num_partitions=1)
+    coordinator = Coordinator(config, profile=PROFILE_4_1, log=log)
+    recording = Recording(tmp_path / "file", "4.1", {}, pytest.fail)
+
+    def ask(number: int, body: OffsetCommitRequest | OffsetFetchRequest) -> None:
+        request = Request(number, 7, body)
+        recording.request(request)
+        for answer in coordinator.receive(request):
+            recording.response(answer)
+
+    partition = OffsetCommitRequestPartition(0, 5)
+    topics = (OffsetCommitRequestTopic("topic", (partition,)),)
+    log.hold()
+    recording.fault("holdAppends")
+    ask(1, OffsetCommitRequest("one", topics=topics))
+    ask(2, OffsetFetchRequest("two", require_stable=True))
+    log.release()
+    recording.fault("releaseAppends")
+    for answer in coordinator.take():
+        recording.response(answer)
+    recording.close()
+    recorded = load(tmp_path / "file")
+    for _ in range(2):  # and it is left as it is
+        assert judge(recorded).finding is None
+
+    def ask_again(lines: list[Line]) -> None:
+        lines += [lines[1], lines[3] | {"id": 3}, lines[4], lines[6] | {"id": 3}]
+
+    def answer_late(lines: list[Line]) -> None:
+        answer = lines.pop()
+        lines += [lines[1], lines[3] | {"id": 3}, lines[4], answer | {"id": 3}, answer]
+
+    for change, is_good in ((ask_again, True), (answer_late, False)):
+        path = changed(tmp_path / "file", tmp_path / change.__name__, change)
+        assert (judge(load(path)).finding is None) is is_good

@@ -1,0 +1,251 @@
+"""The laws of liveness: what each version keeps or is known for, and faults that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from groupcheck.model import log, rebalance, timers
+from groupcheck.model.clients import Feature
+from groupcheck.model.explorer import Space, explore
+from groupcheck.model.graph import Hop
+from groupcheck.model.instance import Instance, spaces, virtual_spaces
+from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.session import rearm_session
+from groupcheck.model.state import JoinTimer, Member, Pending, ReleaseAppends
+from groupcheck.model.step import Profile, Step
+from groupcheck.model.vocabulary import GroupState, Request
+from groupcheck.properties.laws import liveness
+from groupcheck.properties.laws.law import Broken
+from support.spaces import whole
+
+OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
+HOLDING = frozenset({Feature.TIME, Feature.HELD_APPENDS})
+
+
+def explored(profile: Profile, members: int) -> Space:
+    return explore(virtual_spaces(profile, members)["membership"])
+
+
+def by_law(space: Space) -> dict[str, Broken]:
+    return {found.law.name: found for found in liveness.broken(space)}
+
+
+def sizes(space: Space) -> dict[str, tuple[int, int]]:
+    """For each broken law how long its path is, and its cycle."""
+    return {law: (len(each.hops), len(each.cycle)) for law, each in by_law(space).items()}
+
+
+def says(space: Space, hops: tuple[Hop, ...]) -> list[str]:
+    """The inputs along a way, by the API or by what they are."""
+    givens = [space.edges[hop.node][hop.edge].given for hop in hops]
+    return [given.api if isinstance(given, Request) else type(given).__name__ for given in givens]
+
+
+def without_rule(profile: Profile, table: str, name: str) -> Profile:
+    rules = tuple(rule for rule in getattr(profile, table) if rule.name != name)
+    changes: dict[str, Any] = {table: rules}
+    return profile._replace(**changes)
+
+
+@pytest.fixture(scope="module")
+def newer() -> Space:
+    return explored(NEW, 2)
+
+
+@pytest.mark.parametrize("members", [1, 2, 3])
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@pytest.mark.untraced
+def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, members: int) -> None:
+    found = liveness.broken(whole(virtual_spaces(profile, members)["membership"]))
+    expected = {
+        "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
+        "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},
+        "2.7": {"completing-ends"} | ({"sync-answered", "silence-ends"} if members > 1 else set()),
+        "4.1": set(),
+    }
+    assert {each.law.name for each in found} == expected[profile.name]
+    assert all(each.known for each in found)
+
+
+def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(newer: Space) -> None:
+    found = by_law(newer)["completing-ends"]
+    assert found.known is not None
+    assert "KAFKA-12890" in found.known.source
+    assert says(newer, found.hops) == ["JoinGroup", "Advance"]
+    assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
+    for hop in found.cycle:
+        group = newer.nodes[hop.node].group
+        assert group is not None
+        assert group.state is GroupState.COMPLETING_REBALANCE
+
+
+def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: Space) -> None:
+    found = by_law(newer)["sync-answered"]
+    assert says(newer, found.hops) == [
+        "JoinGroup",
+        "JoinGroup",
+        "Advance",
+        "Advance",
+        "SyncGroup",
+    ]
+    assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
+
+
+def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
+    space = explored(OLD, 2)
+    found = by_law(space)
+    for law in ("preparing-ends", "join-answered", "silence-ends"):
+        assert found[law].known is not None
+        assert says(space, found[law].hops) == ["JoinGroup"]
+        assert says(space, found[law].cycle) == ["Advance"]
+
+
+def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
+    newer: Space,
+) -> None:
+    for found in liveness.broken(newer):
+        node = 0
+        for hop in (*found.hops, *found.cycle):
+            assert hop.node == node
+            node = newer.edges[hop.node][hop.edge].target
+        assert node == found.cycle[0].node
+
+
+@pytest.mark.parametrize(
+    ("law", "field"), [("join-answered", "awaiting_join"), ("sync-answered", "awaiting_sync")]
+)
+def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
+    newer: Space, law: str, field: str
+) -> None:
+    courses = {law.name: each[None] for law, each in liveness._courses(newer).items()}
+    for node, who in courses[law].graph:
+        group = newer.nodes[node].group
+        assert group is not None
+        assert getattr(group.member(who), field) is not None
+
+
+def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_for() -> None:
+    profile = NEW._replace(heartbeat=(*NEW.heartbeat[:7], HEARTBEAT_COMPLETING, *NEW.heartbeat[7:]))
+    assert not liveness.broken(explored(profile, 2))
+
+
+def test_4_1_keeps_every_law_only_because_the_time_to_sync_is_limited() -> None:
+    newest = PROFILES["4.1"]
+    unlimited = newest._replace(traits=newest.traits._replace(syncs_expire=False))
+    found = by_law(explored(unlimited, 2))
+    assert found.keys() == {"completing-ends", "sync-answered", "silence-ends"}
+    assert not any(each.known for each in found.values())
+
+
+def test_in_4_1_an_absent_static_member_prolongs_a_join_phase_or_is_kept_by_others() -> None:
+    space = explore(spaces(PROFILES["4.1"], 2)["static"])
+    found = by_law(space)
+    assert found.keys() == {"preparing-ends", "silence-ends"}
+    assert all(each.known for each in found.values())
+    cycles = {law: says(space, each.cycle) for law, each in found.items()}
+    assert cycles["preparing-ends"] == ["Advance", "Heartbeat"]
+    assert cycles["silence-ends"] == ["Advance", "LeaveGroup", "JoinGroup"]
+
+
+def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:
+    found = by_law(explored(without_rule(OLD, "heartbeat", "heartbeat/completing"), 2))
+    for law, size in {
+        "completing-ends": (1, 2),
+        "sync-answered": (4, 2),
+        "silence-ends": (4, 2),
+    }.items():
+        assert found[law].known is None
+        assert (len(found[law].hops), len(found[law].cycle)) == size
+
+
+def test_a_join_timer_that_always_starts_again_breaks_the_law_of_preparing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start_again(step: Step) -> None:
+        timer = cast("JoinTimer", step.existing.join_timer)
+        step.group = step.existing._replace(join_timer=timer._replace(left_ms=150_000))
+
+    monkeypatch.setattr(timers, "end_join_phase", start_again)
+    assert sizes(explored(NEW, 1))["preparing-ends"] == (2, 2)
+
+
+def test_a_join_that_is_not_answered_at_the_end_of_the_phase_breaks_the_law_of_joins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rebalance, "admit_members", lambda _step: None)
+    assert sizes(explored(OLD, 1))["join-answered"] == (1, 1)
+
+
+def test_a_sync_that_is_not_answered_with_the_assignments_breaks_the_law_of_syncs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "propagate_assignment", lambda _step, _error: None)
+    found = by_law(explored(NEW, 1))["sync-answered"]
+    assert found.known is None
+    assert (len(found.hops), len(found.cycle)) == (3, 1)
+
+
+def test_a_session_that_begins_anew_when_it_ends_breaks_the_law_of_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def begin_anew(member: Member) -> Callable[[Step], None]:
+        def fire(step: Step) -> None:
+            rearm_session(step, cast("Member", step.existing.member(member.member_id)))
+
+        return fire
+
+    monkeypatch.setattr(timers, "expire_session", begin_anew)
+    assert sizes(explored(NEW, 1))["silence-ends"] == (2, 2)
+
+
+def test_an_id_that_is_never_taken_back_breaks_the_law_of_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def give_again(pending: Pending) -> Callable[[Step], None]:
+        def fire(step: Step) -> None:
+            again = pending._replace(left_ms=150_000)
+            step.group = step.existing._replace(pending=(again,))
+
+        return fire
+
+    monkeypatch.setattr(timers, "expire_pending", give_again)
+    assert sizes(explored(NEW, 1)) == {"completing-ends": (2, 2), "silence-ends": (2, 1)}
+
+
+def test_spaces_without_timers_say_nothing_of_liveness() -> None:
+    assert not liveness.broken(explore(virtual_spaces(NEW, 1)["metadata"]))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None:
+    found = liveness.broken(explore(Instance(NEW, members, HOLDING)))
+    assert all(each.known for each in found)
+    assert [each.law.name for each in found] == [
+        "completing-ends",
+        *(["sync-answered", "silence-ends"] if members > 1 else []),
+    ]
+
+
+def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log, "complete_group_append", lambda _step, _entry: None)
+    space = explore(Instance(NEW, 1, HOLDING))
+    found = by_law(space)["sync-answered"]
+    assert found.known is None
+    assert (len(found.hops), len(found.cycle)) == (3, 1)
+    assert not any(space.nodes[hop.node].holding for hop in found.cycle)
+
+
+def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
+    space = explore(Instance(NEW, 1, HOLDING))
+    law = next(law for law in liveness.LAWS if law.name == "completing-ends")
+    course = list(liveness._courses(space)[law].values())[-1]
+    tick = next((a, b) for a, b in course.ticks if space.nodes[a.node].holding)
+    free = next(each for each in course.graph if not space.nodes[each.node].holding)
+    with_release = course._cycle(tick[0], free, tick[1])
+    assert any(isinstance(step.given, ReleaseAppends) for step in with_release)

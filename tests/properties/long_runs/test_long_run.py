@@ -1,0 +1,348 @@
+"""Long runs on a real clock: what is kept of them, and what becomes of them in bad weather."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.clients import GROUP_ID, TOPIC, commit, offset_delete
+from groupcheck.model.explorer import explore
+from groupcheck.model.instance import DELAY
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance
+from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
+from groupcheck.model.wire_spaces import AtOnce, wire_spaces
+from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
+from groupcheck.properties.long_runs import long_run
+from groupcheck.properties.long_runs.journal import Journal, MalformedJournalError
+from groupcheck.properties.long_runs.live_moves import LONGEST_WAIT_MS, Pace
+from groupcheck.properties.long_runs.long_run import LongRun
+from groupcheck.properties.long_runs.watch import Watch
+from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.pulse import MissedBeatError, Pulse
+from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.run import replay_seen
+from groupcheck.properties.sequence import Sequence
+from groupcheck.reports.long_runs import stages
+from groupcheck.reports.terminal import summary
+from groupcheck.reports.told import told
+from support.differences_on_the_wire import Asked, Shown
+from support.served_process import Process, served
+
+SETTINGS = Settings(members=1, steps=12, sequences=60, side_by_side=8)
+IN_ALL = 60
+
+
+@pytest.fixture
+def free_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the timed walks, for which one has to wait."""
+    monkeypatch.setattr(long_run, "STAGES", {"tours": 60, "walks": 100})
+
+
+class Weather:
+    """A progress that does something once so many sequences are done."""
+
+    def __init__(self, happen: Callable[[], None], after: int = 20) -> None:
+        self._happen, self._left = happen, after
+        self._lock = threading.Lock()
+
+    def __call__(self, what: str, _total: int | None) -> Callable[[int], None]:
+        return self._tell if "side by side" in what else lambda _done: None
+
+    def _tell(self, done: int) -> None:
+        with self._lock:
+            before, self._left = self._left, self._left - done
+        if self._left <= 0 < before:
+            self._happen()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Process]:
+    with served(tmp_path / "data") as started:
+        yield started
+
+
+def run(
+    server: Process,
+    weather: Weather | None = None,
+    *,
+    kept_in: Path | None = None,
+    settings: Settings = SETTINGS,
+    patience_s: float = 30.0,
+) -> Result:
+    source = port_source(f"kafka://127.0.0.1:{server.port}")
+    progress = weather or Weather(lambda: None)
+    return LongRun(source, settings, progress, kept_in, patience_s).run()
+
+
+def lines_of(result: Result) -> str:
+    return summary(told(result), [], notes=stages(result))
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_every_sequence_is_decided_in_good_weather(server: Process) -> None:
+    result = run(server)
+    assert result.conforms
+    assert (result.sequences, result.undecided, result.outages) == (IN_ALL, 0, [])
+    assert [(stage.name, stage.sequences) for stage in result.stages] == [
+        ("tours", 36),
+        ("walks", 24),
+    ]
+    assert {space.name for space in result.spaces} == {
+        "order",
+        "order-static",
+        "order-administration",
+    }
+    assert "stage      tours: 36 sequences" in lines_of(result)
+
+
+def test_timers_fire_in_the_timed_walks(server: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_run, "STAGES", {"timed walks": 100})
+    result = run(server, settings=SETTINGS._replace(sequences=12, steps=8))
+    assert result.conforms or not result.answered
+    assert result.findings == []
+    assert result.stages[0].steps > 12
+    assert result.stages[0].seconds > 2
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_what_was_under_way_when_a_broker_was_restarted_is_undecided(
+    server: Process, tmp_path: Path
+) -> None:
+    again: list[Process] = []
+
+    def restart() -> None:
+        server.kill()
+        again.append(Process(tmp_path / "data", "--listen", f"127.0.0.1:{server.port}"))
+
+    try:
+        result = run(server, Weather(restart))
+    finally:
+        for each in again:
+            each.kill()
+    assert result.findings == []
+    assert result.ended_early == ""
+    assert result.sequences == IN_ALL
+    assert 0 < result.undecided <= 2 * SETTINGS.side_by_side
+    assert len(result.outages) == 1
+    said = lines_of(result)
+    assert " s later" in result.outages[0]
+    assert f"undecided  {result.undecided} sequence" in said
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_what_was_under_way_while_a_broker_was_stopped_is_undecided(server: Process) -> None:
+    def stop() -> None:
+        server.process.send_signal(signal.SIGSTOP)
+        threading.Timer(2.5, server.process.send_signal, (signal.SIGCONT,)).start()
+
+    result = run(server, Weather(stop))
+    assert result.findings == []
+    assert result.ended_early == ""
+    assert result.sequences == IN_ALL
+    assert len(result.outages) >= 1
+    assert "did not answer within 1 s" in result.outages[0]
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_a_run_whose_broker_does_not_come_back_ends_with_what_it_had_and_is_taken_up_again(
+    server: Process, tmp_path: Path
+) -> None:
+    kept_in = tmp_path / "run.jsonl"
+    before = threading.active_count()
+    result = run(server, Weather(server.kill), kept_in=kept_in, patience_s=1.5)
+    assert result.findings == []
+    assert "and was not back within 1.5 s" in result.ended_early
+    assert 20 <= result.sequences < IN_ALL
+    assert result.undecided > 0
+    assert "with nothing found until then" in lines_of(result)
+    assert threading.active_count() == before
+
+    undecided = result.undecided
+    again = Process(tmp_path / "data", "--listen", f"127.0.0.1:{server.port}")
+    try:
+        result = run(again, kept_in=kept_in)
+    finally:
+        again.kill()
+    assert result.ended_early == ""
+    assert (result.sequences, result.undecided) == (IN_ALL, 0)
+    lines = kept_in.read_text().splitlines()
+    numbers = [json.loads(line)["n"] for line in lines[1:]]
+    assert set(numbers) == set(range(IN_ALL))
+    # What was decided is not done again, and what was not is.
+    assert len(numbers) == IN_ALL + undecided
+
+
+def test_ctrl_c_ends_a_long_run_at_once_and_leaves_what_it_had(
+    server: Process, tmp_path: Path
+) -> None:
+    kept_in = tmp_path / "run.jsonl"
+    port = f"kafka://127.0.0.1:{server.port}"
+    asked = ["--sequences=100000", "--members=1", f"--resume={kept_in}"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groupcheck", "verify", port, *asked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not kept_in.exists() or kept_in.read_bytes().count(b"\n") < 20:
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    said, complaint = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "verdict    interrupted, with nothing found until then" in said
+    assert "Traceback" not in complaint
+    lines = kept_in.read_bytes().splitlines(keepends=True)
+    assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_a_run_goes_on_where_it_ended(server: Process, tmp_path: Path) -> None:
+    kept_in = tmp_path / "run.jsonl"
+    first = run(server, kept_in=kept_in)
+    size = kept_in.stat().st_size
+    with kept_in.open("ab") as file:
+        file.write(b'{"n":5,"sta')  # killed in the middle of a line
+    second = run(server, kept_in=kept_in)
+    assert kept_in.stat().st_size == size
+    assert (second.sequences, second.steps) == (first.sequences, first.steps)
+    assert second.shown == first.shown
+    assert second.seconds >= second.stages[-1].seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{}\n", "not what a long run has kept"),
+        ("[]\n", "not what a long run has kept"),
+        ("what\n", "not what a long run has kept"),
+        ('{"run":1,"seed":1}\n', "of a run whose seed was 1, and not 0"),
+        ('{"run":1,"seed":0}\n{"n":1}\n', "not what a long run has kept"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(text)
+    with pytest.raises(MalformedJournalError, match=complaint):
+        Journal(path, {"seed": 0})
+    assert path.read_text() == text
+
+
+def test_a_run_of_another_kind_is_not_gone_on_from(
+    server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("what\n")
+    port = f"kafka://127.0.0.1:{server.port}"
+    assert main(["verify", port, "--sequences=1", "--members=1", f"--resume={path}"]) == 2
+    assert "not what a long run has kept" in capsys.readouterr().err
+    assert main(["verify", "builtin", "--sequences=1"]) == 2
+    assert "--sequences is for a coordinator on a real clock" in capsys.readouterr().err
+    assert main(["verify", port, f"--resume={path}"]) == 2
+    assert "--resume is for a long run" in capsys.readouterr().err
+    assert main(["verify", port, "--sequences=1", f"--resume={tmp_path}"]) == 2
+    assert f"cannot keep the run in {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_pulse_is_missed_where_nobody_listens(server: Process) -> None:
+    pulse = Pulse(lambda: ("127.0.0.1", server.port), threading.Event())
+    pulse.beat(5.0)
+    server.kill()
+    with pytest.raises(MissedBeatError, match=r"closed the connection|broke the connection"):
+        pulse.beat(5.0)
+    with pytest.raises(MissedBeatError, match="cannot be reached"):
+        pulse.beat(5.0)
+    pulse.close()
+
+
+@pytest.mark.parametrize("brisk", [False, True])
+@pytest.mark.parametrize("least_ms", [100, 6_000])
+def test_timeouts_are_what_is_waited_for_or_never_ends(*, brisk: bool, least_ms: int) -> None:
+    pace = Pace(brisk, {"group.min.session.timeout.ms": least_ms})
+    for drawn_ms in SESSION_TIMEOUTS_MS:
+        session_ms = pace.session_ms(drawn_ms)
+        if drawn_ms in {1, 5_999}:
+            assert not least_ms <= session_ms <= 1_800_000
+        else:
+            assert least_ms <= session_ms <= 1_800_000
+            assert (session_ms < LONGEST_WAIT_MS) == brisk
+        assert pace.session_ms(session_ms) >= min(session_ms, least_ms)
+
+
+def test_over_the_wire_groups_are_listed_and_deleted_and_no_others(server: Process) -> None:
+    source = port_source(f"kafka://127.0.0.1:{server.port}")
+    ports = [source.connect(), source.connect()]
+    settings = source.broker_settings().values
+    asked = (Asked(2, commit(-1, "")), Asked(0, ListGroupsRequest()))
+    deleted = (Asked(0, offset_delete(TOPIC)), Asked(1, DeleteGroupsRequest((GROUP_ID,))))
+    steps = Shown("", "2.7", "2.7", (*asked, *deleted, asked[1])).on("2.7", 0)
+    for port in ports:  # there are groups of both by then
+        for step in steps[:2]:
+            seen = replay_seen(Sequence("2.7", settings, steps[:1]), port)
+            assert seen.finding is None, step
+    for port in ports:
+        seen = replay_seen(Sequence("2.7", settings, steps), port)
+        assert seen.finding is None
+        answers = [exchange.seen.responses[0].body for exchange in seen.exchanges]
+        assert [len(a.groups) for a in (answers[1], answers[4])] == [1, 0]  # type: ignore[union-attr]
+        port.shutdown()
+
+
+@pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
+def test_without_an_initial_delay_nobody_comes_before_it_is_over(name: str) -> None:
+    profile = PROFILES[name]
+    spaces = wire_spaces(profile, 1, {DELAY: 0})
+    assert ("order-static" in spaces) == (name != "0.10.2")
+    for instance in spaces.values():
+        space = explore(instance)
+        for state, edges in zip(space.nodes, space.edges, strict=True):
+            timer = state.group.join_timer if state.group else None
+            if timer is not None and timer.initial:
+                assert {type(edge.given) for edge in edges} == {Advance}
+    delayed = wire_spaces(profile, 1, {DELAY: 3_000})
+    assert not any(isinstance(instance, AtOnce) for instance in delayed.values())
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_a_broker_that_was_started_for_the_run_and_ends_is_started_again() -> None:
+    source = port_source("serve")
+
+    def end() -> None:
+        running = source.connect.__self__.running()  # type: ignore[attr-defined]
+        assert not running.ended
+        os.kill(running.kept.pids["serve"], signal.SIGKILL)
+
+    try:
+        result = LongRun(source, SETTINGS, Weather(end)).run()
+    finally:
+        source.stop()
+    assert result.findings == []
+    assert result.ended_early == ""
+    assert result.sequences == IN_ALL
+    assert all(stage.undecided == 0 for stage in result.stages if stage.name == "walks")
+    assert len(result.outages) == 1
+
+
+def test_nobody_waits_for_a_watch_that_was_interrupted(server: Process) -> None:
+    interrupted = threading.Event()
+    pulse = Pulse(lambda: ("127.0.0.1", server.port), interrupted)
+    with Watch(pulse, 5.0, 60.0) as watch:
+        watch.wait()
+        assert not watch.disturbed(time.monotonic())
+        interrupted.set()
+        while watch.disturbed(time.monotonic()) is False:
+            pass
+        with pytest.raises(PortUnavailableError, match="interrupted"):
+            watch.wait()
