@@ -20,10 +20,9 @@ import pyarrow as pa
 from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
+from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.replay import Replay
 from groupcheck.pipeline.schemas import JUDGED, READ, arrow
-from groupcheck.pipeline.sources import lines
-from groupcheck.pipeline.traces import TraceReader
 
 Row = dict[str, Any]
 MOST_ROWS: Final = 5_000  # of a batch that is given back
@@ -40,7 +39,7 @@ def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row
         for batch in batches
         for source in batch.column("source").to_pylist()
-        for row in TraceReader(source).rows(lines(source))
+        for row in rows_of(source)
     )
     return _batches(rows, arrow(READ))
 
