@@ -13,10 +13,12 @@ import gc
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
 
+from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
@@ -67,13 +69,18 @@ def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
         histories.update(shown.keys())
 
     for batch in batches:
-        for event in _events(batch, last):
-            if current is None or event.history != current.key:
+        events = Columns(batch)
+        for start, stop in pairwise(events.histories):
+            first = events.event(start)
+            if first[:4] <= last or not events.in_order:
+                msg = f"{first[:4]} comes after {last}"
+                raise DisorderedError(msg)
+            last = *first.history, events.event(stop - 1).seq
+            if current is None or first.history != current.key:
                 if current is not None:
                     yield from end(current)
-                current = begun(event)
-            current.take(event)
-            last = event[:4]
+                current = begun(first)
+            current.run(events, start, stop)
         if current is not None:
             yield from current.over()
     if current is not None:
@@ -87,16 +94,6 @@ def begun(opened: Event) -> Replay | PartialReplay:
     """The replay of a history that begins so."""
     leaves_out = json.loads(opened.body or "{}").get("unseen")
     return PartialReplay(opened) if leaves_out else Replay(opened)
-
-
-def _events(batch: pa.RecordBatch, last: tuple[Any, ...]) -> Iterator[Event]:
-    """The events of a batch, which come after the last."""
-    for event in map(Event._make, zip(*map(pa.Array.to_pylist, batch.columns), strict=True)):
-        if event[:4] <= last:
-            msg = f"{event[:4]} comes after {last}"
-            raise DisorderedError(msg)
-        last = event[:4]
-        yield event
 
 
 def _batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
