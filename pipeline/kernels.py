@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event
@@ -24,9 +25,11 @@ from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.replay import Replay
-from groupcheck.pipeline.schemas import JUDGED, READ, arrow
+from groupcheck.pipeline.schemas import EVENTS, JUDGED, READ, arrow
+from groupcheck.pipeline.sources import place
 
 Row = dict[str, Any]
+ROWS_READ: Final = 65_536  # of events, at once
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 
@@ -35,28 +38,51 @@ class DisorderedError(Exception):
     """The rows of a partition are not in order: what is made of them would be wrong."""
 
 
-def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of each file that a batch names in its column `source`."""
-    rows = (
-        row
-        for batch in batches
-        for source in batch.column("source").to_pylist()
-        for row in rows_of(source)
-    )
+def read_files(files: list[str], numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of `READ` of those of the files whose numbers a batch has in its first column."""
+    rows = (row for source in _numbered(files, numbers) for row in rows_of(source))
     return _batches(rows, arrow(READ))
 
 
-def replay(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def replay_files(
+    files: list[str], profile: str | None, numbers: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `JUDGED` of the histories in those files of events, each sorted as by `ingest`.
+
+    Raises:
+        DisorderedError: one is not.
+    """
+    for file in _numbered(files, numbers):
+        yield from replay(event_batches(file), profile)
+
+
+def event_batches(file: str) -> Iterator[pa.RecordBatch]:
+    """A file of events as Arrow batches, a few of which are in memory."""
+    system, path = place(file)
+    with system.open_input_file(path) as opened:
+        parquet = pq.ParquetFile(opened)
+        yield from parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False)
+
+
+def _numbered(files: list[str], numbers: Iterable[pa.RecordBatch]) -> Iterator[str]:
+    return (files[number] for batch in numbers for number in batch.column(0).to_pylist())
+
+
+def replay(
+    batches: Iterable[pa.RecordBatch], profile: str | None = None
+) -> Iterator[pa.RecordBatch]:
     """The rows of `JUDGED` of the histories in a partition of events, sorted by history and `seq`.
+
+    They are judged by the version that their sources say, unless by `profile`.
 
     Raises:
         DisorderedError: they are not.
     """
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
-    return _batches(_replayed(batches), arrow(JUDGED))
+    return _batches(_replayed(batches, profile), arrow(JUDGED))
 
 
-def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
+def _replayed(batches: Iterable[pa.RecordBatch], profile: str | None) -> Iterator[tuple[str, Row]]:
     edges: Counter[tuple[str, Edge]] = Counter()
     histories: Counter[tuple[str, Edge]] = Counter()
     current: Replay | PartialReplay | None = None
@@ -79,15 +105,26 @@ def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
             if current is None or first.history != current.key:
                 if current is not None:
                     yield from end(current)
-                current = begun(first)
+                current = begun(_judged_by(profile, first))
             current.run(events, start, stop)
         if current is not None:
             yield from current.over()
     if current is not None:
         yield from end(current)
-    for (profile, edge), times in edges.items():
-        told = {**edge._asdict(), "profile": profile, "times": times, "explored": False}
-        yield "edge", {**told, "histories": histories[profile, edge]}
+    for (judged_by, edge), times in edges.items():
+        told = {**edge._asdict(), "profile": judged_by, "times": times, "explored": False}
+        yield "edge", {**told, "histories": histories[judged_by, edge]}
+
+
+def _judged_by(profile: str | None, opened: Event) -> Event:
+    """The beginning of a history, by the version that is to judge it."""
+    if opened.kind != "open":
+        msg = f"{opened[:4]} is in the middle of a history"
+        raise DisorderedError(msg)
+    if profile is None:
+        return opened
+    header = json.loads(opened.body or "{}")
+    return opened._replace(body=json.dumps({**header, "profile": profile}))
 
 
 def begun(opened: Event) -> Replay | PartialReplay:

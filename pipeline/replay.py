@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError
 from groupcheck.model.profiles import PROFILES
@@ -29,6 +27,9 @@ from groupcheck.pipeline.observed import Observed
 from groupcheck.properties.histories.one_group import part, parts
 from groupcheck.properties.histories.recorded import BEFORE, GroupJudge
 from groupcheck.properties.run import FoundError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = dict[str, Any]
 KEPT: Final = 200  # exchanges that are known of a long history, or twice as many
@@ -124,12 +125,13 @@ class Replay:
         return done
 
     def _learn(self, events: Columns, at: int) -> None:
-        """The pair was taken, and nothing more is answered to it: know it again, if it is lawful."""
-        judge = self._judge
-        if not self._decided and self._closed():
-            given, oracle = judge.run.exchanges[-1].given, judge.run.oracle
-            if self._calm.enter(oracle.states, len(oracle.names), self._now_ms):
-                self._calm.learn(events.said(at), given, oracle.kept)
+        """The pair was taken, and nothing more is answered: know it again, if it is lawful."""
+        if self._decided or not self._closed():
+            return
+        given, oracle = self._judge.run.exchanges[-1].given, self._judge.run.oracle
+        entered = self._calm.enter(oracle.states, len(oracle.names), self._now_ms)
+        if entered and isinstance(given, Request):
+            self._calm.learn(events.said(at), given, oracle.kept)
 
     def _closed(self) -> bool:
         """Whether all is judged that was asked up to here, and was lawful."""
