@@ -7,7 +7,6 @@ commit.
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,16 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from groupcheck.pipeline.bodies import COMMIT, OFFSET
 from groupcheck.pipeline.events import Event
 
 Codes = npt.NDArray[np.int64]
 
 # The requests that members make in peace. No rule about them reads who the client is, or what the
 # offset is that is committed.
-PEACEFUL: Final = ("Heartbeat", "OffsetCommit")
-COMMIT: Final = "OffsetCommit"
-# An offset in a commit, in the one way in which ingest writes numbers, of no more than 64 bits.
-OFFSET: Final = re.compile(r'"committedOffset":(0|[1-9]\d{0,17})(?=[,}])')
+PEACEFUL: Final = ("Heartbeat", COMMIT)
 NO_PAIR: Final = -1
 AROUND: Final = 150  # characters of a line beside its body
 

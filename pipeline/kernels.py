@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
@@ -32,6 +32,8 @@ Row = dict[str, Any]
 ROWS_READ: Final = 65_536  # of events, at once
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
+# The text in a row of a table that may be long.
+LONG: Final = {"event": "body", "finding": "recording", "quarantined": "text"}
 
 
 class DisorderedError(Exception):
@@ -135,13 +137,25 @@ def begun(opened: Event) -> Replay | PartialReplay:
 
 def _batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows as batches, each in the column of its table."""
-    gathered: list[Row] = []
-    characters = 0
+    gathered: defaultdict[str, list[Row]] = defaultdict(list)
+    number = characters = 0
     for name, row in rows:
-        gathered.append({name: row})
-        characters += sum(len(value) for value in row.values() if isinstance(value, str))
-        if len(gathered) >= MOST_ROWS or characters >= MOST_CHARACTERS:
-            yield pa.RecordBatch.from_pylist(gathered, schema)
-            gathered, characters = [], 0
-    if gathered:
-        yield pa.RecordBatch.from_pylist(gathered, schema)
+        gathered[name].append(row)
+        number += 1
+        characters += len(row.get(LONG.get(name, "")) or "")
+        if number >= MOST_ROWS or characters >= MOST_CHARACTERS:
+            yield from _of_tables(gathered, schema)
+            gathered.clear()
+            number = characters = 0
+    yield from _of_tables(gathered, schema)
+
+
+def _of_tables(gathered: dict[str, list[Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A batch for each table, column by column."""
+    for name, rows in gathered.items():
+        fields = list(schema.field(name).type)
+        columns = [pa.array([row.get(f.name) for row in rows], f.type) for f in fields]
+        own = pa.StructArray.from_arrays(columns, fields=fields)
+        yield pa.record_batch(
+            [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
+        )
