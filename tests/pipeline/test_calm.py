@@ -25,7 +25,6 @@ from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from groupcheck.pipeline import kernels  # noqa: E402
 from groupcheck.pipeline.calm import Calm  # noqa: E402
 from groupcheck.pipeline.columns import Columns  # noqa: E402
 from groupcheck.pipeline.events import Event  # noqa: E402
@@ -41,13 +40,15 @@ Rows = list[tuple[str, str]]
 
 def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
     """The events of a group of that history."""
-    whose = ("group", "file", 1)
     header = json.dumps({**HEADER, "profile": profile})
-    found = [Event(*whose, 1, 1, 0, "open", None, None, None, None, None, header)]
+    opened = Event("group", "file", 1, 1, 1, 0, "open", None, None, None, None, None, header)
+    found = [opened]
     for n, each in enumerate(happened, 2):
-        client = (each.client, "/10.0.0.1") if each.kind == "request" else (None, None)
-        asked = (each.kind, each.number, each.api, each.version)
-        found.append(Event(*whose, n, n, each.at_ms, *asked, *client, each.body))
+        event = opened._replace(seq=n, line=n, at_ms=each.at_ms, kind=each.kind, body=each.body)
+        event = event._replace(request_id=each.number, api=each.api, api_version=each.version)
+        if each.kind == "request":
+            event = event._replace(client_id=each.client, client_host="/10.0.0.1")
+        found.append(event)
     return found
 
 
@@ -144,7 +145,7 @@ def test_a_history_that_is_not_lawful_is_judged_as_by_the_oracle(
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 300))
 def test_a_group_that_is_never_at_rest_is_judged_as_by_the_oracle(seed: int, size: int) -> None:
-    happened = []
+    happened: list[Happened] = []
     for at_ms, head, number, tail in Walk(Random(seed), "2.7", unrest=5).go(200):
         line: dict[str, Any] = json.loads(f"{head}{number}{tail}")
         body = json.dumps(line["body"], separators=(",", ":"))
