@@ -25,7 +25,7 @@ from groupcheck.properties.long_runs.live_moves import Pace, wander_live
 from groupcheck.properties.long_runs.watch import Watch
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.result import Result, Settings, Stage
+from groupcheck.properties.result import Outage, Result, Settings, Stage
 from groupcheck.properties.run import FoundError, replay
 from groupcheck.properties.sequence import Sequence, well_formed
 from groupcheck.properties.verify import Progress, Verification, silent
@@ -344,9 +344,6 @@ class LongRun(Verification):
                     )
                 )
         for began_s, ended_s, reason in self._watch.outages:
-            at = f"after {began_s - self._started_s:.1f} s the broker {reason}"
-            back = "and did not come back"
-            if ended_s is not None:
-                back = f"back {ended_s - began_s:.1f} s later"
-            self.result.outages.append(f"{at}, {back}")
+            seconds = None if ended_s is None else ended_s - began_s
+            self.result.outages.append(Outage(began_s - self._started_s, seconds, reason))
         self.result.not_reproduced += self._gone

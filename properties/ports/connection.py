@@ -268,7 +268,7 @@ class Enquiry:
 
     def ended(self) -> bool:
         """Whether the broker has closed a connection that owes no answer."""
-        self._connection.socket.setblocking(False)
+        self._connection.socket.settimeout(0)
         try:
             self._connection.socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:

@@ -242,9 +242,7 @@ class Producers:
         raise PortFailedError(kind, what)
 
 
-def _said(
-    line: Enquiry, api: str, message: Callable[[int], codec.Message]
-) -> codec.Message:
+def _said(line: Enquiry, api: str, message: Callable[[int], codec.Message]) -> codec.Message:
     """The answer to a message at the newest version that both sides speak."""
     with _failing(api):
         return line.tell(api, NEWEST[api], message)

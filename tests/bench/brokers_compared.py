@@ -33,7 +33,6 @@ from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
 from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
 from groupcheck.reports.brokers_compared import Column, Found, page, sequences_page
-from groupcheck.reports.long_runs import stages
 from groupcheck.reports.progress import Bars
 from groupcheck.reports.story import answers_in_words
 from groupcheck.reports.terminal import summary
@@ -104,13 +103,13 @@ def run(spec: str, sequences: int, into: Path) -> None:
     result.covered = verification.covered()
     saved = told(result)
     kept: dict[str, Any] = msgspec.to_builtins(saved)
-    kept["undecided"] = result.undecided
+    kept["undecided"] = saved.undecided
     kept["date"] = datetime.now(UTC).date().isoformat()
     kept["rules"] = sorted(result.covered[profile].applied)
     for each, finding in zip(kept["findings"], result.findings, strict=True):
         each["rule"] = _rule(finding)
     (into / f"{_name(spec)}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    sys.stdout.write(summary(saved, [], (), stages(result)))
+    sys.stdout.write(summary(saved, [], ()))
 
 
 def _rule(finding: Finding) -> str:
