@@ -27,7 +27,8 @@ from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.long_runs.long_run import LongRun
-from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
@@ -221,7 +222,15 @@ def main() -> int:
     options.add_argument("ports", metavar="PORT", nargs="*")
     options.add_argument("--sequences", type=int, default=10_000)
     options.add_argument("--into", type=Path, default=RESULTS)
-    given = options.parse_args()
+    try:
+        return do(options.parse_args())
+    except (PortUnavailableError, UnknownPortError) as error:
+        sys.stderr.write(f"brokers_compared: {error}\n")
+        return 2
+
+
+def do(given: argparse.Namespace) -> int:
+    """Do it, and give the exit status."""
     given.into.mkdir(parents=True, exist_ok=True)
     if given.what == "run":
         for spec in given.ports or PORTS:
