@@ -86,7 +86,8 @@ class Producers:
     """The producers of one port, by the ids that the model has for them.
 
     Every call but the last raises `PortFailedError` when the broker fails or answers what is no
-    answer, and `PortUnavailableError` when `interrupted` is set.
+    answer, and `PortUnavailableError` when `interrupted` is set, or the coordinator of transactions
+    is not ready for too long: of the groups that says nothing.
 
     Args:
         enquire: makes a connection to a broker; may raise `OSError`.
@@ -177,11 +178,12 @@ class Producers:
     def _asked(self, producer: Producer, api: str, fields: dict[str, Any]) -> codec.Message:
         """What the coordinator of transactions answers, once it is ready."""
         cls = codec.message_class(f"{api}Request")
-        for _ in self._again(api):
+        for _ in self._again():
             answer = _said(producer.line, api, lambda version: cls(version=version, **fields))
             if answer.error_code not in LATER:
                 return answer
-        raise AssertionError  # it has waited too long, and raised
+        msg = f"its coordinator of transactions is not ready for {api} after {LATER_S:g} s"
+        raise PortUnavailableError(msg)
 
     def _witness(self, producer: Producer) -> None:
         """See another transaction of the producer through, of a group that no test looks at.
@@ -199,10 +201,12 @@ class Producers:
         _accept("TxnOffsetCommit", answer.topics[0].partitions[0].error_code)
         _accept("EndTxn", self._end(producer, committed=True))
         fetch = OffsetFetchRequest(self._witness_id, (OffsetFetchRequestTopic(TOPIC, (0,)),))
-        for _ in self._again("OffsetFetch"):
+        for _ in self._again():
             answer = _said(groups, "OffsetFetch", partial(codec.to_message, fetch))
             if answer.topics[0].partitions[0].committed_offset == self._witnessed:
                 return
+        kind = "port hung"
+        raise PortFailedError(kind, f"no group knew of a marker after {LATER_S:g} s")
 
     def _neighbour(self) -> str:
         """A group that no test looks at, and the same broker coordinates."""
@@ -230,16 +234,14 @@ class Producers:
             self._lines[address] = line
         return self._lines[address]
 
-    def _again(self, api: str) -> Iterator[None]:
-        """Ask again and again, for as long as a broker may say that it is not ready."""
+    def _again(self) -> Iterator[None]:
+        """Ask again and again, for as long as a broker may not be ready."""
         deadline, pause_s = monotonic() + LATER_S, PAUSES_S[0]
         while monotonic() < deadline:
             yield
             self._interrupted.wait(pause_s)
             check(self._interrupted)
             pause_s = min(2 * pause_s, PAUSES_S[1])
-        kind, what = "port hung", f"{api} had not come to anything after {LATER_S:g} s"
-        raise PortFailedError(kind, what)
 
 
 def _said(line: Enquiry, api: str, message: Callable[[int], codec.Message]) -> codec.Message:

@@ -117,7 +117,16 @@ def test_a_marker_that_never_comes_is_not_waited_for_for_ever(
 ) -> None:
     monkeypatch.setattr(producers, "LATER_S", 0.3)
     broker.offsets = _Forgetful()
-    with pytest.raises(PortFailedError, match=r"OffsetFetch had not come to anything after 0.3 s"):
+    with pytest.raises(PortFailedError, match=r"no group knew of a marker after 0.3 s"):
+        ask(port, marker())
+
+
+def test_nothing_is_said_of_groups_whose_transactions_nobody_coordinates(
+    port: WirePort, broker: TransactionsBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(producers, "LATER_S", 0.3)
+    broker.errors = {"AddOffsetsToTxn": [51] * 100}
+    with pytest.raises(PortUnavailableError, match=r"not ready for AddOffsetsToTxn after 0.3 s"):
         ask(port, marker())
 
 
