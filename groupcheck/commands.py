@@ -180,7 +180,6 @@ def _write_coverage(path: Path, covered: Covered, status: int = IMPOSSIBLE) -> N
 def _report(result: Result, options: argparse.Namespace) -> int:
     """Write what was asked for, and print the result whether or not it could be written."""
     from groupcheck.reports.files import write
-    from groupcheck.reports.long_runs import stages
     from groupcheck.reports.saved_file import as_text
     from groupcheck.reports.terminal import summary
     from groupcheck.reports.told import told
@@ -198,9 +197,7 @@ def _report(result: Result, options: argparse.Namespace) -> int:
             files = write(saved, options.report)
         except OSError as error:
             unwritten = _unwritten(options.report, error, status or IMPOSSIBLE)
-    sys.stdout.write(
-        as_text(saved) if options.json else summary(saved, files, notes=stages(result))
-    )
+    sys.stdout.write(as_text(saved) if options.json else summary(saved, files))
     if unwritten is not None:
         raise unwritten
     return status

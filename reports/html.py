@@ -21,6 +21,7 @@ from groupcheck.reports.curve import drawn as drawn_curve
 from groupcheck.reports.edge_table import edge_table
 from groupcheck.reports.files import diagram_of
 from groupcheck.reports.graphs_again import Again
+from groupcheck.reports.long_runs import of_run
 from groupcheck.reports.saved import Found, Run, Saved
 from groupcheck.reports.state_graph import element
 from groupcheck.reports.svg import as_svg
@@ -122,6 +123,7 @@ def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
         percent=percent,
         port_of=lambda run: bounded(run.port),
         curve=lambda run: _curve(run, saved),
+        long_run=lambda run: map(bounded, of_run(run)),
         style=Markup((page / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
         script=Markup((page / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
     )

@@ -133,4 +133,16 @@ def _run(result: Result) -> saved.Run:
             saved.Moment(seconds=point.seconds, steps=point.steps, shown=point.shown)
             for point in result.curve
         ),
+        stages=tuple(
+            saved.Stage(**{**stage._asdict(), "seconds": round(stage.seconds, 3)})
+            for stage in result.stages
+        ),
+        outages=tuple(
+            saved.Outage(
+                after_seconds=round(outage.after_s, 3),
+                seconds=None if outage.seconds is None else round(outage.seconds, 3),
+                reason=outage.reason,
+            )
+            for outage in result.outages
+        ),
     )
