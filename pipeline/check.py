@@ -24,6 +24,7 @@ from groupcheck.pipeline.ingest import (
     stored,
 )
 from groupcheck.pipeline.kernels import replay, replay_files
+from groupcheck.pipeline.lanes import lanes
 from groupcheck.pipeline.output import Output
 from groupcheck.pipeline.schemas import EDGES, EVENTS, JUDGED
 from groupcheck.pipeline.summary import Checked, summed
@@ -46,6 +47,7 @@ class Request(NamedTuple):
         profile: the version to judge by, in the place of the one that the sources say.
         report: a folder for the tables.
         overwrite: whether it is written anew if it is there.
+        lanes: whether the rebalances of the groups that rebalance most are told one by one.
 
     """
 
@@ -53,6 +55,7 @@ class Request(NamedTuple):
     profile: str | None = None
     report: str | None = None
     overwrite: bool = False
+    lanes: bool = False
 
 
 def judged(events: DataFrame, profile: str | None = None) -> DataFrame:
@@ -122,7 +125,8 @@ def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
             edges.write.parquet(f"{uri}/edges")
             if taken_in is not None:
                 quarantine_of(taken_in).write.parquet(f"{uri}/quarantine")
-        return summed(rows, edges, counts)
+        told = summed(rows, edges, counts)
+        return told._replace(lanes=lanes(rows)) if asked.lanes else told
 
 
 @contextmanager
