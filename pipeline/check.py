@@ -35,7 +35,10 @@ TABLES: Final = {
     "offset": "offsets",
 }
 # The first line of a session, as `open` has it.
-OPENED: Final = "trace int, unseen array<string>, config map<string,long>, before boolean"
+OPENED: Final = (
+    "trace int, unseen array<string>, config map<string,long>, before boolean, "
+    "observes string, file string, cluster string"
+)
 
 
 class Request(NamedTuple):
@@ -46,6 +49,7 @@ class Request(NamedTuple):
         profile: the version to judge by, in the place of the one that the sources say.
         report: a folder for the tables.
         overwrite: whether it is written anew if it is there.
+        time_zone: of times in logs that do not say theirs.
 
     """
 
@@ -53,6 +57,7 @@ class Request(NamedTuple):
     profile: str | None = None
     report: str | None = None
     overwrite: bool = False
+    time_zone: str = "UTC"
 
 
 def judged(events: DataFrame, profile: str | None = None) -> DataFrame:
@@ -100,7 +105,7 @@ def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
     if len(asked.sources) == 1 and is_ingested(asked.sources[0]):
         events = stored(spark, asked.sources[0])
     else:
-        taken_in = read(spark, asked.sources)
+        taken_in = read(spark, asked.sources, asked.time_zone)
         events = events_of(taken_in)
     with _kept(taken_in), _kept(rows := judged(events, asked.profile)):
         if taken_in is not None:

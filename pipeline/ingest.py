@@ -11,16 +11,21 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.kernels import read_files
+from groupcheck.pipeline.log_lines import zone
 from groupcheck.pipeline.output import Output, marker
 from groupcheck.pipeline.schemas import EVENTS, READ
-from groupcheck.pipeline.sources import files, place
+from groupcheck.pipeline.sources import by_age, files, folder_of, place
 
 ORDER = ("group_id", "source", "session", "seq")
 EVENTS_KIND = "events"
+NAMED = "source string, together string, rank int, time_zone string"  # a file, and its Manner
 
 
 class Counts(NamedTuple):
-    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make."""
+    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make.
+
+    Of those kept `other` are lines of logs that are not about groups.
+    """
 
     files: int
     read: int
@@ -28,6 +33,7 @@ class Counts(NamedTuple):
     quarantined: int
     sessions: int
     events: int
+    other: int
 
 
 class Ingested(NamedTuple):
@@ -38,14 +44,21 @@ class Ingested(NamedTuple):
     reasons: tuple[tuple[str, int], ...]  # the most frequent of quarantine
 
 
-def read(spark: SparkSession, sources: list[str]) -> DataFrame:
+def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> DataFrame:
     """The rows of `READ` that the sources hold, a file as one task.
 
+    All logs among them are taken for those of one cluster; `time_zone` is that of times in them
+    that do not say theirs.
+
     Raises:
-        PipelineError: a source is not there, or holds nothing that can be read.
+        PipelineError: a source is not there, or holds nothing that can be read; or there is no such
+            time zone.
     """
-    found = files(sources)
-    named = spark.createDataFrame([(each,) for each in found], "source string")
+    zone(time_zone)
+    found = by_age(files(sources))
+    together = folder_of(found)
+    rows = [(each, together, rank, time_zone) for rank, each in enumerate(found)]
+    named = spark.createDataFrame(rows, NAMED)
     tasks = min(len(found), 10_000)
     return named.repartition(tasks, "source").mapInArrow(read_files, READ)
 
@@ -82,7 +95,9 @@ def _counted(number: int) -> str:
     return "the one file" if number == 1 else f"{number} files"
 
 
-def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool) -> Ingested:
+def ingest(
+    spark: SparkSession, sources: list[str], out: str, *, overwrite: bool, time_zone: str = "UTC"
+) -> Ingested:
     """Write the events of the sources, and what could not be read, to a folder.
 
     Raises:
@@ -91,7 +106,7 @@ def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool
     output = Output(out)
     output.check(overwrite=overwrite)
     with output.written(EVENTS_KIND) as told, in_a_line():
-        rows = read(spark, sources).persist(StorageLevel.DISK_ONLY)
+        rows = read(spark, sources, time_zone).persist(StorageLevel.DISK_ONLY)
         try:
             counts = counts_of(rows)
             together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)

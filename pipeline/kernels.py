@@ -18,6 +18,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.log_files import Manner
+from groupcheck.pipeline.log_replay import LogReplay
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
 from groupcheck.pipeline.readers import rows_of
@@ -25,6 +27,7 @@ from groupcheck.pipeline.replay import Replay
 from groupcheck.pipeline.schemas import JUDGED, READ, arrow
 
 Row = dict[str, Any]
+AnyReplay = Replay | PartialReplay | LogReplay
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 
@@ -34,12 +37,15 @@ class DisorderedError(Exception):
 
 
 def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of each file that a batch names in its column `source`."""
+    """The rows of `READ` of each file that a batch names in its column `source`.
+
+    The others are how a log among them is to be read.
+    """
     rows = (
         row
         for batch in batches
-        for source in batch.column("source").to_pylist()
-        for row in rows_of(source)
+        for source, *manner in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)
+        for row in rows_of(source, Manner(*manner))
     )
     return _batches(rows, arrow(READ))
 
@@ -57,10 +63,10 @@ def replay(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
     edges: Counter[tuple[str, Edge]] = Counter()
     histories: Counter[tuple[str, Edge]] = Counter()
-    current: Replay | PartialReplay | None = None
+    current: AnyReplay | None = None
     last: tuple[Any, ...] = ()
 
-    def end(over: Replay | PartialReplay) -> Iterator[tuple[str, Row]]:
+    def end(over: AnyReplay) -> Iterator[tuple[str, Row]]:
         yield from over.end()
         shown = {(over.profile, edge): n for edge, n in over.observed.edges.items()}
         edges.update(shown)
@@ -83,10 +89,12 @@ def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
         yield "edge", {**told, "histories": histories[profile, edge]}
 
 
-def begun(opened: Event) -> Replay | PartialReplay:
+def begun(opened: Event) -> AnyReplay:
     """The replay of a history that begins so."""
-    leaves_out = json.loads(opened.body or "{}").get("unseen")
-    return PartialReplay(opened) if leaves_out else Replay(opened)
+    header = json.loads(opened.body or "{}")
+    if header.get("observes") == "log":
+        return LogReplay(opened)
+    return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 
 def _events(batch: pa.RecordBatch, last: tuple[Any, ...]) -> Iterator[Event]:
