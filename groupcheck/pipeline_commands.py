@@ -30,7 +30,13 @@ def ingest(options: argparse.Namespace) -> int:
     with _spark(options) as spark:
         from groupcheck.pipeline import ingest as job
 
-        done = job.ingest(spark, options.sources, options.out, overwrite=options.overwrite)
+        done = job.ingest(
+            spark,
+            options.sources,
+            options.out,
+            overwrite=options.overwrite,
+            time_zone=options.time_zone,
+        )
     from groupcheck.reports.pipeline import ingested
 
     counts = done.counts._asdict()
@@ -59,7 +65,12 @@ def check(options: argparse.Namespace) -> int:
         from groupcheck.pipeline import check as job
 
         asked = job.Request(
-            options.sources, options.profile, options.report, options.overwrite, bool(options.html)
+            options.sources,
+            options.profile,
+            options.report,
+            options.overwrite,
+            options.time_zone,
+            bool(options.html),
         )
         done = job.check(spark, asked)
     from groupcheck.reports.pipeline import as_json, checked
@@ -101,7 +112,7 @@ def _finding_of(told: Told) -> Finding | None:
         path.write_text(told.recording, encoding="utf-8")
         try:
             return judge(load(path)).finding
-        except MalformedTraceError:  # answers are left out: groupcheck history tells of it
+        except MalformedTraceError:  # answers are left out (groupcheck history), or lines of a log
             return None
 
 
