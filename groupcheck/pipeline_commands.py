@@ -1,4 +1,4 @@
-"""The commands that run on Spark: ingest and check. What they do is in the pipeline."""
+"""The commands that run on Spark: ingest, check, explore. What they do is in the pipeline."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from groupcheck.model.exploration import Settings
     from groupcheck.pipeline.summary import Told
     from groupcheck.properties.findings.finding import Finding
 
@@ -71,6 +72,54 @@ def check(options: argparse.Namespace) -> int:
     if done.rejected:
         return DIVERGES
     return CONFORMS if done.accepted else IMPOSSIBLE
+
+
+def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
+    """Explore the model itself, on Spark.
+
+    Raises:
+        ImpossibleError: there is no such thing in it, or it could not be done.
+    """
+    from groupcheck.model.exploration import UnfitSettingsError
+    from groupcheck.model.explorer import TooManyStatesError
+    from groupcheck.properties.laws import safety
+    from groupcheck.properties.laws.laws import Counterexample, note
+    from groupcheck.reports.exploration import as_json, summary
+
+    if options.out or not settings.symmetry:
+        msg = "--engine spark has no graph in memory: --out and --no-symmetry are for the other"
+        raise ImpossibleError(msg)
+    if options.work is None and not (options.master or "local").startswith("local"):
+        msg = "--master needs --work DIR, a folder that all machines of the cluster see"
+        raise ImpossibleError(msg)
+    broken: dict[str, Counterexample] = {}
+    try:
+        with _spark(options) as spark, _folder(options.work) as work:
+            from groupcheck.pipeline import exploring as job
+
+            found = job.explore(spark, settings, work)
+    except (UnfitSettingsError, TooManyStatesError) as error:
+        raise ImpossibleError(str(error)) from error
+    for each in (each for of_space in found.broken.values() for each in of_space):
+        note(broken, each)
+    laws = list(broken.values())
+    sys.stdout.write(
+        json.dumps(as_json(found.exploration, laws), indent=1) + "\n"
+        if options.json
+        else summary(found.exploration, [], laws, asked=safety.LAWS)
+    )
+    wrong = found.exploration.errors or any(each.known is None for each in laws)
+    return DIVERGES if wrong else CONFORMS
+
+
+@contextmanager
+def _folder(path: str | None) -> Iterator[str]:
+    """The folder that is asked for, or one that is removed."""
+    if path is not None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="groupcheck-") as folder:
+        yield folder
 
 
 def _finding_of(told: Told) -> Finding | None:

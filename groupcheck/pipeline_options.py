@@ -41,6 +41,24 @@ def add_check(command: argparse.ArgumentParser) -> None:
     command.set_defaults(command=check)
 
 
+def add_engine(command: argparse.ArgumentParser) -> None:
+    """The options of `groupcheck explore` by which it runs on Spark."""
+    command.add_argument(
+        "--engine",
+        choices=["python", "spark"],
+        default="python",
+        help="what explores: this process, or Spark, which holds no space in memory, but looks "
+        "for no components, and asks the laws of safety alone (python)",
+    )
+    command.add_argument(
+        "--work",
+        metavar="DIR",
+        help="where Spark keeps the layers; a run that was ended goes on from there (a folder that "
+        "is removed)",
+    )
+    _add_session(command)
+
+
 def _add_sources(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("sources", metavar="SOURCE", nargs="+", help=what)
 
@@ -49,6 +67,14 @@ def _add_common(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--overwrite", action="store_true", help="write a folder of groupcheck's anew"
     )
+    _add_session(command)
+    command.add_argument(
+        "--json", action="store_true", help="print the result as JSON, not as text"
+    )
+
+
+def _add_session(command: argparse.ArgumentParser) -> None:
+    """How Spark is set."""
     command.add_argument(
         "--master", metavar="URL", help="where Spark runs (local[*], in this process)"
     )
@@ -58,7 +84,4 @@ def _add_common(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a setting of Spark's, such as spark.driver.memory=4g",
-    )
-    command.add_argument(
-        "--json", action="store_true", help="print the result as JSON, not as text"
     )
