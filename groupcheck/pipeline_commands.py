@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from groupcheck.numbers import PROFILE
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def check(options: argparse.Namespace) -> int:
         if options.profile not in PROFILES:
             msg = f"unknown profile {options.profile!r} (known: {', '.join(PROFILES)})"
             raise ImpossibleError(msg)
+    if options.follow:
+        return _follow(options)
     with _spark(options) as spark:
         from groupcheck.pipeline import check as job
 
@@ -72,6 +75,32 @@ def check(options: argparse.Namespace) -> int:
     if done.rejected:
         return DIVERGES
     return CONFORMS if done.accepted else IMPOSSIBLE
+
+
+def _follow(options: argparse.Namespace) -> int:
+    """Hold to the model what keeps arriving, until it is interrupted."""
+    if options.checkpoint is None or options.report is None or len(options.sources) != 1:
+        msg = "--follow needs one folder as SOURCE, --checkpoint DIR and --report DIR"
+        raise ImpossibleError(msg)
+    with _spark(options) as spark:
+        from groupcheck.pipeline import stream as job
+
+        asked = job.Asked(
+            options.sources[0],
+            options.checkpoint,
+            options.report,
+            options.profile,
+            PROFILE,
+            options.idle,
+            options.every,
+        )
+        query, came = job.start(spark, asked)
+        job.wait(query)
+    sys.stdout.write(
+        f"followed   {came.batches:,} batches: {came.verdicts:,} verdicts, {came.findings:,} "
+        f"findings, {came.quarantined:,} lines quarantined; it can go on\n"
+    )
+    return DIVERGES if came.findings else CONFORMS
 
 
 def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:

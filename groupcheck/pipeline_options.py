@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from groupcheck.numbers import whole
 from groupcheck.pipeline_commands import check, ingest
 
 
@@ -37,6 +38,7 @@ def add_check(command: argparse.ArgumentParser) -> None:
         help="the Kafka to judge by, whatever the sources say: 0.10.0, 0.10.2, 2.7 or 4.1",
     )
     command.add_argument("--report", metavar="DIR", help="write the tables to that folder")
+    _add_follow(command)
     _add_common(command)
     command.set_defaults(command=check)
 
@@ -57,6 +59,36 @@ def add_engine(command: argparse.ArgumentParser) -> None:
         "is removed)",
     )
     _add_session(command)
+
+
+def _add_follow(command: argparse.ArgumentParser) -> None:
+    """How a folder is followed in which files keep arriving."""
+    command.add_argument(
+        "--follow",
+        action="store_true",
+        help="go on, with the files that come to the folder SOURCE, until Ctrl-C; the tables of "
+        "--report grow by a part for each batch",
+    )
+    command.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="with --follow: from where it goes on when it is begun anew",
+    )
+    command.add_argument(
+        "--idle",
+        metavar="SECONDS",
+        type=whole(0, 10**9),
+        default=3_600,
+        help="with --follow: judge a group as far as it has come when nothing of it has come for "
+        "so long (3600)",
+    )
+    command.add_argument(
+        "--every",
+        metavar="SECONDS",
+        type=whole(0, 10**6),
+        default=2,
+        help="with --follow: how often to look at what has come; 0: once, and end (2)",
+    )
 
 
 def _add_sources(command: argparse.ArgumentParser, what: str) -> None:

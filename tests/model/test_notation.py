@@ -37,7 +37,7 @@ def test_a_text_is_of_one_state_and_is_read_back_as_that_state_types_included(pr
 
 def test_the_hash_of_a_state_is_the_same_in_every_process() -> None:
     told = {
-        subprocess.run(  # noqa: S603 - this very Python
+        subprocess.run(
             [sys.executable, "-c", TELLS],
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
