@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -29,8 +30,7 @@ def arrived(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row
         for batch in batches
         for path in map(_uri, batch.column("path").to_pylist())
-        for row in (_events(path) if _has_events(path) else rows_of(path))
-        if row[0] != "file"
+        for row in _without_logs(_events(path) if _has_events(path) else rows_of(path))
     )
     return _batches(rows, arrow(ARRIVED))
 
@@ -53,6 +53,20 @@ def _followed(how: Following, batches: Iterable[pa.RecordBatch]) -> Rows:
             yield from bucket.take(list(of_history))
         yield from bucket.idle()
         bucket.keep()
+
+
+def _without_logs(rows: Rows) -> Rows:
+    """The rows but for what is said of a file, and for logs, which are judged whole."""
+    for name, row in rows:
+        if name == "event" and (row["kind"] == "transition" or _begins_log(row)):
+            where = {"source": row["source"], "line": row["line"], "text": row["body"]}
+            yield "quarantined", {**where, "reason": "the log of a broker, which is not followed"}
+        elif name != "file":
+            yield name, row
+
+
+def _begins_log(row: dict[str, Any]) -> bool:
+    return row["kind"] == "open" and json.loads(row["body"]).get("observes") == "log"
 
 
 def _uri(path: str) -> str:

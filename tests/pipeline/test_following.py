@@ -67,7 +67,7 @@ def _rows(batches: Iterator[pa.RecordBatch]) -> Rows:
     return found
 
 
-def _followed(state: Path, number: int, events: pa.Table, **how: Any) -> Rows:  # noqa: ANN401
+def _followed(state: Path, number: int, events: pa.Table, **how: Any) -> Rows:
     asked = Following(str(state), number, 1_000.0 * number, 3_600, None, "2.7")._replace(**how)
     bucket = pa.array([0] * (events.num_rows + 1), pa.int32())
     nobody = pa.table({name: pa.nulls(1, events.schema.field(name).type) for name in EVENTS.names})
