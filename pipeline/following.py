@@ -66,7 +66,7 @@ def _without_logs(rows: Rows) -> Rows:
 
 
 def _begins_log(row: dict[str, Any]) -> bool:
-    return row["kind"] == "open" and json.loads(row["body"]).get("observes") == "log"
+    return row["kind"] == "open" and json.loads(row["body"]).get("observes") is not None
 
 
 def _uri(path: str) -> str:
