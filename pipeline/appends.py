@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from groupcheck.model.appended import Appended, GroupRemoved, Marker, OffsetsRecorded, OffsetsRemoved
+from groupcheck.model.appended import (
+    Appended,
+    GroupRemoved,
+    OffsetsRecorded,
+    OffsetsRemoved,
+)
 from groupcheck.model.clients import TOPIC
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.recorded_space import recorded_space
@@ -173,7 +178,7 @@ def _labels(
             yield (PENDING if record.producer_id is not None else COMMIT) if own else None
         elif isinstance(record, OffsetsRemoved):
             yield FORGOTTEN if any(topic == TOPIC for topic, _ in record.partitions) else None
-        elif isinstance(record, Marker) and pending:
+        elif pending:
             yield COMMITTED if record.committed else ABORTED
 
 

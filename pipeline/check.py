@@ -35,7 +35,10 @@ TABLES: Final = {
     "offset": "offsets",
 }
 # The first line of a session, as `open` has it.
-OPENED: Final = "trace int, unseen array<string>, config map<string,long>, before boolean"
+OPENED: Final = (
+    "trace int, unseen array<string>, config map<string,long>, before boolean, observes string, "
+    "sees array<string>"
+)
 
 
 class Request(NamedTuple):

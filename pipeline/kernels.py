@@ -21,10 +21,13 @@ from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
 from groupcheck.pipeline.readers import rows_of
+from groupcheck.pipeline.record_events import OBSERVES
+from groupcheck.pipeline.record_replay import RecordReplay
 from groupcheck.pipeline.replay import Replay
 from groupcheck.pipeline.schemas import JUDGED, READ, arrow
 
 Row = dict[str, Any]
+AnyReplay = Replay | PartialReplay | RecordReplay
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 
@@ -57,10 +60,10 @@ def replay(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
     edges: Counter[tuple[str, Edge]] = Counter()
     histories: Counter[tuple[str, Edge]] = Counter()
-    current: Replay | PartialReplay | None = None
+    current: AnyReplay | None = None
     last: tuple[Any, ...] = ()
 
-    def end(over: Replay | PartialReplay) -> Iterator[tuple[str, Row]]:
+    def end(over: AnyReplay) -> Iterator[tuple[str, Row]]:
         yield from over.end()
         shown = {(over.profile, edge): n for edge, n in over.observed.edges.items()}
         edges.update(shown)
@@ -83,10 +86,12 @@ def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
         yield "edge", {**told, "histories": histories[profile, edge]}
 
 
-def begun(opened: Event) -> Replay | PartialReplay:
+def begun(opened: Event) -> AnyReplay:
     """The replay of a history that begins so."""
-    leaves_out = json.loads(opened.body or "{}").get("unseen")
-    return PartialReplay(opened) if leaves_out else Replay(opened)
+    header = json.loads(opened.body or "{}")
+    if header.get("observes") == OBSERVES:
+        return RecordReplay(opened)
+    return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 
 def _events(batch: pa.RecordBatch, last: tuple[Any, ...]) -> Iterator[Event]:

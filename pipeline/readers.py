@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
-from groupcheck.pipeline.sources import lines
+from groupcheck.pipeline.formatter_text import FormatterReader, is_formatted
+from groupcheck.pipeline.segment_files import SegmentReader
+from groupcheck.pipeline.sources import lines, place, segments
 from groupcheck.pipeline.traces import TraceReader
 
 
 def rows_of(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of `READ` that a file holds, each with the name of its column."""
-    return TraceReader(source).rows(lines(source))
+    if paths := segments(source):
+        return SegmentReader(source, place(source)[0], paths).rows()
+    found = lines(source)
+    first = list(islice(found, 1))
+    whole = chain(first, found)
+    if first and is_formatted(first[0]):
+        return FormatterReader(source, first[0]).rows(whole)
+    return TraceReader(source).rows(whole)

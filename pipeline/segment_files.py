@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any, Final
-
-from pyarrow import fs
+from typing import TYPE_CHECKING, Any, Final
 
 from groupcheck.pipeline.group_records import (
     Json,
@@ -21,21 +18,12 @@ from groupcheck.pipeline.group_records import (
 from groupcheck.pipeline.record_events import RecordEvents
 from groupcheck.pipeline.segments import Batch, Record, batches
 
+if TYPE_CHECKING:
+    from pyarrow import fs
+
 Row = dict[str, Any]
-SEGMENT: Final = re.compile(r"\d{20}\.log")
-PARTITION: Final = re.compile(r"__consumer_offsets-\d+")
 LOOKED_AT: Final = 1_000  # records, for the version that has written them
 SHOWN: Final = 64  # bytes that quarantine shows, as hexadecimal digits
-
-
-def is_segment(path: str) -> bool:
-    """Whether a file is named as a segment of a log is."""
-    return SEGMENT.fullmatch(PurePosixPath(path).name) is not None
-
-
-def is_partition(path: str) -> bool:
-    """Whether a folder is named as a partition of the offsets topic is."""
-    return PARTITION.fullmatch(PurePosixPath(path).name) is not None
 
 
 class SegmentReader:
@@ -119,7 +107,9 @@ class SegmentReader:
             self._next = record.offset + 1
             events.time(record.timestamp)
             try:
-                rows += self._marker(batch, record) if batch.control else self._record(batch, record)
+                rows += (
+                    self._marker(batch, record) if batch.control else self._record(batch, record)
+                )
             except UnreadableError as error:
                 events.gap(f"offset {record.offset}: {error}")
                 refused.append(_refused(record, str(error)))

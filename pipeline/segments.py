@@ -82,21 +82,18 @@ def _batch(at: int, base_offset: int, data: bytes) -> Batch:
         return Batch(at, base_offset, reason=f"a batch of format {magic}, {len(data)} bytes")
     if not _is_sound(data, magic):
         return Batch(at, base_offset, reason="a batch whose checksum is wrong")
+    new = magic == NEWEST_MAGIC
     try:
-        found = DefaultRecordBatch(data) if magic == NEWEST_MAGIC else LegacyRecordBatch(data, magic)
+        found = DefaultRecordBatch(data) if new else LegacyRecordBatch(data, magic)
         records = tuple(Record(r.offset, r.timestamp, r.key, r.value) for r in found)
     except Exception as error:  # noqa: BLE001 - each compression has errors of its own
         return Batch(at, base_offset, reason=f"a batch that cannot be read: {error}")
-    if magic != NEWEST_MAGIC:
-        next_offset = records[-1].offset + 1 if records else base_offset + 1
-        first = records[0].offset if records else base_offset
-        return Batch(at, first, next_offset, records)
+    if not new:  # a compressed one has the offset of its last record
+        return Batch(at, base_offset, base_offset + 1, records)
     told = Batch(at, base_offset, found.next_offset, records)
-    if found.is_control_batch:
-        return _control(told, found)
-    if found.is_transactional:
-        return told._replace(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
-    return told
+    if found.is_control_batch or found.is_transactional:
+        told = told._replace(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    return _control(told) if found.is_control_batch else told
 
 
 def _is_sound(data: bytes, magic: int) -> bool:
@@ -106,14 +103,8 @@ def _is_sound(data: bytes, magic: int) -> bool:
     return zlib.crc32(data[OLD_CHECKED_AT:]) == int.from_bytes(data[OLD_CRC], "big")
 
 
-def _control(batch: Batch, found: DefaultRecordBatch) -> Batch:
+def _control(batch: Batch) -> Batch:
     key = batch.records[0].key if batch.records else None
     if key is None or len(key) < MARKER_KEY.size:
         return batch._replace(records=(), reason="a control batch without a control record")
-    marker = MARKERS.get(MARKER_KEY.unpack_from(key)[1])
-    return batch._replace(
-        control=True,
-        marker=marker,
-        producer_id=found.producer_id,
-        producer_epoch=found.producer_epoch,
-    )
+    return batch._replace(control=True, marker=MARKERS.get(MARKER_KEY.unpack_from(key)[1]))

@@ -23,7 +23,9 @@ class Automaton(Generic[L]):
         self.moves.append({})
         return len(self.moves) - 1
 
-    def add(self, start: int, labels: Iterable[L | None], target: int, rules: tuple[str, ...]) -> None:
+    def add(
+        self, start: int, labels: Iterable[L | None], target: int, rules: tuple[str, ...]
+    ) -> None:
         """A way along these labels, through states of its own."""
         seen = [label for label in labels if label is not None]
         for label in seen[:-1]:
