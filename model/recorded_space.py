@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.clients import OTHER_TOPIC, Feature
+from groupcheck.model.clients import NOBODY, OTHER_TOPIC, Feature
 from groupcheck.model.instance import Instance, supported
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
@@ -17,10 +17,14 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
     HeartbeatRequest,
+    LeaveGroupRequest,
     ListGroupsRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
     Request,
+    RequestBody,
+    SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 
 READING: Final = (
@@ -35,6 +39,8 @@ APPENDING: Final = frozenset(
         Feature.ADMINISTRATION,
         Feature.TRANSACTIONS,
         Feature.OFFSETS,
+        Feature.METADATA,
+        Feature.CRASHES,
         Feature.EXPIRY,
     }
 )
@@ -56,12 +62,25 @@ class Recorded(Instance):
                 yield given
                 continue
             body = given.body
-            if isinstance(body, READING) or getattr(body, "retention_time_ms", -1) >= 0:
+            if isinstance(body, READING) or _comes_to_nothing(body):
                 continue
             yield given
             if isinstance(body, OffsetCommitRequest):
                 topics = tuple(each._replace(name=OTHER_TOPIC) for each in body.topics)
                 yield given._replace(body=body._replace(topics=topics))
+
+
+def _comes_to_nothing(body: RequestBody) -> bool:
+    """Whether it is refused wherever it is asked, or only another version of what is asked."""
+    if isinstance(body, OffsetCommitRequest):
+        long = any(each.committed_metadata for topic in body.topics for each in topic.partitions)
+        return long or body.retention_time_ms >= 0 or body.member_id == NOBODY
+    if isinstance(body, SyncGroupRequest):
+        other = body.protocol_type == "connect" or body.protocol_name == "roundrobin"
+        return other or body.member_id == NOBODY
+    if isinstance(body, LeaveGroupRequest):
+        return any(each.member_id == NOBODY for each in body.members)
+    return isinstance(body, TxnOffsetCommitRequest) and body.member_id == NOBODY
 
 
 def recorded_space(profile: Profile) -> Instance:
@@ -73,6 +92,6 @@ def recorded_space(profile: Profile) -> Instance:
         300_000,
         1,
         1,
-        0,
+        1,
         settings=MappingProxyType({"offsets.retention.minutes": 0}),
     )

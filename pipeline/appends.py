@@ -108,6 +108,9 @@ def _dimly(label: Label, sees: frozenset[str]) -> Label | None:
     return label if label.what in sees else None
 
 
+_Way = tuple[tuple[Appended, ...], int, Coordinator, tuple[str, ...]]
+
+
 class _Walk:
     """The walk through the space; a state is one of the space's, with how far its group is ahead.
 
@@ -116,9 +119,11 @@ class _Walk:
 
     def __init__(self, profile: str) -> None:
         self._space = recorded_space(PROFILES[profile])
+        self._config = self._space.config
         self._numbers: dict[tuple[Coordinator, int], int] = {}
         self._open: list[tuple[Coordinator, int]] = []
         self._frames: dict[Coordinator, Coordinator] = {}
+        self._known: dict[Coordinator, list[_Way]] = {}
         self.automaton: Automaton[Label] = Automaton()
         self.initial = self._place(self._space.initial, 0)
         while self._open:
@@ -132,22 +137,35 @@ class _Walk:
         return number
 
     def _expand(self, node: Coordinator, ahead: int) -> None:
-        space, start = self._space, self._numbers[node, ahead]
-        for given in space.inputs(node):
-            for outcome, appended in appending(node, given, space.profile, space.config):
-                after = outcome.coordinator
-                if not space.admits(after):
-                    continue
-                base = _generation(node) - ahead  # of the record
-                labels = list(_labels(node, appended, base))
-                for record in appended:
-                    if isinstance(record, GroupRecord):
-                        base = record.generation_id
-                    elif isinstance(record, GroupRemoved):
-                        base = 0
-                further = max(min(_generation(after) - base, FAR), BEFORE)
-                target = self._place(self._frame(after), further)
-                self.automaton.add(start, labels, target, outcome.fired)
+        start = self._numbers[node, ahead]
+        for appended, generation, after, rules in self._ways(node):
+            base = _generation(node) - ahead  # of the record
+            labels = _labels(node, appended, base)
+            for record in appended:
+                if isinstance(record, GroupRecord):
+                    base = record.generation_id
+                elif isinstance(record, GroupRemoved):
+                    base = 0
+            further = max(min(generation - base, FAR), BEFORE)
+            self.automaton.add(start, labels, self._place(after, further), rules)
+
+    def _ways(self, node: Coordinator) -> list[_Way]:
+        """All that may come of a state: what is appended, the generation then, and the state."""
+        ways = self._known.get(node)
+        if ways is None:
+            space, config = self._space, self._config
+            ways = self._known[node] = [
+                (
+                    appended,
+                    _generation(outcome.coordinator),
+                    self._frame(outcome.coordinator),
+                    outcome.fired,
+                )
+                for given in space.inputs(node)
+                for outcome, appended in appending(node, given, space.profile, config)
+                if space.admits(outcome.coordinator)
+            ]
+        return ways
 
     def _frame(self, state: Coordinator) -> Coordinator:
         node = self._frames.get(state)

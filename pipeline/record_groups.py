@@ -81,9 +81,20 @@ class RecordJudge:
         """A record of the group, without a value its removal."""
         if value is None:
             self._last = Recorded(0, frozenset())
-            return self._step((REMOVED,), tuple(self._at))
+            return self._removed()
         labels, self._last = self._labels(value)
         return self._step(labels, tuple(self._at))
+
+    def _removed(self) -> Refused | None:
+        """The group is removed, and with it all offsets but those of commits on their way.
+
+        They are in the log already, and the group did not know of them yet.
+        """
+        refused = self._step((REMOVED,), (None,))
+        for where in self._at.keys() - {None}:
+            if self._step((REMOVED,), (where,)) is not None:
+                self._at[where] = self._subsets.anywhere
+        return refused
 
     def _labels(self, value: Json) -> tuple[tuple[Label, ...], Recorded]:
         told, version, last = value["data"], value.get("version"), self._last

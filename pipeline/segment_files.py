@@ -44,6 +44,8 @@ class SegmentReader:
         self._events = RecordEvents(source, self._profile(), whole=base == 0)
         self._next = base  # the offset that is next, if nothing is missing
         self._open: dict[int, dict[str, None]] = {}  # the groups of each open transaction
+        self._whole = base == 0
+        self._ended: set[int] = set()  # producers with a marker since the last gap
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """Each row with the name of its table."""
@@ -92,7 +94,7 @@ class SegmentReader:
         """The events of a batch, and what is in quarantine of it."""
         events = self._events
         if batch.reason:
-            events.gap(f"byte {batch.position} of a segment: {batch.reason}")
+            self._gap(f"byte {batch.position} of a segment: {batch.reason}")
             if batch.next_offset is not None:
                 self._next = batch.next_offset
             return [], [{"reason": batch.reason, "text": None}]
@@ -103,7 +105,7 @@ class SegmentReader:
                 refused.append(_refused(record, "an offset that was there before"))
                 continue
             if record.offset > self._next:
-                events.gap(f"offsets {self._next} to {record.offset - 1} are not there")
+                self._gap(f"offsets {self._next} to {record.offset - 1} are not there")
             self._next = record.offset + 1
             events.time(record.timestamp)
             try:
@@ -111,12 +113,18 @@ class SegmentReader:
                     self._marker(batch, record) if batch.control else self._record(batch, record)
                 )
             except UnreadableError as error:
-                events.gap(f"offset {record.offset}: {error}")
+                self._gap(f"offset {record.offset}: {error}")
                 refused.append(_refused(record, str(error)))
         if batch.next_offset is not None and batch.next_offset > self._next:
-            events.gap(f"offsets {self._next} to {batch.next_offset - 1} are not there")
+            self._gap(f"offsets {self._next} to {batch.next_offset - 1} are not there")
             self._next = batch.next_offset
         return rows, refused
+
+    def _gap(self, reason: str) -> None:
+        """Something is missing; transactions may have begun in it, of whatever group."""
+        self._whole = False
+        self._ended.clear()
+        self._events.gap(reason)
 
     def _record(self, batch: Batch, record: Record) -> Iterator[Row]:
         try:
@@ -133,6 +141,9 @@ class SegmentReader:
         """The marker is an event of each group whose offsets the transaction has committed."""
         if batch.marker is None or batch.producer_id is None:
             return
+        if not self._whole and batch.producer_id not in self._ended:
+            self._ended.add(batch.producer_id)
+            self._events.gap(f"offset {record.offset} ends what may have begun in a gap")
         told: Json = {"marker": batch.marker, **_producer(batch)}
         for group in self._open.pop(batch.producer_id, ()):
             yield from self._events.take(group, record.offset, told)
