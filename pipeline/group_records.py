@@ -23,9 +23,12 @@ NEWEST: Final = {"group metadata": 4, "offset commit": 4}
 COMPACT: Final = 4  # from this version on lengths are, and there are tagged fields
 
 
-# The versions of values that a version of Kafka is known by: the first that is seen decides.
+NEW_GROUP_SINCE: Final = 3
+NEW_GROUP: Final = "new group"  # one of generation 0, which only the later coordinators store
+# What a version of Kafka is known by: versions of values, the first that is seen decides.
 WRITTEN_BY: Final = (
     ("offset commit", 4, "4.1"),  # OffsetMetadataManager's, since KIP-848
+    (NEW_GROUP, NEW_GROUP_SINCE, "4.1"),  # GroupMetadataManager.java:6194 at 4.1
     ("group metadata", 0, "0.10.0"),  # GroupMetadataManager.scala:736 at 0.10.0
     ("group metadata", 1, "0.10.2"),  # GroupMetadataManager.scala:790 at 0.10.2
 )
@@ -191,8 +194,14 @@ def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
 
 
 def _written(key: bytes | None, value: bytes | None) -> tuple[str, int] | None:
-    if key is None or value is None or min(len(key), len(value)) < SHORT.size:
+    try:
+        told = decode(key, value)
+    except (UnreadableError, OtherKindError):
         return None
-    kind = SHORT.unpack_from(key)[0]
-    what = "group metadata" if kind == GROUP_KEY else "offset commit"
-    return (what, SHORT.unpack_from(value)[0]) if kind <= GROUP_KEY else None
+    if told["value"] is None:
+        return None
+    version = told["value"]["version"]
+    if "topic" in told["key"]["data"]:
+        return "offset commit", version
+    new = version >= NEW_GROUP_SINCE and told["value"]["data"]["generation"] == 0
+    return (NEW_GROUP if new else "group metadata"), version

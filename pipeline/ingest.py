@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from operator import attrgetter
+from typing import Final, NamedTuple
 
+from pyarrow import fs
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
@@ -13,10 +16,11 @@ from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.kernels import read_files
 from groupcheck.pipeline.output import Output, marker
 from groupcheck.pipeline.schemas import EVENTS, READ
-from groupcheck.pipeline.sources import files, place
+from groupcheck.pipeline.sources import LOCAL, files, place
 
 ORDER = ("group_id", "source", "session", "seq")
 EVENTS_KIND = "events"
+MOST_TASKS: Final = 10_000
 
 
 class Counts(NamedTuple):
@@ -45,9 +49,12 @@ def read(spark: SparkSession, sources: list[str]) -> DataFrame:
         PipelineError: a source is not there, or holds nothing that can be read.
     """
     found = files(sources)
-    named = spark.createDataFrame([(each,) for each in found], "source string")
-    tasks = min(len(found), 10_000)
-    return named.repartition(tasks, "source").mapInArrow(read_files, READ)
+    return numbered(spark, found).mapInArrow(partial(read_files, found), READ)
+
+
+def numbered(spark: SparkSession, found: list[str]) -> DataFrame:
+    """The numbers of files, each for a task of its own."""
+    return spark.range(0, len(found), 1, min(len(found), MOST_TASKS))
 
 
 def events_of(rows: DataFrame) -> DataFrame:
@@ -95,7 +102,9 @@ def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool
         try:
             counts = counts_of(rows)
             together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)
-            together.write.parquet(f"{output.uri}/events")
+            # All of a group is in one file, whatever Spark is told of their size.
+            whole = together.write.option("maxRecordsPerFile", 0)
+            whole.parquet(f"{output.uri}/events")
             quarantined = quarantine_of(rows)
             quarantined.write.parquet(f"{output.uri}/quarantine")
             of_files = rows.where("file is not null").select("file.*")
@@ -123,8 +132,19 @@ def is_ingested(path: str) -> bool:
     return told is not None and told.get("kind") == EVENTS_KIND
 
 
-def stored(spark: SparkSession, path: str) -> DataFrame:
-    """The events in a folder that `ingest` has written."""
-    scheme = "" if "://" in path else "file://"
-    where = path if scheme == "" else f"{scheme}{place(path)[1]}"
-    return spark.read.schema(EVENTS).parquet(f"{where.rstrip('/')}/events")
+def stored(path: str) -> list[str]:
+    """The files of events in a folder that `ingest` has written; no group is in two of them.
+
+    Raises:
+        PipelineError: they cannot be read.
+    """
+    scheme = path.partition("://")[0] + "://" if "://" in path else LOCAL
+    system, inside = place(path.rstrip("/"))
+    try:
+        there = system.get_file_info(fs.FileSelector(f"{inside}/events"))
+    except OSError as error:
+        msg = f"cannot read {path}/events: {error.strerror or error}"
+        raise PipelineError(msg) from error
+    files = [each for each in there if each.path.endswith(".parquet")]
+    files.sort(key=attrgetter("size"), reverse=True)  # the longest task begins first
+    return [f"{scheme}{each.path}" for each in files]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from groupcheck.model.bodies import Json
 from groupcheck.model.profiles import PROFILES
+from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.observed import Observed
 from groupcheck.pipeline.record_groups import RecordJudge, Refused
@@ -54,6 +55,11 @@ class RecordReplay:
                 return
             self._tables.take(told, event.at_ms)
         self._accepted += 1
+
+    def run(self, events: Columns, start: int, stop: int) -> None:
+        """Go on by events, which are all of this history."""
+        for at in range(start, stop):
+            self.take(events.event(at))
 
     def _record(self, told: Json) -> Refused | None:
         if "marker" in told:

@@ -39,9 +39,11 @@ def main() -> None:
         said, _ = judged(where)
         taken_s = time.process_time() - begun
     found = sum("finding" in rows for rows in said.values())
-    print(f"what may follow what: {first_s:.1f} s, once a process")
-    print(f"{offsets[-1]:,} records, {size / 1e6:.1f} MB, {found} rejected: {taken_s:.1f} s,")
-    print(f"{offsets[-1] / taken_s:,.0f} records a second of one core")
+    sys.stdout.write(
+        f"what may follow what: {first_s:.1f} s of processor, once a process\n"
+        f"{offsets[-1]:,} records, {size / 1e6:.1f} MB, {found} rejected: {taken_s:.1f} s, "
+        f"{offsets[-1] / taken_s:,.0f} records a second of one core\n"
+    )
     sys.exit(found > 0)
 
 

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.implementation.log.codec import FORMATS, Format, encode
-from groupcheck.implementation.log.records import GroupMetadataRecord, OffsetCommitRecord, Record
+from groupcheck.implementation.log.records import (
+    GroupMetadataKey,
+    GroupMetadataRecord,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitRecord,
+    OffsetCommitValue,
+    Record,
+)
 from groupcheck.pipeline.group_records import (
     OtherKindError,
     UnreadableError,
@@ -138,16 +146,23 @@ def test_a_record_of_another_kind_of_group_tells_whose_it_is() -> None:
     assert caught.value.group == "my"
 
 
-@pytest.mark.parametrize("profile", FORMATS)
-@given(st.lists(records, min_size=1))
-def test_the_version_is_told_by_the_values(profile: str, made: list[Record]) -> None:
-    """Of 0.10.0 and 0.10.2 by groups, of 4.1 by offsets."""
-    written = [encode(each, FORMATS[profile]) for each in made]
-    kinds = {type(r) for r in made if r.value is not None}
-    wanted = OffsetCommitRecord if profile == "4.1" else GroupMetadataRecord
-    expiring = profile == "4.1" and all(
-        isinstance(r, GroupMetadataRecord) or r.value is None or r.value.expire_timestamp_ms != -1
-        for r in made
-    )
-    told = wanted in kinds and profile != "2.7" and not expiring
-    assert profile_of(written) == (profile if told else "2.7")
+GROUP = GroupMetadataRecord(GroupMetadataKey("g"), GroupMetadataValue("consumer", 2))
+NEW = GroupMetadataRecord(GroupMetadataKey("g"), GroupMetadataValue("", 0))
+OFFSET = OffsetCommitRecord(OffsetCommitKey("g", "t", 0), OffsetCommitValue(1))
+
+
+@pytest.mark.parametrize(
+    ("profile", "told_by"), [("0.10.0", GROUP), ("0.10.2", GROUP), ("4.1", OFFSET), ("4.1", NEW)]
+)
+@given(before=st.lists(records), after=st.lists(records))
+def test_the_version_is_told_by_the_values(
+    profile: str, told_by: Record, before: list[Record], after: list[Record]
+) -> None:
+    made = [r for r in (*before, told_by, *after) if not is_new(r) or r is told_by]
+    assert profile_of(encode(each, FORMATS[profile]) for each in made) == profile
+    assert profile_of(encode(each, FORMATS["2.7"]) for each in made if not is_new(each)) == "2.7"
+
+
+def is_new(record: Record) -> bool:
+    group = isinstance(record, GroupMetadataRecord) and record.value is not None
+    return group and record.value.generation == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groupcheck.cli import main
 from groupcheck.implementation.log.records import (
     Batch,
     GroupMetadataKey,
@@ -63,13 +65,6 @@ def test_what_is_left_of_a_history_is_accepted(made: Made, tmp_path: Path) -> No
     )
     said, _ = judged(tmp_path)
     assert [each["finding"] for each in said.values() if "finding" in each] == []
-
-
-class Groups(NamedTuple):
-    """A group's last record before a batch, with members if there are any."""
-
-    group: str
-    value: GroupMetadataValue | None
 
 
 def earlier(last: GroupMetadataValue) -> GroupMetadataValue | None:
@@ -254,3 +249,32 @@ def test_segments_that_are_named_one_by_one_are_one_history(made: Made, tmp_path
         g: r["verdict"]["events"] for g, r in apart.items()
     }
     assert not any("finding" in rows for rows in together.values())
+
+
+@pytest.mark.usefixtures("sockets")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_the_commands_find_what_is_unlawful_in_a_folder_of_a_broker(
+    spark: object,  # one session for all tests
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert spark
+    data, batches = tmp_path / "data", partition("0.10.2", 12, 80)
+    lawful, unlawful = data / "__consumer_offsets-0", data / "__consumer_offsets-1"
+    for folder in (lawful, unlawful):
+        folder.mkdir(parents=True)
+    half = len(batches) // 2
+    offsets = write(lawful / SEGMENT, "0.10.2", batches[:half])
+    write(lawful / f"{offsets[-1]:020}.log", "0.10.2", batches[half:], offsets[-1])
+    place, batch = inserted(Made("0.10.2", batches), earlier)[0]
+    offsets = write(unlawful / SEGMENT, "0.10.2", [*batches[:place], batch, *batches[place:]])
+    events = str(tmp_path / "events")
+    assert main(["ingest", str(data), "--out", events]) == 0
+    told = capsys.readouterr().out
+    assert " 3 files" in told
+    assert " 0 quarantined" in told
+    assert main(["check", events, "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert said["rejected"] == 1
+    finding = said["findings"][0]
+    assert (finding["group_id"], finding["line"]) == (_group_of(batch), offsets[place])

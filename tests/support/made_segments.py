@@ -55,7 +55,8 @@ def instance_of(profile: str) -> Instance:
 def history(instance: Instance, group: str, producer_id: int, seed: int, steps: int) -> list[Batch]:
     """What one group leaves in the log on a walk of so many steps."""
     chance = random.Random(seed)
-    state, batches = instance.initial, []
+    batches: list[Batch] = []
+    state = instance.initial
     for number in range(1, steps + 1):
         frame = instance.frame(state)
         given = chance.choice(list(instance.inputs(frame.node)))
