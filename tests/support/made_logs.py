@@ -118,7 +118,7 @@ class Checked(NamedTuple):
 
     def verdicts(self) -> dict[str, tuple[str, str | None]]:
         """The verdict on each group, with its reason."""
-        return {r["group_id"]: (r["verdict"], r["reason"]) for r in self.tables["verdict"]}
+        return {r["group_id"]: (r["verdict"], r["reason"]) for r in self.tables.get("verdict", [])}
 
 
 def check(*logs: list[str] | list[bytes], time_zone: str = "UTC") -> Checked:
