@@ -24,7 +24,7 @@ from groupcheck.pipeline.log_files import LogReader, Manner
 from groupcheck.pipeline.log_replay import LogReplay
 from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import Line
-from support.made_logs import BEGAN_MS, line, walk
+from support.made_logs import BEGAN_MS, Printed, line, walk
 
 OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segment. (kafka.log.Log)"
 
@@ -33,7 +33,7 @@ def made(profile: str, groups: int, lines: int, others: int) -> list[bytes]:
     """The lines of groups side by side, each after as many others."""
     random, printed = Random(7), []
     for number in range(groups):
-        found = []
+        found: list[Printed] = []
         while len(found) < lines:
             found = list(walk(random, profile, "membership", 12 * lines))
         told = enumerate(found[:lines])

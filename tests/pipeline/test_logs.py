@@ -20,6 +20,7 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
+from groupcheck.pipeline.log_signs import Sign  # noqa: E402
 from groupcheck.pipeline.log_statements import JAVA, OLD, SCALA, Statement  # noqa: E402
 from groupcheck.pipeline.sources import by_age, folder_of, lines  # noqa: E402
 from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa: E402
@@ -344,7 +345,7 @@ def test_logs_are_taken_in_and_checked_by_the_commands(
     assert {r.source for r in rows} == {sources.as_uri()}
 
 
-def _sign() -> object:
+def _sign() -> Sign:
     return next(
         p.sign for p in walk(Random(3), "0.10.2", "membership", 400) if p.sign.what == "stabilized"
     )

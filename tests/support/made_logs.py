@@ -123,7 +123,9 @@ class Checked(NamedTuple):
 
 def check(*logs: list[str] | list[bytes], time_zone: str = "UTC") -> Checked:
     """Logs read and judged in this process, as by `groupcheck check`; each is a file of its own."""
-    events, quarantined, files = [], [], []
+    events: list[Event] = []
+    quarantined: list[Row] = []
+    files: list[Row] = []
     for rank, lines in enumerate(logs):
         texts = (each if isinstance(each, bytes) else each.encode() for each in lines)
         numbered = (Line(at, text + b"\n") for at, text in enumerate(texts, 1))
