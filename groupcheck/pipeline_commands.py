@@ -17,7 +17,7 @@ from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from groupcheck.pipeline.summary import Told
+    from groupcheck.pipeline.summary import Checked, Told
     from groupcheck.properties.findings.finding import Finding
 
 
@@ -70,6 +70,7 @@ def check(options: argparse.Namespace) -> int:
             options.report,
             options.overwrite,
             options.time_zone,
+            bool(options.html),
         )
         done = job.check(spark, asked)
     from groupcheck.reports.pipeline import as_json, checked
@@ -80,9 +81,23 @@ def check(options: argparse.Namespace) -> int:
         if options.json
         else checked(done._asdict(), findings, options.report)
     )
+    if options.html:
+        _write_page(options.html, done, findings)
     if done.rejected:
         return DIVERGES
     return CONFORMS if done.accepted else IMPOSSIBLE
+
+
+def _write_page(path: Path, done: Checked, findings: list[tuple[Told, Finding | None]]) -> None:
+    from groupcheck.reports.check_page import check_page
+    from groupcheck.reports.lanes import lanes_of
+
+    page = check_page(done._asdict(), findings, lanes_of(done.lanes))
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        msg = f"cannot write {path}: {error.strerror}"
+        raise ImpossibleError(msg) from error
 
 
 def _finding_of(told: Told) -> Finding | None:

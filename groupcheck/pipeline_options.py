@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from groupcheck.pipeline_commands import check, ingest
 
@@ -37,6 +38,12 @@ def add_check(command: argparse.ArgumentParser) -> None:
         help="the Kafka to judge by, whatever the sources say: 0.10.0, 0.10.2, 2.7 or 4.1",
     )
     command.add_argument("--report", metavar="DIR", help="write the tables to that folder")
+    command.add_argument(
+        "--html",
+        metavar="FILE",
+        type=Path,
+        help="write a page: verdicts, findings, and the rebalances of the groups that have most",
+    )
     _add_common(command)
     command.set_defaults(command=check)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 from groupcheck.model.vocabulary import GroupState
+from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.log_automaton import Letter, automaton
 from groupcheck.pipeline.log_brokers import Brokers
@@ -42,6 +43,11 @@ class LogReplay:
         self._finding: Row | None = None
         self._lines: list[str] | None = []
         self._characters = 0
+
+    def run(self, events: Columns, start: int, stop: int) -> None:
+        """Go on by events, which are all of this history."""
+        for at in range(start, stop):
+            self.take(events.event(at))
 
     def take(self, event: Event) -> None:
         """Go on by an event."""
