@@ -26,24 +26,22 @@ from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import Line
 from support.made_logs import BEGAN_MS, Printed, line, walk
 
+KINDS = 5  # histories, each of which stands for many groups
 OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segment. (kafka.log.Log)"
 
 
 def made(profile: str, groups: int, lines: int, others: int) -> list[bytes]:
     """The lines of groups side by side, each after as many others."""
-    random, printed = Random(7), []
+    random = Random(7)
+    kinds: list[list[Printed]] = []
+    while len(kinds) < KINDS:
+        found = list(walk(random, profile, "membership", 10 * lines))
+        kinds += [found[:lines]] if len(found) >= lines else []
+    printed = []
     for number in range(groups):
-        found: list[Printed] = []
-        while len(found) < lines:
-            found = list(walk(random, profile, "membership", 12 * lines))
-        told = enumerate(found[:lines])
-        printed += [
-            (
-                BEGAN_MS + 1_000 * at + number,
-                line(profile, p, f"group-{number}", BEGAN_MS + 1_000 * at + number),
-            )
-            for at, p in told
-        ]
+        for at, each in enumerate(kinds[number % KINDS]):
+            at_ms = BEGAN_MS + 1_000 * at + number
+            printed.append((at_ms, line(profile, each, f"group-{number}", at_ms)))
     texts = (text for _, text in sorted(printed))
     return [each.encode() + b"\n" for text in texts for each in (*[OTHER] * others, text)]
 
@@ -90,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", default="2.7", choices=("0.10.2", "2.7", "4.1"))
     parser.add_argument("--groups", type=int, default=500)
-    parser.add_argument("--lines", type=int, default=200, help="of each group")
+    parser.add_argument("--lines", type=int, default=100, help="of each group")
     parser.add_argument("--others", type=int, default=1, help="lines of other classes beside each")
     parser.add_argument("--spaces", action="store_true")
     options = parser.parse_args()

@@ -111,8 +111,7 @@ def test_one_line_that_cannot_be_is_found_and_nothing_else(
     version: str, corrupt: object, seed: int
 ) -> None:
     random = Random(seed)
-    steady = "membership"
-    whole = list(walk(random, version, steady, 600))
+    whole = list(walk(random, version, "membership", 600))
     at = [
         i
         for i, each in enumerate(whole)
@@ -128,7 +127,7 @@ def test_one_line_that_cannot_be_is_found_and_nothing_else(
     place = random.choice(at)
     assert callable(corrupt)
     others = [log(version, made(random, version, 60), f"other-{i}") for i in range(2)]
-    found = check([*log(version, corrupt(whole, place), "wrong"), *others[0]], others[1])
+    found = check(log(version, corrupt(whole, place), "wrong"), *others)
     verdicts = {name: verdict for name, (verdict, _) in found.verdicts().items()}
     assert verdicts.pop("wrong") == "rejected"
     assert set(verdicts.values()) <= {"accepted"}
