@@ -49,6 +49,7 @@ LATER: Final = (
 )
 MOST_NEIGHBOURS: Final = 1_000
 LATER_S: Final = 30.0  # how long that is put up with
+MARKER_S: Final = 10.0  # how long a marker that is written may take to come to a group
 PAUSES_S: Final = (0.002, 0.1)  # the shortest between two of the same question, and the longest
 
 
@@ -178,7 +179,7 @@ class Producers:
     def _asked(self, producer: Producer, api: str, fields: dict[str, Any]) -> codec.Message:
         """What the coordinator of transactions answers, once it is ready."""
         cls = codec.message_class(f"{api}Request")
-        for _ in self._again():
+        for _ in self._again(LATER_S):
             answer = _said(producer.line, api, lambda version: cls(version=version, **fields))
             if answer.error_code not in LATER:
                 return answer
@@ -201,12 +202,12 @@ class Producers:
         _accept("TxnOffsetCommit", answer.topics[0].partitions[0].error_code)
         _accept("EndTxn", self._end(producer, committed=True))
         fetch = OffsetFetchRequest(self._witness_id, (OffsetFetchRequestTopic(TOPIC, (0,)),))
-        for _ in self._again():
+        for _ in self._again(MARKER_S):
             answer = _said(groups, "OffsetFetch", partial(codec.to_message, fetch))
             if answer.topics[0].partitions[0].committed_offset == self._witnessed:
                 return
         kind = "port hung"
-        raise PortFailedError(kind, f"no group knew of a marker after {LATER_S:g} s")
+        raise PortFailedError(kind, f"no group knew of a marker after {MARKER_S:g} s")
 
     def _neighbour(self) -> str:
         """A group that no test looks at, and the same broker coordinates."""
@@ -234,9 +235,9 @@ class Producers:
             self._lines[address] = line
         return self._lines[address]
 
-    def _again(self) -> Iterator[None]:
-        """Ask again and again, for as long as a broker may not be ready."""
-        deadline, pause_s = monotonic() + LATER_S, PAUSES_S[0]
+    def _again(self, for_s: float) -> Iterator[None]:
+        """Ask again and again, for so long."""
+        deadline, pause_s = monotonic() + for_s, PAUSES_S[0]
         while monotonic() < deadline:
             yield
             self._interrupted.wait(pause_s)

@@ -115,7 +115,7 @@ def test_a_producer_that_is_refused_fails_the_port(
 def test_a_marker_that_never_comes_is_not_waited_for_for_ever(
     port: WirePort, broker: TransactionsBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(producers, "LATER_S", 0.3)
+    monkeypatch.setattr(producers, "MARKER_S", 0.3)
     broker.offsets = _Forgetful()
     with pytest.raises(PortFailedError, match=r"no group knew of a marker after 0.3 s"):
         ask(port, marker())
