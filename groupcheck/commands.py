@@ -11,12 +11,14 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.watching import code_of, watched
 
 if TYPE_CHECKING:
     from groupcheck.model.clients import Feature
@@ -72,9 +74,10 @@ def verify(options: argparse.Namespace) -> int:
     if options.report is not None:
         _prepare(options.report)
     before = _coverage(options.coverage) if options.coverage else {}
+    source, tracing = watched(source, options.code)
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     try:
-        with Bars() as bars:
+        with Bars() as bars, tracing or nullcontext():
             verification = _verification(source, settings, bars, options.resume)
             result = verification.run()
     except (PortUnavailableError, MalformedJournalError) as error:
@@ -84,6 +87,7 @@ def verify(options: argparse.Namespace) -> int:
         raise ImpossibleError(msg) from error
     finally:
         source.stop()
+    result.code = code_of(tracing)
     if options.report or options.json or options.coverage:
         result.covered = verification.covered()
     status = _report(result, options)

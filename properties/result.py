@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.covered import Covered
 from groupcheck.properties.coverage.curve import Point
 from groupcheck.properties.coverage.kind import Kind
@@ -154,6 +155,7 @@ class Result:
     covered: Covered = field(default_factory=dict)  # only if it is to be kept
     stages: list[Stage] = field(default_factory=list)  # of a long run
     outages: list[Outage] = field(default_factory=list)  # of the coordinator, in a long run
+    code: Code | None = None  # of the port, if it was watched
 
     @property
     def edges(self) -> int:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import Shares
 
@@ -266,6 +267,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     rules: Rules | None
     runs: tuple[Run, ...]
     findings: tuple[Found, ...]
+    code: Code | None = None
 
     @property
     def edges(self) -> int:

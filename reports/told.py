@@ -49,6 +49,7 @@ def told(result: Result) -> saved.Saved:
         rules=_rules(result.settings.profile, covered) if result.covered else None,
         runs=(_run(result),),
         findings=tuple(found(finding, result.port) for finding in result.findings),
+        code=result.code,
     )
     return msgspec.structs.replace(made, verdict=verdict(made))
 

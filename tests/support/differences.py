@@ -23,7 +23,7 @@ The profiles `0.10.0`, `0.10.2`, `2.7` and `4.1` differ in rows of their tables,
 in settings, and nowhere else. Of each of these {all} differences there is a test in which two
 profiles answer differently.
 
-`python tests/support/differences.py` writes this page from the tests and from
+`PYTHONPATH=tests python tests/support/differences.py` writes this page from the tests and from
 [the list of differences](../tests/model/differences.tsv).
 
 | difference | what it is about | shown by |

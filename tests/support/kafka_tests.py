@@ -28,7 +28,7 @@ scenarios are written anew, with values of their own; one may hold several of Ka
 
 {figures}
 
-`python tests/support/kafka_tests.py` writes this page from the scenarios and from
+`PYTHONPATH=tests python tests/support/kafka_tests.py` writes this page from the scenarios and from
 [the list of Kafka's tests](../tests/model/kafka/tests.tsv).
 
 | Kafka's test | what it is about | held by |

@@ -1,0 +1,177 @@
+"""The pages of reference, made of what they are about: options, the schema of results, docstrings.
+
+Run as a program this writes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import groupcheck
+from groupcheck import pytest_plugin
+from groupcheck.options import parser
+from groupcheck.properties.ports import python
+from support.scenarios import ROOT
+
+DOCS: Final = ROOT / "docs"
+SCHEMA: Final = ROOT / "reports" / "result.schema.json"
+
+WRITTEN: Final = "`PYTHONPATH=tests python tests/support/reference.py` writes this page, from {}."
+
+COMMANDS: Final = f"""\
+# Commands
+
+{WRITTEN.format("the options themselves")} `groupcheck COMMAND --help` says the
+same. The options of the pytest plugin are [with it](pytest.md#options).
+"""
+
+RESULT: Final = f"""\
+# The schema of a saved result
+
+`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same. What the fields
+are for is said [with the reports](reports.md#the-saved-result); this is their form, as
+[`result.schema.json`](../reports/result.schema.json) has it.
+{WRITTEN.format("that")}
+"""
+
+PYTHON: Final = f"""\
+# Python
+
+What may be imported, and what groupcheck calls. All else is its own business and may change.
+{WRITTEN.format("the docstrings")}
+"""
+
+
+def commands() -> str:
+    """Every command with its options."""
+    made = parser()
+    (choices,) = (each for each in made._actions if isinstance(each, argparse._SubParsersAction))
+    parts = [COMMANDS, "| command | what it does |\n| --- | --- |\n"]
+    for each in choices._choices_actions:
+        parts[-1] += f"| [`{each.dest}`](#groupcheck-{each.dest}) | {each.help} |\n"
+    parts += [_command(name, each) for name, each in choices.choices.items()]
+    return "\n".join(parts)
+
+
+def _command(name: str, command: argparse.ArgumentParser) -> str:
+    shown = [each for each in command._actions if each.dest != "help"]
+    told = "".join(f"| `{_written(each)}` | {_cell(each.help or '')} |\n" for each in shown)
+    described = " ".join((command.description or "").split())
+    text = f"## groupcheck {name}\n\n{described}\n"
+    if told:
+        text += f"\n| | |\n| --- | --- |\n{told}"
+    ports, _, status = (command.epilog or "").rpartition("\n\n")
+    if ports:
+        text += f"\n```text\n{ports.strip()}\n```\n"
+    return text + (f"\n{status.strip()}\n" if status else "")
+
+
+def _written(action: argparse.Action) -> str:
+    """An option as it is written, and what comes after it."""
+    value = "" if action.nargs == 0 else str(action.metavar or action.dest)
+    if action.nargs == "+":
+        value += "..."
+    return " ".join(filter(None, (", ".join(action.option_strings), value)))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("%%", "%")
+
+
+def result() -> str:
+    """Every object of the schema, field by field."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return "\n".join([RESULT, *(_object(name, each) for name, each in schema["$defs"].items())])
+
+
+def _object(name: str, told: dict[str, Any]) -> str:
+    needed = told.get("required", [])
+    rows = "".join(
+        f"| `{field}` | {_type(each)}{'' if field in needed else ', may be left out'} |\n"
+        for field, each in told.get("properties", {}).items()
+    )
+    says = told.get("description", "").split("\n\n")[0].replace("\n", " ")
+    table = f"| field | type |\n| --- | --- |\n{rows}" if rows else f"{_type(told)}\n"
+    return f"## {name}\n\n" + (f"{says}\n\n" if says else "") + table
+
+
+def _type(told: dict[str, Any]) -> str:
+    match told:
+        case {"$ref": reference}:
+            name = reference.rpartition("/")[2]
+            return f"[{name}](#{name.lower()})"
+        case {"anyOf": options}:
+            return " or ".join(map(_type, options))
+        case {"enum": values}:
+            return " or ".join(f"`{json.dumps(value)}`" for value in values)
+        case {"type": "array", "prefixItems": items}:
+            return f"array of {', '.join(map(_type, items))}"
+        case {"type": "array", "items": dict() as items}:
+            return f"array of {_type(items)}"
+        case {"type": "object", "additionalProperties": dict() as values}:
+            return f"object, each value {_type(values)}"
+        case {"type": name}:
+            return str(name)
+    return "anything"
+
+
+def python_api() -> str:
+    """What may be imported, and what is called."""
+    fixture: Any = pytest_plugin.groupcheck_port
+    parts = [
+        PYTHON,
+        _function("groupcheck.check_trace", groupcheck.check_trace),
+        f"## A port in Python\n\n{_contract(python.__doc__ or '')}",
+        "## The pytest plugin\n\nThe fixture `groupcheck_port`, session-scoped:\n\n"
+        f"{_plain(inspect.getdoc(fixture) or '')}\n\n"
+        "[Its options and ini keys](pytest.md#options) have a page of their own. The suite is marked\n"
+        "`groupcheck`; what a port lacks is said with markers `no_FEATURE`"
+        " ([which](pytest.md#what-a-port-lacks)).\n",
+    ]
+    return "\n".join(parts)
+
+
+def _function(name: str, function: Callable[..., object]) -> str:
+    words = inspect.getdoc(function) or ""
+    signature = str(inspect.signature(function)).replace("'", "")
+    return f"## {name}\n\n```python\n{name}{signature}\n```\n\n{_plain(words)}\n"
+
+
+def _plain(docstring: str) -> str:
+    """A docstring in Google's form, its sections as lists."""
+    return "\n".join(_lines(docstring.splitlines()))
+
+
+def _lines(lines: list[str]) -> Iterator[str]:
+    section = False
+    for line in lines:
+        if line in {"Args:", "Raises:"}:
+            section = True
+            yield f"{line}\n"
+        elif section and (said := re.fullmatch(r" {4}(\w+): (.*)", line)):
+            yield f"- `{said[1]}`: {said[2]}"
+        else:
+            yield f"  {line.strip()}" if section and line else line
+
+
+def _contract(docstring: str) -> str:
+    """The contract of a port: what is indented is code."""
+    _, _, contract = docstring.partition("\n\n")
+    blocks = re.sub(r"(?m)^((?: {4}.*\n?)+)", r"```python\n\1```\n", contract)
+    return re.sub(r"(?m)^ {4}", "", blocks)
+
+
+PAGES: Final = {
+    DOCS / "commands.md": commands,
+    DOCS / "result-schema.md": result,
+    DOCS / "python-api.md": python_api,
+}
+
+if __name__ == "__main__":
+    for path, page in PAGES.items():
+        path.write_text(page(), encoding="utf-8")

@@ -1,0 +1,79 @@
+"""The site of the documentation, as MkDocs is told: pages that are not in docs/, and links to them.
+
+docs/ reads well where the repository is shown as it is: a link leads to a file. On the site the
+files at the root are pages too, the README the first of them, and any other file of the repository
+that a page links to is shown on a page of its own, as it is, under source/.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT: Final = Path(__file__).parents[2]
+HOME: Final = {"README.md": "index.md"}
+PAGES: Final = {**HOME, "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+
+_LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+
+_SOURCE: Final = """\
+---
+search: {{ exclude: true }}
+---
+# `{name}`
+
+````````{language}
+{text}
+````````
+"""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not in docs/."""
+    for name, page in PAGES.items():
+        files.append(File.generated(config, page, content=_text(name)))
+    pages = [f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by]
+    for name in sorted(_shown([*pages, *PAGES])):
+        language = {".py": "python", ".json": "json", ".js": "javascript"}.get(Path(name).suffix, "")
+        text = _SOURCE.format(name=name, language=language, text=_text(name).rstrip("\n"))
+        files.append(File.generated(config, _page(name), content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links lead to pages of the site."""
+    del config, files
+    here = page.file.src_uri
+    if here.startswith("source/"):
+        return markdown
+    name = next((name for name, each in PAGES.items() if each == here), f"docs/{here}")
+    return _LINK.sub(lambda link: _page(_target(name, link[1])), markdown)
+
+
+def _shown(pages: Iterable[str]) -> set[str]:
+    """The files that pages link to and that are no pages themselves."""
+    targets = {_target(page, link) for page in pages for link in _LINK.findall(_text(page))}
+    return {name for name in targets - PAGES.keys() if not name.startswith("docs/")}
+
+
+def _target(page: str, link: str) -> str:
+    """The file that a link on a page leads to, both as paths in the repository."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+def _page(name: str) -> str:
+    """Where a file of the repository is on the site; pages that link are all at its root."""
+    if name.startswith("docs/"):
+        return name.removeprefix("docs/")
+    return PAGES.get(name, f"source/{name}.md")
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
