@@ -56,5 +56,3 @@ def test_the_readme_is_the_home_page_and_a_link_to_a_file_shows_it(site: Path) -
     assert 'href="start.html"' in home
     assert 'href="source/LICENSE.html"' in home
     assert "Apache License" in (site / "source" / "LICENSE.html").read_text(encoding="utf-8")
-    port = (site / "source" / "properties" / "ports" / "python.py.html").exists()
-    assert port or "python.py" not in (site / "pytest.html").read_text(encoding="utf-8")
