@@ -11,12 +11,14 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.watching import code_of, watched
 
 if TYPE_CHECKING:
     from groupcheck.model.clients import Feature
@@ -72,9 +74,10 @@ def verify(options: argparse.Namespace) -> int:
     if options.report is not None:
         _prepare(options.report)
     before = _coverage(options.coverage) if options.coverage else {}
+    source, tracing = watched(source, options.code)
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     try:
-        with Bars() as bars:
+        with Bars() as bars, tracing or nullcontext():
             verification = _verification(source, settings, bars, options.resume)
             result = verification.run()
     except (PortUnavailableError, MalformedJournalError) as error:
@@ -84,6 +87,7 @@ def verify(options: argparse.Namespace) -> int:
         raise ImpossibleError(msg) from error
     finally:
         source.stop()
+    result.code = code_of(tracing)
     if options.report or options.json or options.coverage:
         result.covered = verification.covered()
     status = _report(result, options)
@@ -176,7 +180,6 @@ def _write_coverage(path: Path, covered: Covered, status: int = IMPOSSIBLE) -> N
 def _report(result: Result, options: argparse.Namespace) -> int:
     """Write what was asked for, and print the result whether or not it could be written."""
     from groupcheck.reports.files import write
-    from groupcheck.reports.long_runs import stages
     from groupcheck.reports.saved_file import as_text
     from groupcheck.reports.terminal import summary
     from groupcheck.reports.told import told
@@ -194,9 +197,7 @@ def _report(result: Result, options: argparse.Namespace) -> int:
             files = write(saved, options.report)
         except OSError as error:
             unwritten = _unwritten(options.report, error, status or IMPOSSIBLE)
-    sys.stdout.write(
-        as_text(saved) if options.json else summary(saved, files, notes=stages(result))
-    )
+    sys.stdout.write(as_text(saved) if options.json else summary(saved, files))
     if unwritten is not None:
         raise unwritten
     return status

@@ -115,6 +115,14 @@ of requests that it answers as Kafka never would.
         help="add to that file what was shown (groupcheck coverage)",
     )
     command.add_argument(
+        "--code",
+        metavar="PATH",
+        type=Path,
+        action="append",
+        help="tell which lines of that file or folder run under which labelled edges (builtin and "
+        "python: only; may be given several times)",
+    )
+    command.add_argument(
         "--json", action="store_true", help="print the result as JSON, not as text"
     )
     command.set_defaults(command=verify)

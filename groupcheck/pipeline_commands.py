@@ -17,7 +17,7 @@ from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from groupcheck.pipeline.summary import Told
+    from groupcheck.pipeline.summary import Checked, Told
     from groupcheck.properties.findings.finding import Finding
 
 
@@ -30,7 +30,13 @@ def ingest(options: argparse.Namespace) -> int:
     with _spark(options) as spark:
         from groupcheck.pipeline import ingest as job
 
-        done = job.ingest(spark, options.sources, options.out, overwrite=options.overwrite)
+        done = job.ingest(
+            spark,
+            options.sources,
+            options.out,
+            overwrite=options.overwrite,
+            time_zone=options.time_zone,
+        )
     from groupcheck.reports.pipeline import ingested
 
     counts = done.counts._asdict()
@@ -58,7 +64,14 @@ def check(options: argparse.Namespace) -> int:
     with _spark(options) as spark:
         from groupcheck.pipeline import check as job
 
-        asked = job.Request(options.sources, options.profile, options.report, options.overwrite)
+        asked = job.Request(
+            options.sources,
+            options.profile,
+            options.report,
+            options.overwrite,
+            options.time_zone,
+            bool(options.html),
+        )
         done = job.check(spark, asked)
     from groupcheck.reports.pipeline import as_json, checked
 
@@ -68,9 +81,23 @@ def check(options: argparse.Namespace) -> int:
         if options.json
         else checked(done._asdict(), findings, options.report)
     )
+    if options.html:
+        _write_page(options.html, done, findings)
     if done.rejected:
         return DIVERGES
     return CONFORMS if done.accepted else IMPOSSIBLE
+
+
+def _write_page(path: Path, done: Checked, findings: list[tuple[Told, Finding | None]]) -> None:
+    from groupcheck.reports.check_page import check_page
+    from groupcheck.reports.lanes import lanes_of
+
+    page = check_page(done._asdict(), findings, lanes_of(done.lanes))
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        msg = f"cannot write {path}: {error.strerror}"
+        raise ImpossibleError(msg) from error
 
 
 def _finding_of(told: Told) -> Finding | None:
@@ -85,7 +112,7 @@ def _finding_of(told: Told) -> Finding | None:
         path.write_text(told.recording, encoding="utf-8")
         try:
             return judge(load(path)).finding
-        except MalformedTraceError:  # answers are left out: groupcheck history tells of it
+        except MalformedTraceError:  # answers are left out (groupcheck history), or lines of a log
             return None
 
 

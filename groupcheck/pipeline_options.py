@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from groupcheck.pipeline_commands import check, ingest
 
@@ -10,12 +11,12 @@ from groupcheck.pipeline_commands import check, ingest
 def add_ingest(command: argparse.ArgumentParser) -> None:
     """The options of `groupcheck ingest`."""
     command.description = (
-        "Takes traces in, plain, compressed or Parquet, as a table of events with the events of a "
-        "group together; what cannot be read goes to a table of its own. docs/pipeline.md says "
-        "what is in them."
+        "Takes traces and brokers' logs in, plain, compressed or Parquet, as a table of events "
+        "with the events of a group together; what cannot be read goes to a table of its own. "
+        "docs/pipeline.md says what is in them."
     )
     command.epilog = "Exit status: 0 it is taken in, 2 it could not be."
-    _add_sources(command, "a trace, or a folder of them")
+    _add_sources(command, "a trace, a broker's log, or a folder of them")
     command.add_argument(
         "--out", metavar="DIR", required=True, help="the folder to write the tables to"
     )
@@ -30,13 +31,19 @@ def add_check(command: argparse.ArgumentParser) -> None:
         "docs/pipeline.md says what is in the tables that --report writes."
     )
     command.epilog = "Exit status: 0 no group is rejected, 1 one is, 2 nothing can be said."
-    _add_sources(command, "a folder that ingest has written, or traces and folders of them")
+    _add_sources(command, "a folder that ingest has written, or traces, logs, and folders of them")
     command.add_argument(
         "--profile",
         metavar="VERSION",
         help="the Kafka to judge by, whatever the sources say: 0.10.0, 0.10.2, 2.7 or 4.1",
     )
     command.add_argument("--report", metavar="DIR", help="write the tables to that folder")
+    command.add_argument(
+        "--html",
+        metavar="FILE",
+        type=Path,
+        help="write a page: verdicts, findings, and the rebalances of the groups that have most",
+    )
     _add_common(command)
     command.set_defaults(command=check)
 
@@ -46,6 +53,12 @@ def _add_sources(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def _add_common(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--time-zone",
+        metavar="ZONE",
+        default="UTC",
+        help="of times in brokers' logs that do not say theirs, such as Europe/Berlin (UTC)",
+    )
     command.add_argument(
         "--overwrite", action="store_true", help="write a folder of groupcheck's anew"
     )

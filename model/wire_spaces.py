@@ -15,9 +15,27 @@ from groupcheck.model.instance import Instance, real_spaces, supported
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import EndTxnRequest, Request
 
 
-class AtOnce(Instance):
+class Askable(Instance):
+    """A space of what can be asked over the wire: no marker of a group without a name."""
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """What clients may do that a broker can be asked."""
+        return filter(_is_askable, super().inputs(state))
+
+
+def _is_askable(given: Input) -> bool:
+    """Whether a broker can be asked: it writes markers for those alone who committed before."""
+    if not isinstance(given, Request) or not isinstance(given.body, EndTxnRequest):
+        return True
+    return bool(given.body.group_id)
+
+
+class AtOnce(Askable):
     """A space without an initial delay: nobody is quick enough to come before it is over.
 
     Whether somebody was, nobody could tell: both are lawful, and the answers cross on their way.
@@ -39,6 +57,7 @@ class AtOnce(Instance):
 ABOUT: Final[Mapping[str, Feature]] = MappingProxyType(
     {
         "order-administration": Feature.ADMINISTRATION,
+        "order-transactions": Feature.TRANSACTIONS,
         "order-static": Feature.STATIC_MEMBERS,
     }
 )
@@ -49,10 +68,13 @@ def wire_spaces(
 ) -> dict[str, Instance]:
     """The spaces of a version for a broker whose settings are as they are; `order` is the last."""
     (order,) = real_spaces(profile, members, broker).values()
-    if not order.config.group_initial_rebalance_delay_ms:
-        order = AtOnce(*order)
+    at_once = not order.config.group_initial_rebalance_delay_ms
+    order = AtOnce(*order) if at_once else Askable(*order)
     features = supported(profile)
-    needs = {Feature.ADMINISTRATION: "ListGroups" in profile.max_versions}
+    needs = {
+        Feature.ADMINISTRATION: "ListGroups" in profile.max_versions,
+        Feature.TRANSACTIONS: "TxnOffsetCommit" in profile.max_versions,
+    }
     found = {
         name: order._replace(features=frozenset({feature}))
         for name, feature in ABOUT.items()

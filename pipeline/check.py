@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, NamedTuple
 
 from pyspark import StorageLevel
@@ -17,11 +18,13 @@ from groupcheck.pipeline.ingest import (
     counts_of,
     events_of,
     is_ingested,
+    numbered,
     quarantine_of,
     read,
     stored,
 )
-from groupcheck.pipeline.kernels import replay
+from groupcheck.pipeline.kernels import replay, replay_files
+from groupcheck.pipeline.lanes import lanes
 from groupcheck.pipeline.output import Output
 from groupcheck.pipeline.schemas import EDGES, EVENTS, JUDGED
 from groupcheck.pipeline.summary import Checked, summed
@@ -34,8 +37,6 @@ TABLES: Final = {
     "state": "states",
     "offset": "offsets",
 }
-# The first line of a session, as `open` has it.
-OPENED: Final = "trace int, unseen array<string>, config map<string,long>, before boolean"
 
 
 class Request(NamedTuple):
@@ -46,6 +47,8 @@ class Request(NamedTuple):
         profile: the version to judge by, in the place of the one that the sources say.
         report: a folder for the tables.
         overwrite: whether it is written anew if it is there.
+        time_zone: of times in logs that do not say theirs.
+        lanes: whether the rebalances of the groups that rebalance most are told one by one.
 
     """
 
@@ -53,6 +56,8 @@ class Request(NamedTuple):
     profile: str | None = None
     report: str | None = None
     overwrite: bool = False
+    time_zone: str = "UTC"
+    lanes: bool = False
 
 
 def judged(events: DataFrame, profile: str | None = None) -> DataFrame:
@@ -60,12 +65,18 @@ def judged(events: DataFrame, profile: str | None = None) -> DataFrame:
 
     They are judged by the version that their sources say, unless by `profile`.
     """
-    if profile is not None:
-        told = F.from_json("body", OPENED).withField("profile", F.lit(profile))
-        body = F.when(F.col("kind") == "open", F.to_json(told)).otherwise(F.col("body"))
-        events = events.withColumn("body", body)
     in_order = events.repartition("group_id").sortWithinPartitions(*ORDER)
-    return in_order.select(*EVENTS.names).mapInArrow(replay, JUDGED)
+    return in_order.select(*EVENTS.names).mapInArrow(partial(replay, profile=profile), JUDGED)
+
+
+def judged_files(spark: SparkSession, path: str, profile: str | None = None) -> DataFrame:
+    """The same of a folder that `ingest` has written, in which all is in order already.
+
+    Each file is a task, which reads it by Arrow as it stands: it was Spark that sorted it, and to
+    do that again, or to take every row through the JVM, would take longer than to judge it.
+    """
+    files = stored(path)
+    return numbered(spark, len(files)).mapInArrow(partial(replay_files, files, profile), JUDGED)
 
 
 def edges_of(rows: DataFrame, explored: DataFrame) -> DataFrame:
@@ -98,11 +109,11 @@ def check(spark: SparkSession, asked: Request) -> Checked:
 def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
     counts = taken_in = None
     if len(asked.sources) == 1 and is_ingested(asked.sources[0]):
-        events = stored(spark, asked.sources[0])
+        rows = judged_files(spark, asked.sources[0], asked.profile)
     else:
-        taken_in = read(spark, asked.sources)
-        events = events_of(taken_in)
-    with _kept(taken_in), _kept(rows := judged(events, asked.profile)):
+        taken_in = read(spark, asked.sources, asked.time_zone)
+        rows = judged(events_of(taken_in), asked.profile)
+    with _kept(taken_in), _kept(rows):
         if taken_in is not None:
             counts = counts_of(taken_in)
         verdicts = rows.where("verdict is not null").select("verdict.*")
@@ -116,7 +127,8 @@ def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
             edges.write.parquet(f"{uri}/edges")
             if taken_in is not None:
                 quarantine_of(taken_in).write.parquet(f"{uri}/quarantine")
-        return summed(rows, edges, counts)
+        told = summed(rows, edges, counts)
+        return told._replace(lanes=lanes(rows)) if asked.lanes else told
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+import pyarrow as pa
+
 
 class Event(NamedTuple):
     """A row of the events table; columns in its order."""
@@ -28,6 +30,11 @@ class Event(NamedTuple):
     def history(self) -> tuple[str, str, int]:
         """Whose it is: what is judged by itself."""
         return self[:3]
+
+
+def rows(batch: pa.RecordBatch) -> Iterator[Event]:
+    """The events of a batch."""
+    return map(Event._make, zip(*map(pa.Array.to_pylist, batch.columns), strict=True))
 
 
 def recorded(event: Event, now_ms: int) -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from operator import attrgetter
+from typing import Final, NamedTuple
 
+from pyarrow import fs
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
@@ -11,16 +14,22 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.kernels import read_files
+from groupcheck.pipeline.log_files import Manner
+from groupcheck.pipeline.log_lines import zone
 from groupcheck.pipeline.output import Output, marker
 from groupcheck.pipeline.schemas import EVENTS, READ
-from groupcheck.pipeline.sources import files, place
+from groupcheck.pipeline.sources import LOCAL, by_age, files, folder_of, place
 
 ORDER = ("group_id", "source", "session", "seq")
 EVENTS_KIND = "events"
+MOST_TASKS: Final = 10_000
 
 
 class Counts(NamedTuple):
-    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make."""
+    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make.
+
+    Of those kept `other` are lines of logs that are not about groups.
+    """
 
     files: int
     read: int
@@ -28,6 +37,7 @@ class Counts(NamedTuple):
     quarantined: int
     sessions: int
     events: int
+    other: int
 
 
 class Ingested(NamedTuple):
@@ -38,16 +48,26 @@ class Ingested(NamedTuple):
     reasons: tuple[tuple[str, int], ...]  # the most frequent of quarantine
 
 
-def read(spark: SparkSession, sources: list[str]) -> DataFrame:
+def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> DataFrame:
     """The rows of `READ` that the sources hold, a file as one task.
 
+    All logs among them are taken for those of one cluster; `time_zone` is that of times in them
+    that do not say theirs.
+
     Raises:
-        PipelineError: a source is not there, or holds nothing that can be read.
+        PipelineError: a source is not there, or holds nothing that can be read; or there is no such
+            time zone.
     """
-    found = files(sources)
-    named = spark.createDataFrame([(each,) for each in found], "source string")
-    tasks = min(len(found), 10_000)
-    return named.repartition(tasks, "source").mapInArrow(read_files, READ)
+    zone(time_zone)
+    found = by_age(files(sources))
+    together = folder_of(found)
+    named = [(each, Manner(together, rank, time_zone)) for rank, each in enumerate(found)]
+    return numbered(spark, len(found)).mapInArrow(partial(read_files, named), READ)
+
+
+def numbered(spark: SparkSession, files: int) -> DataFrame:
+    """The numbers of so many files, each for a task of its own."""
+    return spark.range(0, files, 1, min(files, MOST_TASKS))
 
 
 def events_of(rows: DataFrame) -> DataFrame:
@@ -82,7 +102,9 @@ def _counted(number: int) -> str:
     return "the one file" if number == 1 else f"{number} files"
 
 
-def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool) -> Ingested:
+def ingest(
+    spark: SparkSession, sources: list[str], out: str, *, overwrite: bool, time_zone: str = "UTC"
+) -> Ingested:
     """Write the events of the sources, and what could not be read, to a folder.
 
     Raises:
@@ -91,11 +113,13 @@ def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool
     output = Output(out)
     output.check(overwrite=overwrite)
     with output.written(EVENTS_KIND) as told, in_a_line():
-        rows = read(spark, sources).persist(StorageLevel.DISK_ONLY)
+        rows = read(spark, sources, time_zone).persist(StorageLevel.DISK_ONLY)
         try:
             counts = counts_of(rows)
             together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)
-            together.write.parquet(f"{output.uri}/events")
+            # All of a group is in one file, whatever Spark is told of their size.
+            whole = together.write.option("maxRecordsPerFile", 0)
+            whole.parquet(f"{output.uri}/events")
             quarantined = quarantine_of(rows)
             quarantined.write.parquet(f"{output.uri}/quarantine")
             of_files = rows.where("file is not null").select("file.*")
@@ -123,8 +147,19 @@ def is_ingested(path: str) -> bool:
     return told is not None and told.get("kind") == EVENTS_KIND
 
 
-def stored(spark: SparkSession, path: str) -> DataFrame:
-    """The events in a folder that `ingest` has written."""
-    scheme = "" if "://" in path else "file://"
-    where = path if scheme == "" else f"{scheme}{place(path)[1]}"
-    return spark.read.schema(EVENTS).parquet(f"{where.rstrip('/')}/events")
+def stored(path: str) -> list[str]:
+    """The files of events in a folder that `ingest` has written; no group is in two of them.
+
+    Raises:
+        PipelineError: they cannot be read.
+    """
+    scheme = path.partition("://")[0] + "://" if "://" in path else LOCAL
+    system, inside = place(path.rstrip("/"))
+    try:
+        there = system.get_file_info(fs.FileSelector(f"{inside}/events"))
+    except OSError as error:
+        msg = f"cannot read {path}/events: {error.strerror or error}"
+        raise PipelineError(msg) from error
+    files = [each for each in there if each.path.endswith(".parquet")]
+    files.sort(key=attrgetter("size"), reverse=True)  # the longest task begins first
+    return [f"{scheme}{each.path}" for each in files]

@@ -11,103 +11,162 @@ from __future__ import annotations
 
 import gc
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.log_files import Manner
+from groupcheck.pipeline.log_replay import LogReplay
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.replay import Replay
-from groupcheck.pipeline.schemas import JUDGED, READ, arrow
+from groupcheck.pipeline.schemas import EVENTS, JUDGED, READ, arrow
+from groupcheck.pipeline.sources import place
 
 Row = dict[str, Any]
+T = TypeVar("T")
+AnyReplay = Replay | PartialReplay | LogReplay
+ROWS_READ: Final = 65_536  # of events, at once
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
+# The text in a row of a table that may be long.
+LONG: Final = {"event": "body", "finding": "recording", "quarantined": "text"}
 
 
 class DisorderedError(Exception):
     """The rows of a partition are not in order: what is made of them would be wrong."""
 
 
-def read_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of each file that a batch names in its column `source`."""
-    rows = (
-        row
-        for batch in batches
-        for source in batch.column("source").to_pylist()
-        for row in rows_of(source)
-    )
+def read_files(
+    files: list[tuple[str, Manner]], numbers: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `READ` of those of the files whose numbers a batch has in its first column.
+
+    Beside each stands how it is to be read if it is a log.
+    """
+    rows = (row for source, manner in _numbered(files, numbers) for row in rows_of(source, manner))
     return _batches(rows, arrow(READ))
 
 
-def replay(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def replay_files(
+    files: list[str], profile: str | None, numbers: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `JUDGED` of the histories in those files of events, each sorted as by `ingest`.
+
+    Raises:
+        DisorderedError: one is not.
+    """
+    for file in _numbered(files, numbers):
+        yield from replay(event_batches(file), profile)
+
+
+def event_batches(file: str) -> Iterator[pa.RecordBatch]:
+    """A file of events as Arrow batches, a few of which are in memory."""
+    system, path = place(file)
+    with system.open_input_file(path) as opened:
+        parquet = pq.ParquetFile(opened)
+        yield from parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False)
+
+
+def _numbered(files: list[T], numbers: Iterable[pa.RecordBatch]) -> Iterator[T]:
+    return (files[number] for batch in numbers for number in batch.column(0).to_pylist())
+
+
+def replay(
+    batches: Iterable[pa.RecordBatch], profile: str | None = None
+) -> Iterator[pa.RecordBatch]:
     """The rows of `JUDGED` of the histories in a partition of events, sorted by history and `seq`.
+
+    They are judged by the version that their sources say, unless by `profile`.
 
     Raises:
         DisorderedError: they are not.
     """
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
-    return _batches(_replayed(batches), arrow(JUDGED))
+    return _batches(_replayed(batches, profile), arrow(JUDGED))
 
 
-def _replayed(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
+def _replayed(batches: Iterable[pa.RecordBatch], profile: str | None) -> Iterator[tuple[str, Row]]:
     edges: Counter[tuple[str, Edge]] = Counter()
     histories: Counter[tuple[str, Edge]] = Counter()
-    current: Replay | PartialReplay | None = None
+    current: AnyReplay | None = None
     last: tuple[Any, ...] = ()
 
-    def end(over: Replay | PartialReplay) -> Iterator[tuple[str, Row]]:
+    def end(over: AnyReplay) -> Iterator[tuple[str, Row]]:
         yield from over.end()
         shown = {(over.profile, edge): n for edge, n in over.observed.edges.items()}
         edges.update(shown)
         histories.update(shown.keys())
 
     for batch in batches:
-        for event in _events(batch, last):
-            if current is None or event.history != current.key:
+        events = Columns(batch)
+        for start, stop in pairwise(events.histories):
+            first = events.event(start)
+            if first[:4] <= last or not events.in_order:
+                msg = f"{first[:4]} comes after {last}"
+                raise DisorderedError(msg)
+            last = *first.history, events.event(stop - 1).seq
+            if current is None or first.history != current.key:
                 if current is not None:
                     yield from end(current)
-                current = begun(event)
-            current.take(event)
-            last = event[:4]
+                current = begun(_judged_by(profile, first))
+            current.run(events, start, stop)
         if current is not None:
             yield from current.over()
     if current is not None:
         yield from end(current)
-    for (profile, edge), times in edges.items():
-        told = {**edge._asdict(), "profile": profile, "times": times, "explored": False}
-        yield "edge", {**told, "histories": histories[profile, edge]}
+    for (judged_by, edge), times in edges.items():
+        told = {**edge._asdict(), "profile": judged_by, "times": times, "explored": False}
+        yield "edge", {**told, "histories": histories[judged_by, edge]}
 
 
-def begun(opened: Event) -> Replay | PartialReplay:
+def _judged_by(profile: str | None, opened: Event) -> Event:
+    """The beginning of a history, by the version that is to judge it."""
+    if opened.kind != "open":
+        msg = f"{opened[:4]} is in the middle of a history"
+        raise DisorderedError(msg)
+    if profile is None:
+        return opened
+    header = json.loads(opened.body or "{}")
+    return opened._replace(body=json.dumps({**header, "profile": profile}))
+
+
+def begun(opened: Event) -> AnyReplay:
     """The replay of a history that begins so."""
-    leaves_out = json.loads(opened.body or "{}").get("unseen")
-    return PartialReplay(opened) if leaves_out else Replay(opened)
-
-
-def _events(batch: pa.RecordBatch, last: tuple[Any, ...]) -> Iterator[Event]:
-    """The events of a batch, which come after the last."""
-    for event in map(Event._make, zip(*map(pa.Array.to_pylist, batch.columns), strict=True)):
-        if event[:4] <= last:
-            msg = f"{event[:4]} comes after {last}"
-            raise DisorderedError(msg)
-        last = event[:4]
-        yield event
+    header = json.loads(opened.body or "{}")
+    if header.get("observes") == "log":
+        return LogReplay(opened)
+    return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 
 def _batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows as batches, each in the column of its table."""
-    gathered: list[Row] = []
-    characters = 0
+    gathered: defaultdict[str, list[Row]] = defaultdict(list)
+    number = characters = 0
     for name, row in rows:
-        gathered.append({name: row})
-        characters += sum(len(value) for value in row.values() if isinstance(value, str))
-        if len(gathered) >= MOST_ROWS or characters >= MOST_CHARACTERS:
-            yield pa.RecordBatch.from_pylist(gathered, schema)
-            gathered, characters = [], 0
-    if gathered:
-        yield pa.RecordBatch.from_pylist(gathered, schema)
+        gathered[name].append(row)
+        number += 1
+        characters += len(row.get(LONG.get(name, "")) or "")
+        if number >= MOST_ROWS or characters >= MOST_CHARACTERS:
+            yield from _of_tables(gathered, schema)
+            gathered.clear()
+            number = characters = 0
+    yield from _of_tables(gathered, schema)
+
+
+def _of_tables(gathered: dict[str, list[Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A batch for each table, column by column."""
+    for name, rows in gathered.items():
+        fields = list(schema.field(name).type)
+        columns = [pa.array([row.get(f.name) for row in rows], f.type) for f in fields]
+        own = pa.StructArray.from_arrays(columns, fields=fields)
+        yield pa.record_batch(
+            [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
+        )

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.model.state import Advance, Coordinator, Group
 from groupcheck.model.step import Outcome
+from groupcheck.model.timers import PASS
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -111,6 +112,16 @@ class Observed:
             self._enter(edge, outcome, given, at_ms)
         if self._asked:
             self._commits(answers, at_ms)
+
+    @property
+    def offset_rows(self) -> dict[tuple[str, int], Row]:
+        """The row of each partition that was committed so far."""
+        return self._offsets
+
+    def passed(self, state: str, times: int, ms: int) -> None:
+        """So many times, and so long together, time has passed and nothing else happened."""
+        self.edges[Edge(state, Advance.__name__, (PASS.name,), state)] += times
+        self._ms[state] += ms
 
     def _enter(self, edge: Edge, outcome: Outcome, given: Input, at_ms: int) -> None:
         """The group is in another state."""

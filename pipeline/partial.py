@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from groupcheck.model.bodies import Json, MalformedBodyError, encode_record
 from groupcheck.model.profiles import PROFILES
+from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event, recorded
 from groupcheck.pipeline.observed import Observed
 from groupcheck.properties.histories.history import Operation
@@ -63,6 +64,11 @@ class PartialReplay:
             self._undecided = str(error)
         self._places[event.request_id or 0] = event.line
         self._last_ms = event.at_ms
+
+    def run(self, events: Columns, start: int, stop: int) -> None:
+        """Go on by events, which are all of this history."""
+        for at in range(start, stop):
+            self.take(events.event(at))
 
     def over(self) -> Iterator[tuple[str, Row]]:
         """Nothing is known before the end."""

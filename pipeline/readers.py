@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain, islice
+from typing import Any, Final
 
+from groupcheck.pipeline.log_files import LogReader, Manner, is_log
 from groupcheck.pipeline.sources import lines
 from groupcheck.pipeline.traces import TraceReader
 
+FIRST: Final = 20  # lines that are looked at, to see what a file is
 
-def rows_of(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
+
+def rows_of(source: str, manner: Manner | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of `READ` that a file holds, each with the name of its column."""
-    return TraceReader(source).rows(lines(source))
+    found = lines(source)
+    first = list(islice(found, FIRST))
+    whole = chain(first, found)
+    if is_log(first):
+        return LogReader(source, manner or Manner()).rows(whole)
+    return TraceReader(source).rows(whole)

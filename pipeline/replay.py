@@ -3,13 +3,15 @@
 The oracle is that of `groupcheck replay`: an exchange is something that was asked, or time that
 passed, and what was answered then. Where answers wait for what other groups have written (4.1),
 the exchanges from a hold of the appends to their release are kept until that is there.
+
+Events come one by one (`take`), or as columns (`run`): then the oracle is spared what `calm` knows.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError
 from groupcheck.model.profiles import PROFILES
@@ -17,17 +19,21 @@ from groupcheck.model.state import Advance, Cleanup, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.pipeline.bodies import request_body, response_body
-from groupcheck.pipeline.events import Event, recorded
+from groupcheck.pipeline.calm import Calm
+from groupcheck.pipeline.columns import AROUND, NO_PAIR, Columns
+from groupcheck.pipeline.events import Event, recorded, rows
 from groupcheck.pipeline.findings import finding_row
 from groupcheck.pipeline.observed import Observed
 from groupcheck.properties.histories.one_group import part, parts
 from groupcheck.properties.histories.recorded import BEFORE, GroupJudge
 from groupcheck.properties.run import FoundError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Row = dict[str, Any]
 KEPT: Final = 200  # exchanges that are known of a long history, or twice as many
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a finding
-AROUND: Final = 150  # characters of a line beside its body
 MOST_WAITING: Final = 100_000  # exchanges that wait for a release
 
 
@@ -51,6 +57,7 @@ class Replay:
         self.broker: Mapping[str, int] = header["config"]
         self.observed = Observed()
         self._judge = GroupJudge(self.profile, self.broker)
+        self._calm = Calm(PROFILES[self.profile], self._judge.run.oracle.config, self.observed)
         self._waits = PROFILES[self.profile].traits.answers_wait
         self._open: _Exchange | None = None  # to which answers may yet come
         self._waiting: list[_Exchange] = []
@@ -60,7 +67,7 @@ class Replay:
         self._undecided: str | None = BEFORE if header.get("before") else None
         self._answered = False
         self._header = json.dumps({"type": "open", **header})
-        self._kept: list[Event] | None = []
+        self._kept: list[Event | pa.RecordBatch] | None = []
         self._characters = 0
         self._last_ms = 0
         self._finding: Row | None = None
@@ -70,14 +77,79 @@ class Replay:
         """Go on by an event."""
         self._events += 1
         self._last_ms = event.at_ms
-        if self._undecided is not None or self._finding is not None:
+        if self._decided:
             return
+        self._rest()
         try:
             self._take(event)
         except FoundError as found:
             self._found(found)
         except MalformedBodyError as error:  # the table was not written by ingest
             self._undecided = str(error)
+
+    def run(self, events: Columns, start: int, stop: int) -> None:
+        """Go on by events, which are all of this history."""
+        at = start
+        while at < stop and not self._decided:
+            if events.pairs[at] == NO_PAIR:
+                self.take(events.event(at))
+                at += 1
+                continue
+            done = self._calmly(events, at, stop)
+            if done == at and not self._decided:
+                self.take(events.event(at))
+                self.take(events.event(at + 1))
+                self._learn(events, at)
+                done += 2
+            at = done
+        if at < stop:
+            self._events += stop - at
+            self._last_ms = events.at_ms[stop - 1]
+
+    def _calmly(self, events: Columns, start: int, stop: int) -> int:
+        """Go on as far as there is nothing but what is known; the event before which it ends."""
+        calm, oracle = self._calm, self._judge.run.oracle
+        if not (self._closed() and calm.enter(oracle.states, len(oracle.names), self._now_ms)):
+            return start
+        passed = calm.passed
+        done = calm.run(events, start, stop)
+        if done > start:
+            self._answered = True
+            self._events += done - start
+            self._accepted += done - start
+            self._steps += (done - start) // 2 + calm.passed - passed
+            self._last_ms = self._now_ms = calm.now_ms
+            if self._kept is not None:
+                self._kept.append(events.batch.slice(start, done - start))
+                self._count(events.characters(start, done))
+        return done
+
+    def _learn(self, events: Columns, at: int) -> None:
+        """The pair was taken, and nothing more is answered: know it again, if it is lawful."""
+        if self._decided or not self._closed():
+            return
+        given, oracle = self._judge.run.exchanges[-1].given, self._judge.run.oracle
+        entered = self._calm.enter(oracle.states, len(oracle.names), self._now_ms)
+        if entered and isinstance(given, Request):
+            self._calm.learn(events.said(at), given, oracle.kept)
+
+    def _closed(self) -> bool:
+        """Whether all is judged that was asked up to here, and was lawful."""
+        try:
+            self._close()
+        except FoundError as found:
+            self._found(found)
+        return not (self._decided or self._waiting)
+
+    def _rest(self) -> None:
+        """Give the state back to the oracle."""
+        state = self._calm.leave()
+        if state is not None:
+            self._judge.run.oracle.states = [state]
+
+    @property
+    def _decided(self) -> bool:
+        return self._undecided is not None or self._finding is not None
 
     def _take(self, event: Event) -> None:
         kind = event.kind
@@ -91,6 +163,7 @@ class Replay:
         if kind == "response":
             self._answer(event)
             return
+        self._close()
         if event.at_ms > self._now_ms:
             self._begin(Advance(event.at_ms - self._now_ms), event.at_ms)
             self._now_ms = event.at_ms
@@ -183,6 +256,7 @@ class Replay:
 
     def end(self) -> Iterator[tuple[str, Row]]:
         """The history is over: each row that comes of it, with the name of its table."""
+        self._rest()
         if self._finding is None:
             try:
                 self._close()
@@ -237,15 +311,19 @@ class Replay:
         """Keep the event for the recording of a finding, if there is room."""
         if self._kept is not None and event.kind != "open":
             self._kept.append(event)
-            self._characters += len(event.body or "") + AROUND
-            if self._characters > MOST_RECORDED:
-                self._kept = None
+            self._count(len(event.body or "") + AROUND)
+
+    def _count(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > MOST_RECORDED:
+            self._kept = None
 
 
-def _recording(header: str, events: list[Event]) -> str:
+def _recording(header: str, kept: list[Event | pa.RecordBatch]) -> str:
     """The recording of a group alone."""
     lines, now_ms = [header], 0
-    for event in events:
-        lines += recorded(event, now_ms)
-        now_ms = event.at_ms
+    for each in kept:
+        for event in [each] if isinstance(each, Event) else rows(each):
+            lines += recorded(event, now_ms)
+            now_ms = event.at_ms
     return "".join(f"{line}\n" for line in lines)

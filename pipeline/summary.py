@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
@@ -21,6 +21,7 @@ class Told(NamedTuple):
     session: int
     line: int
     recording: str | None
+    kind: str
     reason: str
 
 
@@ -30,7 +31,8 @@ class Checked(NamedTuple):
     `events` are all, `judged` those in accepted prefixes. `findings` are the first of `rejected`,
     `reasons` the most frequent of `undecided`. Of edges there is how many were shown, how many the
     explored spaces have, and how many `both`. `rebalancing` are the groups that rebalance most: how
-    often, and the most frequent reason. `read` is what was read, unless that was done before.
+    often, and the most frequent reason. `read` is what was read, unless that was done before, and
+    `lanes` are the rebalances of some groups, if they were asked for.
     """
 
     groups: int
@@ -46,6 +48,7 @@ class Checked(NamedTuple):
     both: int
     rebalancing: tuple[tuple[str, int, str], ...]
     read: Counts | None = None
+    lanes: tuple[dict[str, Any], ...] = ()
 
 
 def summed(rows: DataFrame, edges: DataFrame, read: Counts | None) -> Checked:

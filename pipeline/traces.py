@@ -10,7 +10,7 @@ a group is told when next there is something about it, as recordings are in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import (
@@ -19,11 +19,11 @@ from groupcheck.model.bodies import (
     shown,
 )
 from groupcheck.model.step import Profile
-from groupcheck.pipeline.bodies import request_body, response_body
+from groupcheck.pipeline.bodies import asked, response_body
+from groupcheck.pipeline.plain_lines import Plain, plain
 from groupcheck.pipeline.sources import Line
-from groupcheck.properties.histories.one_group import parts
 from groupcheck.properties.histories.recorded import with_known_settings
-from groupcheck.properties.sequence import MalformedTraceError, header, outside_the_model
+from groupcheck.properties.sequence import MalformedTraceError, header
 
 Row = dict[str, Any]
 MOST_MS: Final = 2**53  # which a JSON number says to the millisecond
@@ -91,8 +91,10 @@ class TraceReader:
         for line in lines:
             self.read += 1
             try:
-                message = _message(line)
-                if message.get("type") == "open":
+                said = plain(line)
+                if said is not None and self._session is not None and self._session.knows(said):
+                    yield from self._numbered(self._session.take_plain(said, line.number))
+                elif (message := _message(line)).get("type") == "open":
                     yield from self._torn(last)
                     self._open(message)
                 else:
@@ -150,18 +152,13 @@ class TraceReader:
         told["config"] = with_known_settings(message)["config"]
         self._session = _Session(profile, told, groups)
 
-    def _numbered(self, rows: Iterator[Row]) -> Iterator[tuple[str, Row]]:
+    def _numbered(self, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
         for row in rows:
             self.events += 1
-            yield (
-                "event",
-                {
-                    "source": self._source,
-                    "session": self.sessions,
-                    "seq": self.events,
-                    **row,
-                },
-            )
+            row["source"] = self._source
+            row["session"] = self.sessions
+            row["seq"] = self.events
+            yield "event", row
 
     def _quarantined(self, line: Line, reason: str) -> Row:
         data = line.data
@@ -212,6 +209,32 @@ class _Session:
         self._caused = 0  # the line of what came last, of which answers are
         self.gap = ""
 
+    def knows(self, said: Plain) -> bool:
+        """Whether a plain line may be taken as it is."""
+        match said.type:
+            case "request":
+                return said.id >= 0 and said.api_version >= 0
+            case "response":
+                return said.id >= 0
+            case "advance":
+                return said.ms >= 0 and self._now_ms + said.ms <= MOST_MS
+        return False
+
+    def take_plain(self, said: Plain, line: int) -> Iterable[Row]:
+        """The events of a plain line.
+
+        Raises:
+            _RefusedError: there are none.
+        """
+        if said.type == "response":
+            return self._response(said.id, said.text, line)
+        self._caused = line
+        if said.type == "advance":
+            self._now_ms += said.ms
+            return ()
+        client = (said.client_id, said.client_host)
+        return self._request(said.id, said.api, said.api_version, client, said.text, line)
+
     def take(self, message: Json, line: int) -> Iterator[Row]:
         """The events of a line.
 
@@ -231,11 +254,19 @@ class _Session:
             case {"type": "fault", "fault": str(name)} if name in HAPPENS:
                 self._faults.append((self._now_ms, json.dumps(message)))
                 self._caused = line
-            case {"type": "request", "id": int(number), "api": str(api), "apiVersion": int()}:
+            case {
+                "type": "request",
+                "id": int(number),
+                "api": str(api),
+                "apiVersion": int(version),
+            }:
                 self._caused = line
-                yield from self._request(message, number, api, line)
+                client = (str(message.get("clientId", "")), str(message.get("clientHost", "")))
+                told = json.dumps(message.get("body"), separators=(",", ":"))
+                yield from self._request(number, api, version, client, told, line)
             case {"type": "response", "id": int(number)}:
-                yield from self._response(message, number, line)
+                told = json.dumps(message.get("body"), separators=(",", ":"))
+                yield from self._response(number, told, line)
             case _:
                 reason = f"not a message of a recording: {shown(message)}"
                 raise _RefusedError(reason)
@@ -250,8 +281,38 @@ class _Session:
         at_ms = fields.pop("at_ms", self._now_ms)
         return {"group_id": group_id, "line": line, "at_ms": at_ms, "kind": kind, **fields}
 
-    def _request(self, message: Json, number: int, api: str, line: int) -> Iterator[Row]:
-        version = message["apiVersion"]
+    def _request(  # noqa: PLR0913, PLR0917 - what a line says
+        self, number: int, api: str, version: int, client: tuple[str, str], told: str, line: int
+    ) -> list[Row]:
+        self._check(number, api, version)
+        row: Row = {"kind": "request", "request_id": number, "api": api, "api_version": version}
+        row |= {"client_id": client[0], "client_host": client[1], "body": told}
+        rows: list[Row] = []
+        try:
+            about = asked(api, version, told, self._groups)
+        except MalformedBodyError as error:
+            group_id = (json.loads(told) or {}).get("groupId")
+            if not isinstance(group_id, str):
+                raise _RefusedError(str(error)) from error
+            self._ids.add(number)
+            self._unread.add(number)
+            self._tell(group_id, line, rows)
+            rows += self._row(group_id, line, "cut", body=str(error)), self._at(group_id, line, row)
+            return rows
+        self._ids.add(number)
+        self._asked[number] = _Asked(api, version, tuple(group_id for group_id, _ in about))
+        for group_id, why in about:
+            told_group = self._tell(group_id, line, rows)
+            if why:
+                rows.append(self._row(group_id, line, "cut", body=why))
+            if self._holds and not told_group.holds:
+                told_group.holds = True
+                rows.append(self._row(group_id, line, "hold"))
+            rows.append(self._at(group_id, line, row))
+        return rows
+
+    def _check(self, number: int, api: str, version: int) -> None:
+        """Refuse what is no request of this session."""
         if number in self._ids:
             reason = f"a second request with the id {number}"
             raise _RefusedError(reason, gap=False)
@@ -261,63 +322,48 @@ class _Session:
         if api not in self._profile.max_versions:
             reason = f"api: not one of profile {self._profile.name}: {shown(api)}"
             raise _RefusedError(reason)
-        client = {
-            "client_id": str(message.get("clientId", "")),
-            "client_host": str(message.get("clientHost", "")),
-        }
-        asked = {"request_id": number, "api": api, "api_version": version}
-        told = json.dumps(message.get("body"), separators=(",", ":"))
-        try:
-            body = request_body(api, version, told)
-        except MalformedBodyError as error:
-            group_id = (message.get("body") or {}).get("groupId")
-            if not isinstance(group_id, str):
-                raise _RefusedError(str(error)) from error
-            self._ids.add(number)
-            self._unread.add(number)
-            yield from self._tell(group_id, line)
-            yield self._row(group_id, line, "cut", body=str(error))
-            yield self._row(group_id, line, "request", **asked, **client, body=told)
-            return
-        about = parts(body, self._groups)
-        self._ids.add(number)
-        self._asked[number] = _Asked(api, version, tuple(about))
-        for group_id, part in about.items():
-            yield from self._tell(group_id, line)
-            if why := outside_the_model(part):
-                yield self._row(group_id, line, "cut", body=why)
-            told_group = self._groups[group_id]
-            if self._holds and told_group is not None and not told_group.holds:
-                told_group.holds = True
-                yield self._row(group_id, line, "hold")
-            yield self._row(group_id, line, "request", **asked, **client, body=told)
 
-    def _response(self, message: Json, number: int, line: int) -> Iterator[Row]:
+    def _response(self, number: int, told: str, line: int) -> list[Row]:
         if number in self._unread:
-            return
-        asked = self._asked.get(number)
-        if asked is None:
+            return []
+        of = self._asked.get(number)
+        if of is None:
             known = number in self._ids
             reason = f"request {number} is answered twice" if known else f"no request {number}"
             raise _RefusedError(reason, gap=not known)
-        told = json.dumps(message.get("body"), separators=(",", ":"))
         try:
-            response_body(asked.api, asked.version, told)
+            response_body(of.api, of.version, told)
         except MalformedBodyError as error:
             raise _RefusedError(str(error)) from error
         del self._asked[number]
-        fields = {"request_id": number, "api": asked.api, "api_version": asked.version}
-        for group_id in asked.groups:
-            yield from self._tell(group_id, line)
-            yield self._row(group_id, line, "response", **fields, body=told)
+        row: Row = {"kind": "response", "request_id": number, "api": of.api}
+        row |= {"api_version": of.version, "body": told}
+        rows: list[Row] = []
+        for group_id in of.groups:
+            self._tell(group_id, line, rows)
+            rows.append(self._at(group_id, line, row))
+        return rows
 
-    def _tell(self, group_id: str, line: int) -> Iterator[Row]:
-        """What happened to the coordinator since the group was told last, in its order."""
+    def _at(self, group_id: str, line: int, row: Row) -> Row:
+        """A row for one of the groups that it is about."""
+        return {"group_id": group_id, "line": line, "at_ms": self._now_ms, **row}
+
+    def _tell(self, group_id: str, line: int, rows: list[Row]) -> _Told:
+        """Add what happened to the coordinator since the group was told last, in its order."""
         told = self._groups.get(group_id)
         if told is None:
             told = self._groups[group_id] = _Told(len(self._faults), len(self._releases))
             first = self._before if group_id in self._first else self._header
-            yield self._row(group_id, line, "open", at_ms=0, body=first)
+            rows.append(self._row(group_id, line, "open", at_ms=0, body=first))
+        if told.faults < len(self._faults) or told.releases < len(self._releases):
+            self._tell_happened(told, group_id, line, rows)
+        if self.gap and not told.gap:
+            told.gap = True
+            rows.append(self._row(group_id, line, "gap", body=self.gap))
+        told.line = line
+        return told
+
+    def _tell_happened(self, told: _Told, group_id: str, line: int, rows: list[Row]) -> None:
         happened = [(at, "fault", body) for at, body in self._faults[told.faults :]]
         if told.holds and told.releases < len(self._releases):
             # Nothing of the group's waited for the releases after that one.
@@ -325,8 +371,4 @@ class _Session:
             told.holds = False
         told.faults, told.releases = len(self._faults), len(self._releases)
         for at_ms, kind, body in sorted(happened, key=lambda each: each[0]):
-            yield self._row(group_id, line, kind, at_ms=at_ms, body=body or None)
-        if self.gap and not told.gap:
-            told.gap = True
-            yield self._row(group_id, line, "gap", body=self.gap)
-        told.line = line
+            rows.append(self._row(group_id, line, kind, at_ms=at_ms, body=body or None))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.covered import Covered
 from groupcheck.properties.coverage.curve import Point
 from groupcheck.properties.coverage.kind import Kind
@@ -122,6 +123,14 @@ class Stage(NamedTuple):
     seconds: float
 
 
+class Outage(NamedTuple):
+    """When a coordinator was away: how long after the start, and for how long, if it came back."""
+
+    after_s: float
+    seconds: float | None
+    reason: str
+
+
 @dataclass
 class Result:
     """All that a verification came to; the one thing that reports are made from."""
@@ -145,12 +154,8 @@ class Result:
     curve: list[Point] = field(default_factory=list)
     covered: Covered = field(default_factory=dict)  # only if it is to be kept
     stages: list[Stage] = field(default_factory=list)  # of a long run
-    outages: list[str] = field(default_factory=list)  # when the coordinator was away, and how
-
-    @property
-    def undecided(self) -> int:
-        """The sequences of which nothing can be said, as the coordinator was away meanwhile."""
-        return sum(stage.undecided for stage in self.stages)
+    outages: list[Outage] = field(default_factory=list)  # of the coordinator, in a long run
+    code: Code | None = None  # of the port, if it was watched
 
     @property
     def edges(self) -> int:

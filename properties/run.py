@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeGuard
 
 from groupcheck.model.canonical import rename
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
+from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
@@ -17,6 +17,9 @@ from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError, windows_of
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
+
+# What is told of a lawful step: the model before it, what was done, and what may have come of it.
+Stepped = Callable[[Coordinator, Input, Oracle], None]
 
 # A port may draw what Kafka leaves open, as which of two timers is first, and a finding may hang on
 # it: where no time is lost a sequence is done again, that a repaired port is told from a lucky one.
@@ -58,6 +61,8 @@ class Run:
         self._late_ms = windows.late_ms if windows else 0
         self.oracle = Oracle(profile, broker, windows)
         self.exchanges: list[Exchange] = []
+        # A port that is watched is told what each step came to.
+        self._stepped: Stepped | None = getattr(port, "stepped", None)
         try:
             port.open(profile.name, self.broker)
         except PortFailedError as failure:
@@ -85,6 +90,7 @@ class Run:
         if seen.unsupported is not None:
             return seen.unsupported
         self.exchanges.append(Exchange(given, seen))
+        before = self.oracle.states[0]
         try:
             self.oracle.accept(given, lawful, seen)
         except DivergedError as diverged:
@@ -93,6 +99,9 @@ class Run:
                 raise FoundError(finding) from diverged
             self._passed.add(finding.key)
             self.exchanges[-1] = Exchange(given, seen, passed_over=True)
+        else:
+            if self._stepped is not None:
+                self._stepped(before, given, self.oracle)
         return None
 
     def close(self) -> None:

@@ -18,6 +18,8 @@ APIS: Final[Mapping[str, str]] = {
     "heartbeat": "Heartbeat",
     "leave": "LeaveGroup",
     "commit": "OffsetCommit",
+    "txn-commit": "TxnOffsetCommit",
+    "end-txn": "EndTxn: the markers of transactions",
     "fetch": "OffsetFetch",
     "describe": "DescribeGroups",
     "list": "ListGroups",

@@ -16,10 +16,12 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.arrows import Reasoned, reasoned
 from groupcheck.reports.changes import Changes, lines
+from groupcheck.reports.code_page import alike, code_data, code_files
 from groupcheck.reports.curve import drawn as drawn_curve
 from groupcheck.reports.edge_table import edge_table
 from groupcheck.reports.files import diagram_of
 from groupcheck.reports.graphs_again import Again
+from groupcheck.reports.long_runs import of_run
 from groupcheck.reports.saved import Found, Run, Saved
 from groupcheck.reports.state_graph import element
 from groupcheck.reports.svg import as_svg
@@ -117,12 +119,21 @@ def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
         columns=COLUMNS,
         notes=_notes(saved),
         guards=_guards(saved),
+        code=_code(saved),
         percent=percent,
         port_of=lambda run: bounded(run.port),
         curve=lambda run: _curve(run, saved),
+        long_run=lambda run: map(bounded, of_run(run)),
         style=Markup((page / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
         script=Markup((page / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
     )
+
+
+def _code(saved: Saved) -> dict[str, Any] | None:
+    if saved.code is None:
+        return None
+    code = saved.code
+    return {"files": code_files(code), "alike": alike(code), "data": code_data(code)}
 
 
 def _graph(arrows: list[Reasoned]) -> Markup | None:

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from groupcheck.properties.coverage.kind import united
+from groupcheck.properties.code.code import Code
+from groupcheck.properties.code.ran import ChangedCodeError, united
+from groupcheck.properties.coverage.kind import united as united_kinds
 from groupcheck.properties.result import Shares
 from groupcheck.reports.saved import Found, Pairs, Rules, Saved, Space, Tours
 from groupcheck.reports.terminal import verdict
@@ -30,7 +32,8 @@ def merged(several: Sequence[Named]) -> Saved:
     """The results put together; one alone is what it is.
 
     Raises:
-        NotMergedError: they are of different versions of Kafka, or of different models.
+        NotMergedError: they are of different versions of Kafka, of different models, or of the same
+            file of code with different texts.
     """
     (first_name, first), *others = several
     if not others:
@@ -57,6 +60,7 @@ def merged(several: Sequence[Named]) -> Saved:
         rules=_rules(each),
         runs=tuple(run for saved in each for run in saved.runs),
         findings=findings,
+        code=_code(several),
     )
     conforms = together.answered > 0 and not findings and not together.ended_early
     together = msgspec.structs.replace(together, conforms=conforms)
@@ -89,7 +93,7 @@ def _united(spaces: list[Space]) -> Space:
     """The same space of several runs; how few steps all the tours could have nobody knows."""
     if len(spaces) == 1:
         return spaces[0]
-    kinds = united(space.edge_kinds for space in spaces)
+    kinds = united_kinds(space.edge_kinds for space in spaces)
     figures = {f"edges_{n}": v for n, v in Shares.of(kinds)._asdict().items() if n != "edges"}
     tours = Tours(
         tests=sum(space.tours.tests for space in spaces),
@@ -121,6 +125,14 @@ def _rules(each: Iterable[Saved]) -> Rules | None:
         ),
         passed_over=tuple(dict.fromkeys(rule for one in rules for rule in one.passed_over)),
     )
+
+
+def _code(several: Sequence[Named]) -> Code | None:
+    codes = [named.saved.code for named in several if named.saved.code is not None]
+    try:
+        return united(codes) if codes else None
+    except ChangedCodeError as error:
+        raise NotMergedError(str(error)) from error
 
 
 def _found(each: Iterable[Saved]) -> tuple[Found, ...]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import Shares
 
@@ -126,8 +127,35 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     shown: int
 
 
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage of a long run: the sequences that were done of it, and how many are undecided.
+
+    Earlier runs that this one goes on from are counted too.
+    """
+
+    name: str
+    sequences: int
+    steps: int
+    undecided: int
+    seconds: float
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """When the coordinator was away in a long run: how long after the start, and for how long.
+
+    `seconds` is null if it did not come back; `reason` says what was seen of it.
+    """
+
+    after_seconds: float
+    seconds: float | None
+    reason: str
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One verification: of what, with what, and how it went. `started` is ISO 8601, in UTC."""
+    """One verification: of what, with what, and how it went. `started` is ISO 8601, in UTC.
+
+    Only a long run on a real clock has `stages`, and `outages` of its coordinator.
+    """
 
     port: str
     groupcheck: str
@@ -140,6 +168,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, bool | int | str]
     windows: dict[str, int] | None
     curve: tuple[Moment, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    outages: tuple[Outage, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,6 +267,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     rules: Rules | None
     runs: tuple[Run, ...]
     findings: tuple[Found, ...]
+    code: Code | None = None
 
     @property
     def edges(self) -> int:
@@ -252,3 +283,8 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     def answered(self) -> int:
         """How many of those are requests; without any, nothing can be said of the port."""
         return sum(space.edges_answered for space in self.spaces)
+
+    @property
+    def undecided(self) -> int:
+        """The sequences of long runs of which nothing is known, as the port was away meanwhile."""
+        return sum(stage.undecided for run in self.runs for stage in run.stages)

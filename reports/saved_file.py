@@ -45,7 +45,7 @@ def read(path: Path) -> Saved:
         msg = f"{path} is no result that this version reads: {said}, and not of {FORMAT}"
         raise MalformedResultError(msg)
     try:
-        return msgspec.convert(found, Saved, strict=True)
+        return msgspec.convert(found, Saved, strict=True, str_keys=True)
     except (msgspec.ValidationError, RecursionError) as error:
         msg = f"{path} is no result that groupcheck saved: {error}"
         raise MalformedResultError(msg) from error

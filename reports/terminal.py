@@ -7,6 +7,8 @@ from pathlib import Path
 
 from groupcheck.properties.result import Shares
 from groupcheck.properties.windows import Windows
+from groupcheck.reports import long_runs
+from groupcheck.reports.code import in_lines
 from groupcheck.reports.saved import Found, Saved, Tours
 from groupcheck.reports.words import bounded, counted
 
@@ -45,6 +47,7 @@ def summary(
         f"ran        {counted(result.sequences, 'sequence')}, {counted(result.steps, 'step')}"
         f" in {result.seconds:.1f} s ({_seeds(result)})"
     )
+    lines += long_runs.lines(result)
     windows = (_windows(Windows(**run.windows)) for run in result.runs if run.windows)
     lines += [f"windows    {said}" for said in dict.fromkeys(windows)]
     if result.unsupported:
@@ -56,6 +59,8 @@ def summary(
         lines.append(f"more       {more}, not made minimal and not told")
     if result.not_reproduced:
         lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
+    if result.code is not None:
+        lines += in_lines(result.code)
     if files:
         lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
     lines += [*notes, f"verdict    {verdict(result)}"]

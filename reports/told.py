@@ -49,6 +49,7 @@ def told(result: Result) -> saved.Saved:
         rules=_rules(result.settings.profile, covered) if result.covered else None,
         runs=(_run(result),),
         findings=tuple(found(finding, result.port) for finding in result.findings),
+        code=result.code,
     )
     return msgspec.structs.replace(made, verdict=verdict(made))
 
@@ -131,5 +132,17 @@ def _run(result: Result) -> saved.Run:
         curve=tuple(
             saved.Moment(seconds=point.seconds, steps=point.steps, shown=point.shown)
             for point in result.curve
+        ),
+        stages=tuple(
+            saved.Stage(**{**stage._asdict(), "seconds": round(stage.seconds, 3)})
+            for stage in result.stages
+        ),
+        outages=tuple(
+            saved.Outage(
+                after_seconds=round(outage.after_s, 3),
+                seconds=None if outage.seconds is None else round(outage.seconds, 3),
+                reason=outage.reason,
+            )
+            for outage in result.outages
         ),
     )

@@ -75,9 +75,9 @@ def bounded(line: str) -> str:
     return f"{shown} ... ({counted(cut, 'more character')})" if cut else shown
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, what: str, several: str = "") -> str:
     """`1 edge`, `2,039 edges`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
 
 
 def value(said: str | bytes | None) -> str:

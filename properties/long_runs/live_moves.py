@@ -24,6 +24,7 @@ from groupcheck.model.vocabulary import (
     OffsetDeleteRequest,
     Request,
     RequestBody,
+    TxnOffsetCommitRequest,
 )
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.moves import MOVES, Move
@@ -40,11 +41,9 @@ from groupcheck.properties.generators.wandering import ALWAYS, REMEMBERED
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
-# Nothing can be made to happen to a broker, a transaction takes more than its coordinator of
-# groups, and who lists groups is told of those of all other tests.
-NOT_HERE: Final = frozenset(
-    {"hold", "release", "fail", "happen", "commit_in_transaction", "end_transaction", "list_groups"}
-)
+# Nothing can be made to happen to a broker, and who lists groups is told of those of all other
+# tests.
+NOT_HERE: Final = frozenset({"hold", "release", "fail", "happen", "list_groups"})
 
 LONG_MS: Final = 120_000  # no calm sequence takes so long
 LONGEST_WAIT_MS: Final = 12_000  # no brisk one waits longer at once
@@ -95,7 +94,7 @@ def fit(body: RequestBody, pace: Pace) -> RequestBody:
             rebalance_timeout_ms=rebalance_ms,
             protocols=tuple(p._replace(metadata=readable(p.metadata)) for p in body.protocols),
         )
-    if isinstance(body, OffsetCommitRequest | OffsetDeleteRequest):
+    if isinstance(body, OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest):
         topics: Any = body.topics
         there = {TOPICS[0]: TOPIC, TOPICS[1]: OTHER_TOPIC}
         return body._replace(

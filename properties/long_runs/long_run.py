@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
-from time import monotonic
-from typing import Any, Final, NamedTuple
+from time import monotonic, sleep
+from typing import Any, Final, NamedTuple, TypeVar
 
 from groupcheck.model.graph import Hop
 from groupcheck.model.instance import Instance
@@ -25,7 +25,7 @@ from groupcheck.properties.long_runs.live_moves import Pace, wander_live
 from groupcheck.properties.long_runs.watch import Watch
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.result import Result, Settings, Stage
+from groupcheck.properties.result import Outage, Result, Settings, Stage
 from groupcheck.properties.run import FoundError, replay
 from groupcheck.properties.sequence import Sequence, well_formed
 from groupcheck.properties.verify import Progress, Verification, silent
@@ -34,8 +34,17 @@ from groupcheck.properties.verify import Progress, Verification, silent
 TIMED: Final = "timed walks"
 STAGES: Final[Mapping[str, int]] = {"tours": 50, "walks": 85, TIMED: 100}
 WAITING: Final = 2  # so many times as many of those go side by side that wait most of the time
+TRIES: Final = 3  # of a sequence that a broker is not reached for, though it is there
+AGAIN_S: Final = 1.0  # how long one waits before the next
 MOST_ALONE: Final = 100  # sequences that are done again alone
 PATIENCE_S: Final = 60.0  # how long a broker that is away is waited for
+
+
+T = TypeVar("T")
+
+
+class AwayError(Exception):
+    """The broker was away while something was tried: of that nothing can be said."""
 
 
 class Ran(NamedTuple):
@@ -100,6 +109,7 @@ class LongRun(Verification):
                 self._take_up()
                 for stage in STAGES:
                     self._run_stage(stage)
+                self._look_again()
                 self._shrink()
                 self._look_at_crashes()
             finally:
@@ -216,15 +226,33 @@ class LongRun(Verification):
             return not self._watch.disturbed(began_s)
 
         try:
-            ran = self._run_one(number, stage, port, counts)
+            ran = self._tried(lambda: self._run_one(number, stage, port, counts), counts)
             decided = ran.finding is None or counts()
-        except PortUnavailableError:
-            if counts():
-                raise
+        except AwayError:
             ran, decided = Ran(0), False
         self._note(number, stage, began_s, ran, decided=decided)
         # What went wrong may go on behind its back: Kafka answers some requests twice.
         return decided and ran.finding is None
+
+    def _tried(self, attempt: Callable[[], T], counts: Callable[[], bool]) -> T:
+        """What an attempt comes to, which a broker with too much to do may need several for.
+
+        Raises:
+            AwayError: the broker was away meanwhile, which is known by whether it `counts`.
+            PortUnavailableError: it is there, and cannot be reached all the same.
+        """
+        for tries in range(1, TRIES + 1):
+            try:
+                return attempt()
+            except PortUnavailableError as error:
+                if not counts():
+                    raise AwayError from error
+                if tries == TRIES:
+                    msg = f"{error} ({TRIES} times, of a broker that is there)"
+                    raise PortUnavailableError(msg) from error
+            sleep(AGAIN_S)
+            self._watch.wait()
+        raise AssertionError  # the last try has returned or raised
 
     def _run_one(self, number: int, stage: str, port: Port, counts: Callable[[], bool]) -> Ran:
         steps = self.settings.steps
@@ -267,14 +295,22 @@ class LongRun(Verification):
                 self._walked.setdefault(self._coverages[ran.space], []).append(ran.steps)
             self._count(ran.steps, finding)
 
-    def _look_at_crashes(self) -> None:
-        """Do what was under way when the broker ended again, alone: was it that which ended it?
+    @property
+    def _is_ended_here(self) -> bool:
+        """Whether the broker has ended of which it is known that nobody else has ended it."""
+        return self.source.revive is not None and any(o.gone for o in self._watch.outages)
 
-        Only of a broker that was started here it is known that nobody else has ended it.
-        """
+    def _look_again(self) -> None:
+        """Do what was undecided once more, if the broker had but too much to do meanwhile."""
+        if self._watch.outages and not any(outage.gone for outage in self._watch.outages):
+            for stage in STAGES:
+                self._run_stage(stage)
+
+    def _look_at_crashes(self) -> None:
+        """Do what was under way when the broker ended again, alone: was it that which ended it?"""
         those = [e for e in latest(self._journal.entries) if e.came == UNDECIDED]
         those = [e for e in those if e.stage != "tours"][:MOST_ALONE]
-        if self.source.revive is None or not those:
+        if not self._is_ended_here or not those:
             return
         tell = self.progress("what was under way when the broker ended", len(those))
         for entry in those:
@@ -282,13 +318,19 @@ class LongRun(Verification):
             self._watch.wait()
             began_s = monotonic()
             with self._port() as port:
-                ran = self._run_one(entry.number, entry.stage, port, lambda: True)
-            decided = True
+                ran, decided = self._alone(entry, port)
             if self._watch.disturbed(began_s):
                 crash = ran.finding and self._smallest_crash(ran.finding.sequence)
                 ran, decided = ran._replace(finding=crash), crash is not None
             self._note(entry.number, entry.stage, began_s, ran, decided=decided)
             tell(1)
+
+    def _alone(self, entry: Entry, port: Port) -> tuple[Ran, bool]:
+        """What a sequence comes to by itself, and whether the broker was there to be asked."""
+        try:
+            return self._run_one(entry.number, entry.stage, port, lambda: True), True
+        except PortUnavailableError:
+            return Ran(0), False
 
     def _smallest_crash(self, sequence: Sequence) -> Finding | None:
         """The sequence without the steps that the broker ends without, if it does end by it."""
@@ -308,23 +350,28 @@ class LongRun(Verification):
         began_s = monotonic()
         with self._port() as port:
             finding = replay(sequence, port)
-        away = self._watch.disturbed(began_s)
-        return finding if away and finding is not None and finding.failure is not None else None
+        gone = self._watch.gone(began_s)
+        return finding if gone and finding is not None and finding.failure is not None else None
 
     def _once(self, sequence: Sequence) -> Finding | None:
         """Do a sequence again, and once more if the broker was away meanwhile."""
         while True:
             self._watch.wait()
             began_s = monotonic()
+
+            def counts(since_s: float = began_s) -> bool:
+                return not self._watch.disturbed(since_s)
+
             try:
-                with self._port() as port:
-                    finding = replay(sequence, port)
-            except PortUnavailableError:
-                if not self._watch.disturbed(began_s):
-                    raise
+                finding = self._tried(lambda: self._replayed(sequence), counts)
+            except AwayError:
                 continue
-            if finding is None or not self._watch.disturbed(began_s):
+            if finding is None or counts():
                 return finding
+
+    def _replayed(self, sequence: Sequence) -> Finding | None:
+        with self._port() as port:
+            return replay(sequence, port)
 
     def _sum_up(self) -> None:
         """What each stage came to, and when the broker was away."""
@@ -343,10 +390,7 @@ class LongRun(Verification):
                         max(e.ended_s for e in those) - min(e.began_s for e in those),
                     )
                 )
-        for began_s, ended_s, reason in self._watch.outages:
-            at = f"after {began_s - self._started_s:.1f} s the broker {reason}"
-            back = "and did not come back"
-            if ended_s is not None:
-                back = f"back {ended_s - began_s:.1f} s later"
-            self.result.outages.append(f"{at}, {back}")
+        for began_s, ended_s, reason, _ in self._watch.outages:
+            seconds = None if ended_s is None else ended_s - began_s
+            self.result.outages.append(Outage(began_s - self._started_s, seconds, reason))
         self.result.not_reproduced += self._gone

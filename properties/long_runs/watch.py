@@ -20,11 +20,15 @@ EVERY_S: Final = 0.25
 
 
 class Outage(NamedTuple):
-    """When a broker was away, in seconds of the clock `monotonic`; None if it still is."""
+    """When a broker was away, in seconds of the clock `monotonic`; None if it still is.
+
+    It may have ended meanwhile if it was `gone`.
+    """
 
     began_s: float
     ended_s: float | None
     reason: str
+    gone: bool = False
 
 
 class Watch:
@@ -103,6 +107,13 @@ class Watch:
                 msg = "interrupted"
                 raise PortUnavailableError(msg)
 
+    def gone(self, since_s: float) -> bool:
+        """Whether the broker may have ended at any time since then; see `disturbed`."""
+        return self.disturbed(since_s) and any(
+            outage.gone and (outage.ended_s is None or outage.ended_s >= since_s)
+            for outage in self.outages
+        )
+
     def disturbed(self, since_s: float) -> bool:
         """Whether the broker was away at any time since then; takes a moment to be sure."""
         if self._pulse is None:
@@ -124,15 +135,19 @@ class Watch:
         assert self._pulse is not None  # noqa: S101 - the thread is begun for nothing else
         while not self._over:
             began_s = monotonic()
-            reason = ""
+            reason, gone = "", False
+            # A machine that stands still between two beats has kept the broker waiting as well.
+            if not self.away and began_s - self._good_s > self._slow_s + EVERY_S:
+                self._note(self._good_s, "stood still with this machine", answered=True)
             try:
                 self._pulse.beat(self._slow_s)
             except MissedBeatError as missed:
-                reason = str(missed)
+                reason, gone = str(missed), missed.gone
             except PortUnavailableError:
                 return
             late = not reason and monotonic() - began_s > self._slow_s
-            self._note(began_s, "did not answer in time" if late else reason, answered=not reason)
+            said = "did not answer in time" if late else reason
+            self._note(began_s, said, answered=not reason, gone=gone)
             if reason and self._revive is not None:
                 with suppress(PortUnavailableError):  # it is away, then
                     self._revive()
@@ -140,12 +155,14 @@ class Watch:
                 if not self._over:
                     self._changed.wait_for(lambda: self._over, EVERY_S)
 
-    def _note(self, began_s: float, reason: str, *, answered: bool) -> None:
+    def _note(self, began_s: float, reason: str, *, answered: bool, gone: bool = False) -> None:
         if self.away and answered:
             self._back()
         with self._changed:
             if reason and not self.away:
                 self.outages.append(Outage(self._good_s, None, reason))
+            if gone:
+                self.outages[-1] = self.outages[-1]._replace(gone=True)
             if answered:
                 if self.away:
                     self.outages[-1] = self.outages[-1]._replace(ended_s=monotonic())

@@ -45,6 +45,7 @@ NEWEST_VERSIONS: Final = {
     "ListGroups": 5,
     "DeleteGroups": 2,
     "OffsetDelete": 0,
+    "TxnOffsetCommit": 5,
 }
 
 # Where kafka-python's name of a field (from newer definitions) is not the vocabulary's.

@@ -7,7 +7,7 @@ here.
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
 from time import monotonic
@@ -38,6 +38,7 @@ METADATA_VERSION: Final = 1  # in which a broker may create the topic it is aske
 NEWEST_DESCRIBE_CONFIGS: Final = 4
 SAMPLE: Final = 20  # groups enough for a few partitions to have one each
 BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
+GROUP, TRANSACTION = 0, 1  # FindCoordinatorRequest.CoordinatorType
 
 
 class Asked(Protocol):
@@ -162,7 +163,8 @@ class Enquiry:
         self._answer_s = answer_s
         self._interrupted = interrupted
         self._connection = Connection[Question](host, port, connect_s)
-        self._connection.socket.settimeout(min(answer_s, WAKE_S))
+        self._wake_s = min(answer_s, WAKE_S)
+        self._connection.socket.settimeout(self._wake_s)
         self._versions: dict[int, tuple[int, int]] = {}
 
     def __enter__(self) -> Self:
@@ -199,14 +201,11 @@ class Enquiry:
         keys = {api: codec.message_class(f"{api}Request").API_KEY for api in apis}
         return {api: self._versions[key][0] for api, key in keys.items() if key in self._versions}
 
-    def coordinator(self, group_id: str) -> Coordinator:
-        """The broker that coordinates a group."""
-        version = self._common("FindCoordinator", NEWEST_FIND_COORDINATOR)
-        if version is None:
-            _refuse("it speaks no version of FindCoordinator that groupcheck does")
+    def coordinator(self, key: str, kind: int = GROUP) -> Coordinator:
+        """The broker that coordinates a group, or the transactions of an id."""
         deadline = monotonic() + COORDINATOR_WAIT_S
         while True:
-            answer = self._ask(Question("FindCoordinator", version), key=group_id)
+            answer = self.ask("FindCoordinator", NEWEST_FIND_COORDINATOR, key=key, key_type=kind)
             if not answer.error_code:
                 return Coordinator(answer.node_id, answer.host, answer.port)
             if answer.error_code not in COORDINATOR_NOT_YET or monotonic() > deadline:
@@ -255,6 +254,31 @@ class Enquiry:
         numbers = {config.name: as_number(config.value or "") for config in told}
         return {name: n for name, n in numbers.items() if name in names and n is not None}
 
+    def ask(self, api: str, newest: int, **fields: object) -> codec.Message:
+        """The answer to a question at the newest version that both sides speak."""
+        cls = codec.message_class(f"{api}Request")
+        return self.tell(api, newest, lambda version: cls(version=version, **fields))
+
+    def tell(self, api: str, newest: int, message: Callable[[int], codec.Message]) -> codec.Message:
+        """The same, of a message that is made for the version."""
+        version = self._common(api, newest)
+        if version is None:
+            _refuse(f"it speaks no version of {api} that groupcheck does")
+        return self._said(Question(api, version), message(version))
+
+    def ended(self) -> bool:
+        """Whether the broker has closed a connection that owes no answer."""
+        self._connection.socket.settimeout(0)
+        try:
+            self._connection.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        finally:
+            self._connection.socket.settimeout(self._wake_s)
+        return True
+
     def _common(self, api: str, newest: int) -> int | None:
         key = codec.message_class(f"{api}Request").API_KEY
         oldest, highest = self._versions.get(key, (0, -1))
@@ -263,7 +287,10 @@ class Enquiry:
 
     def _ask(self, question: Question, **fields: object) -> codec.Message:
         cls = codec.message_class(f"{question.api}Request")
-        self._connection.send(question, cls(version=question.api_version, **fields), CLIENT_ID)
+        return self._said(question, cls(version=question.api_version, **fields))
+
+    def _said(self, question: Question, message: codec.Message) -> codec.Message:
+        self._connection.send(question, message, CLIENT_ID)
         deadline = monotonic() + self._answer_s
         while monotonic() < deadline:
             check(self._interrupted)

@@ -27,7 +27,14 @@ NOT_YET: Final = (
 
 
 class MissedBeatError(Exception):
-    """The broker did not answer as one that can be tested; the message says what it did."""
+    """The broker did not answer as one that can be tested; the message says what it did.
+
+    It may have ended if it is `gone`, and not only be slow, or not ready.
+    """
+
+    def __init__(self, what: str, *, gone: bool = False) -> None:
+        super().__init__(what)
+        self.gone = gone
 
 
 class Pulse:
@@ -53,7 +60,8 @@ class Pulse:
         except (PortFailedError, OSError) as error:
             self.close()
             reason = error.reason if isinstance(error, PortFailedError) else "cannot be reached"
-            raise MissedBeatError(reason.removeprefix("the broker ")) from error
+            gone = not isinstance(error, TimeoutError)
+            raise MissedBeatError(reason.removeprefix("the broker "), gone=gone) from error
         message = codec.parse(HEARTBEAT.api, HEARTBEAT.api_version, answer)
         ready = message.error_code not in NOT_YET
         self._was_ready |= ready

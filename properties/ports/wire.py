@@ -23,6 +23,8 @@ from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    EndTxnRequest,
+    EndTxnResponse,
     HeartbeatRequest,
     ListGroupsRequest,
     ListGroupsResponse,
@@ -30,8 +32,9 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     Response,
     ResponseBody,
+    TxnOffsetCommitRequest,
 )
-from groupcheck.properties.ports import codec
+from groupcheck.properties.ports import codec, producers
 from groupcheck.properties.ports.acquaintance import Acquaintance, Known
 from groupcheck.properties.ports.connection import WAKE_S, Connection, Enquiry, check
 from groupcheck.properties.ports.echo import Echo
@@ -43,6 +46,7 @@ from groupcheck.properties.ports.port import (
     PortInfo,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.producers import Producers
 from groupcheck.properties.ports.settings import BrokerSettings, settings_of
 from groupcheck.properties.windows import USUAL, Windows
 
@@ -103,6 +107,7 @@ class WirePort:
         self._connections: list[Connection[Request]] = []
         self._selector: selectors.BaseSelector | None = None
         self._echo = Echo(lambda: self._enquiry(*self._coordinator))
+        self._producers = Producers(self._enquiry, self._interrupted)
         self._prefix = ""
         self._opened_s = 0.0
         self._told_ms = 0
@@ -122,6 +127,7 @@ class WirePort:
                 self._selector = selectors.DefaultSelector()
             if not self._connections:
                 self._connect(self._selector)
+            self._producers.open(self._coordinator)
         self._opened_s, self._told_ms = monotonic(), 0
         newest = (self.max_versions or {}).get("JoinGroup")
         return PortInfo(_url(*self._bootstrap), f"JoinGroup up to version {newest}")
@@ -143,6 +149,8 @@ class WirePort:
         """
         if request.api_version < self._oldest.get(request.api, 0):
             return Observation(unsupported=f"{request.api} version {request.api_version}")
+        if isinstance(request.body, EndTxnRequest):
+            return self._end_transaction(request.request_id, request.body, expected)
         try:
             message = codec.to_message(self._out(request.body), request.api_version)
         except codec.InexpressibleError as error:
@@ -151,6 +159,16 @@ class WirePort:
         if request.request_id not in expected:
             self._echo.wait()
         return self._observe([], expected)
+
+    def _end_transaction(
+        self, request_id: int, body: EndTxnRequest, expected: Collection[int]
+    ) -> Observation:
+        """Have a marker written, which the group knows of by the time that this is answered."""
+        if not body.group_id:
+            return Observation(unsupported="EndTxn of a group without a name")
+        group_id = self._real_group_id(body.group_id)
+        error = self._producers.end(body.producer_id, group_id, committed=body.committed)
+        return self._observe([Response(request_id, EndTxnResponse(error))], expected)
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
         """Let time pass, taking what is answered meanwhile.
@@ -169,6 +187,7 @@ class WirePort:
 
     def close(self) -> None:
         """End the test: let go of its connections, but for those that the next one can use."""
+        self._producers.close()
         if not self._lasting or self._selector is None:
             self.shutdown()
             return
@@ -186,6 +205,7 @@ class WirePort:
             connection.close()
         self._connections.clear()
         self._echo.close()
+        self._producers.shutdown()
         if self._selector is not None:
             self._selector.close()
             self._selector = None
@@ -231,8 +251,9 @@ class WirePort:
         try:
             # Its settings only it tells, and its versions may be others than the first one's.
             with self._enquiry(*self._coordinator) as broker:
-                self.max_versions = broker.versions(self._newest_versions)
-                self._oldest = broker.oldest(self.max_versions)
+                spoken = broker.versions({**producers.NEWEST, **self._newest_versions})
+                self.max_versions = producers.as_modelled(spoken)
+                self._oldest = broker.oldest(self.max_versions.keys() - {producers.MARKER})
                 told = broker.settings(coordinator.node_id, BROKER_SETTINGS)
         except OSError as error:
             msg = f"its coordinator at {_url(*self._coordinator)}: {_reason(error)}"
@@ -332,6 +353,10 @@ class WirePort:
             return DeleteGroupsRequest(tuple(map(self._real_group_id, body.groups_names)))
         if isinstance(body, ListGroupsRequest):
             return body
+        if isinstance(body, TxnOffsetCommitRequest):
+            group_id = self._real_group_id(body.group_id)
+            producer = self._producers.begin(body.producer_id, group_id)
+            return body._replace(group_id=group_id, **producer.named)
         named = cast("HeartbeatRequest", body)
         return named._replace(group_id=self._real_group_id(named.group_id))
 

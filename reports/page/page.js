@@ -169,3 +169,37 @@
     for (const each of document.querySelectorAll("details")) each.open = true;
   });
 })();
+
+// The code: a line, clicked or entered, tells the labelled edges that ran it.
+(() => {
+  const found = document.getElementById("ran");
+  if (!found) return;
+  const { edges, sets } = JSON.parse(found.textContent);
+  const show = (line) => {
+    for (const other of document.querySelectorAll(".source .edges-of-it, .source .chosen")) {
+      if (other.classList.contains("edges-of-it")) other.remove();
+      else other.classList.remove("chosen");
+    }
+    const row = document.createElement("tr"), list = document.createElement("ul"), place = document.createElement("td");
+    row.className = "edges-of-it";
+    place.colSpan = 3;
+    list.append(...sets[line.dataset.set].map((edge) => {
+      const made = document.createElement("li");
+      made.textContent = edges[edge];
+      return made;
+    }));
+    place.append(list);
+    row.append(place);
+    line.classList.add("chosen");
+    line.after(row);
+  };
+  for (const table of document.querySelectorAll(".source")) {
+    table.addEventListener("click", (event) => {
+      const line = event.target.closest("tr[data-set]");
+      if (line) show(line);
+    });
+    table.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target.matches("tr[data-set]")) show(event.target);
+    });
+  }
+})();

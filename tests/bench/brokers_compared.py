@@ -27,13 +27,13 @@ from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.long_runs.long_run import LongRun
-from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
 from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
 from groupcheck.reports.brokers_compared import Column, Found, page, sequences_page
-from groupcheck.reports.long_runs import stages
 from groupcheck.reports.progress import Bars
 from groupcheck.reports.story import answers_in_words
 from groupcheck.reports.terminal import summary
@@ -104,13 +104,13 @@ def run(spec: str, sequences: int, into: Path) -> None:
     result.covered = verification.covered()
     saved = told(result)
     kept: dict[str, Any] = msgspec.to_builtins(saved)
-    kept["undecided"] = result.undecided
+    kept["undecided"] = saved.undecided
     kept["date"] = datetime.now(UTC).date().isoformat()
     kept["rules"] = sorted(result.covered[profile].applied)
     for each, finding in zip(kept["findings"], result.findings, strict=True):
         each["rule"] = _rule(finding)
     (into / f"{_name(spec)}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    sys.stdout.write(summary(saved, [], (), stages(result)))
+    sys.stdout.write(summary(saved, [], ()))
 
 
 def _rule(finding: Finding) -> str:
@@ -222,7 +222,15 @@ def main() -> int:
     options.add_argument("ports", metavar="PORT", nargs="*")
     options.add_argument("--sequences", type=int, default=10_000)
     options.add_argument("--into", type=Path, default=RESULTS)
-    given = options.parse_args()
+    try:
+        return do(options.parse_args())
+    except (PortUnavailableError, UnknownPortError) as error:
+        sys.stderr.write(f"brokers_compared: {error}\n")
+        return 2
+
+
+def do(given: argparse.Namespace) -> int:
+    """Do it, and give the exit status."""
     given.into.mkdir(parents=True, exist_ok=True)
     if given.what == "run":
         for spec in given.ports or PORTS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual  # noqa: E40
 from groupcheck import pipeline_progress  # noqa: E402
 from groupcheck.pipeline import schemas  # noqa: E402
 from groupcheck.pipeline.failures import plainly  # noqa: E402
+from groupcheck.pipeline.lanes import MOST_GROUPS  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +48,10 @@ class Run(NamedTuple):
     told: dict[str, Any]
     spark: SparkSession
 
+    @property
+    def page(self) -> str:
+        return (self.report.parent / "page.html").read_text(encoding="utf-8")
+
     def table(self, name: str, of: str = "report") -> DataFrame:
         where = self.report if of == "report" else self.events
         return self.spark.read.parquet(str(where / name))
@@ -63,10 +69,28 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     assert main(["ingest", str(sources), "--out", str(events)]) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out := io.TextIOWrapper(io.BytesIO(), "utf-8"))
-        assert main(["check", str(events), "--report", str(report), "--json"]) == 1
+        asked = ["--report", str(report), "--html", str(directory / "page.html"), "--json"]
+        assert main(["check", str(events), *asked]) == 1
         out.seek(0)
         told = json.loads(out.read())
     return Run(made, sources, events, report, told, spark)
+
+
+def test_the_page_has_a_lane_and_every_rebalance_of_each_group(run: Run) -> None:
+    """They are few enough that none is left out."""
+    of = run.table("rebalances").groupBy("group_id").count().collect()
+    rebalances = {row[0]: row[1] for row in of}
+    assert 0 < len(rebalances) <= MOST_GROUPS
+    lanes = re.findall(r"<summary><strong>(.*?)</strong>: (\d+) rebalances in", run.page)
+    assert {name: int(number) for name, number in lanes} == rebalances
+    drawn = re.findall(r'class="generation">(\d+)<|<g><title>at ', run.page)
+    assert drawn.count("") == sum(rebalances.values())
+
+
+def test_the_page_tells_the_rejected_groups_and_needs_no_network(run: Run) -> None:
+    for group_id in run.made.unlawful:
+        assert f"group &#39;{group_id}&#39; at file://" in run.page
+    assert re.findall(r'(?:src|href)="(?!data:)', run.page) == []
 
 
 def test_each_unlawful_event_is_found_where_it_is_and_no_other(run: Run) -> None:

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.properties.code.ran import FileRan, FunctionRan, Label, coded
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.changes import changes
 from groupcheck.reports.graphs_again import Again, again
@@ -198,6 +199,27 @@ def test_in_a_browser_an_arrow_shows_its_witnesses_by_mouse_and_by_key(opened: B
     opened.run("arguments[0].click()", opened.one("#arrow-0 [data-edges-of]"))
     assert opened.one("#count").text.startswith("16 of ")
     assert opened.console() == []
+
+
+@needs("chromedriver")
+def test_in_a_browser_a_line_of_code_shows_the_edges_that_ran_it(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    label = Label("Stable", "Heartbeat", ("heartbeat/known",), "Stable")
+    beat = FunctionRan("beat", (2, 3), frozenset({3}), 0, frozenset())
+    file = FileRan("port.py", "def beat():\n    a()\n    b()\n", {2: frozenset({label})}, (beat,))
+    code = coded([file], {label: 7})
+    page = _page(replace(conforming(), code=code))
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    chromium.open(tmp_path / "page.html")
+    chromium.run("document.querySelector('details.file').open = true")
+    said = "Stable, Heartbeat -> Stable: heartbeat/known"
+    chromium.one("tr[data-set]").click()
+    assert [each.text for each in chromium.all(".edges-of-it")] == [said]
+    chromium.one("tr[data-set]").send_keys("\ue007")  # Enter
+    assert [each.text for each in chromium.all(".edges-of-it")] == [said]
+    assert chromium.one("tr.never").text.split() == ["3", "never", "b()"]
+    assert chromium.console() == []
 
 
 @needs("chromedriver")

@@ -15,10 +15,12 @@ from groupcheck.model.clients import (
     NO_INSTANCE,
     OTHER_PROTOCOLS,
     OTHER_TOPIC,
+    PRODUCER_ID,
     PROTOCOLS,
     TOPIC,
     commit,
     fetch,
+    txn_commit,
 )
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
@@ -28,6 +30,7 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     Assignment,
     DescribeGroupsRequest,
+    EndTxnRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -122,6 +125,8 @@ STATIC: Final[Mapping[str, Any]] = {"version": 7, "group_instance_id": INSTANCE}
 OLDEST, OLD, NEW = "0.10.2", "2.7", "4.1"
 ALONE: Final = (join(version=2), DELAY, sync("#1"))  # a member, Stable
 UNSTABLE: Final = fetch(require_stable=True)
+STABLE: Final = fetch(require_stable=False)
+MARKER: Final = EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
 
 SHOWN: Final = (
     Shown("first member without protocols", OLDEST, OLD, (join(protocols=()),)),
@@ -226,6 +231,12 @@ SHOWN: Final = (
             describe(),
         ),
     ),
+    Shown(
+        "transactional commit of a known member without generation",
+        OLD,
+        NEW,
+        (*ALONE, Asked(3, txn_commit(-1, "#1")), Asked(0, MARKER), Asked(1, STABLE)),
+    ),
     Shown("stable offsets", OLD, NEW, (_refused_beside_stored(), Asked(7, UNSTABLE))),
     Shown("metadata too long", OLD, NEW, (_refused_beside_stored(), Asked(7, UNSTABLE))),
     Shown("describe", OLD, NEW, (describe(6),)),
@@ -254,17 +265,13 @@ SHOWN: Final = (
 )
 
 # Why the others do not show over the wire.
-FAILOVER, LOG, PRODUCER = (
-    "needs a partition that is lost, loaded or shut down",
-    "needs appends that fail or wait",
-    "needs a producer and its transaction coordinator",
-)
+FAILOVER = "needs a partition that is lost, loaded or shut down"
+LOG = "needs appends that fail or wait"
 NOT_SHOWN: Final[Mapping[str, str]] = {
     "gate order": FAILOVER,
     "loading": FAILOVER,
     "group that is not there": "is between 0.10.0 and the later ones",
     "append that times out": LOG,
-    "transactional commit of a known member without generation": PRODUCER,
     "offset expiry": "needs the retention of offsets, a minute at the least, to pass",
     "tombstone of an empty group": "shows in the log alone",
     "static member whose new id cannot be stored": LOG,

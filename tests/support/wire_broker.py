@@ -28,6 +28,7 @@ APIS = {
     18: "ApiVersions",
     32: "DescribeConfigs",
 }
+TRANSACTIONS = {22: "InitProducerId", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
 NODE_ID = 7
 
 Asked = Any  # kafka-python's message of a request; its correlation id is added
@@ -119,7 +120,7 @@ class _Handler(socketserver.BaseRequestHandler):
         with self.request.makefile("rb") as stream:
             while length := stream.read(4):
                 data = stream.read(int.from_bytes(length, "big"))
-                api = APIS[int.from_bytes(data[:2], "big")]
+                api = {**APIS, **TRANSACTIONS}[int.from_bytes(data[:2], "big")]
                 version = int.from_bytes(data[2:4], "big")
                 cls = codec.message_class(f"{api}Request")
                 asked = cls.decode(data, version=version, header=True)
@@ -187,3 +188,69 @@ class CoordinatorBroker(Broker):
             message.with_header(correlation_id=asked.header.correlation_id)
             with suppress(OSError):  # whoever asked has gone
                 asker.sendall(message.encode(header=True, framed=True))
+
+
+class TransactionsBroker(Broker):
+    """Has transactions of offsets, whose markers reach the groups `late_s` after the answer.
+
+    Each of the `errors` of an API is answered once, before it is done. It is not ready for another
+    transaction of the same producer before the markers of the last one are written.
+    """
+
+    def __init__(self, late_s: float = 0.0) -> None:
+        super().__init__(self._act)
+        self.versions |= dict.fromkeys(TRANSACTIONS, (0, 20))
+        self.errors: dict[str, list[int]] = {}
+        self.epochs: dict[str, int] = {}
+        self.offsets: dict[str, int] = {}
+        self._late_s = late_s
+        self._pending: dict[str, dict[str, int]] = {}
+        self._marking = threading.Lock()
+
+    @property
+    def apis(self) -> list[str]:
+        """What was asked, in its order."""
+        return [asked.name.removesuffix("Request") for asked in self.asked]
+
+    def _act(self, asked: Asked) -> bytes:
+        api = asked.name.removesuffix("Request")
+        if api == "OffsetFetch":
+            return _offset(asked, self.offsets.get(asked.group_id, -1))
+        errors = self.errors.get(api)
+        error = errors.pop(0) if errors else 0
+        if api == "TxnOffsetCommit":
+            if not error:
+                offset = asked.topics[0].partitions[0].committed_offset
+                self._pending.setdefault(asked.transactional_id, {})[asked.group_id] = offset
+            return _committed(asked, error)
+        if api == "InitProducerId":
+            epoch = self.epochs[asked.transactional_id] = (
+                self.epochs.get(asked.transactional_id, -1) + 1
+            )
+            return reply(asked, error_code=error, producer_id=4711, producer_epoch=epoch)
+        if api == "AddOffsetsToTxn" and self._marking.locked():
+            error = 51
+        if api == "EndTxn" and not error:
+            offsets = self._pending.pop(asked.transactional_id, {})
+            self._mark(offsets if asked.committed else {})
+        return reply(asked, error_code=error)
+
+    def _mark(self, offsets: dict[str, int]) -> None:
+        """Write the markers, and have the groups look at them later still, in their order."""
+        self._marking.acquire()
+        threading.Timer(self._late_s / 2, self._marking.release).start()
+        threading.Timer(self._late_s, self.offsets.update, (offsets,)).start()
+
+
+def _committed(asked: Asked, error: int) -> bytes:
+    topic = codec.message_class("TxnOffsetCommitResponse").fields["topics"]
+    partition = topic.fields["partitions"](partition_index=0, error_code=error)
+    return reply(asked, topics=[topic(name=asked.topics[0].name, partitions=[partition])])
+
+
+def _offset(asked: Asked, offset: int) -> bytes:
+    topic = codec.message_class("OffsetFetchResponse").fields["topics"]
+    partition = topic.fields["partitions"](
+        partition_index=0, committed_offset=offset, metadata="", error_code=0
+    )
+    return reply(asked, topics=[topic(name="topic", partitions=[partition])], error_code=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 from groupcheck.model.vocabulary import HeartbeatRequest, JoinGroupRequest, Request
@@ -15,18 +16,28 @@ ANSWER_MS = 1_000
 
 
 class Watched(Broker):
-    """Answers no JoinGroup, and notes all that it is asked; what is `hung` is not answered."""
+    """Answers no JoinGroup, and notes all that it is asked; what is `hung` is not answered.
+
+    It has a thread for each connection, where a broker that takes one request after the other has
+    one for all: until `joined` is set, which the JoinGroup does, others are not taken in.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.came: list[tuple[str, int]] = []
         self.hung = False
+        self.joined = threading.Event()
+        self.joined.set()
         self.speak = self._note
         self.answer = lambda asked: b"" if "Join" in asked.name else reply(asked, error_code=0)
 
     def _note(self, asked: Asked) -> bytes | None:
+        joins = asked.name == "JoinGroupRequest"
+        assert joins or self.joined.wait(ANSWER_MS)
         connection = self.here.socket.getpeername()[1]
         self.came.append((asked.name.removesuffix("Request"), connection))
+        if joins:
+            self.joined.set()
         hangs = self.hung and asked.name == "ApiVersionsRequest"
         return b"" if hangs else self.respond(asked)
 
@@ -36,6 +47,7 @@ def test_the_next_request_is_sent_when_the_broker_has_come_past_one_that_waits()
         port = WirePort("127.0.0.1", broker.port)
         port.open("2.7", {})
         broker.came.clear()
+        broker.joined.clear()
         port.request(Request(1, 5, JOIN), ())
         port.request(Request(2, 3, HEARTBEAT), {2})
         port.shutdown()

@@ -1,0 +1,312 @@
+"""Peace in a group: what changes nothing but clocks and offsets is judged without the oracle.
+
+Most of what a group in production does is heartbeats and commits, and it is the same again and
+again. Here a pair of a request and its answer is recognised that was judged before, and what it
+brings about is done to numbers, not to the model's state. That is as exact as the oracle, because
+
+- the model itself has said what such a pair brings about: the request was put to it in the very
+  state that the group is in, but with a mark on every clock and no offsets. There was one outcome,
+  with the answer that the oracle had just found lawful, and all that it changed was the session
+  timer of a member and the offsets committed. (If anything else changes, it is never known.)
+- that state stays the same meanwhile. All else that happens is the oracle's: it is given the state
+  as it is by then, and if that is another one, all that was known is forgotten.
+- no rule about heartbeats or commits reads a clock, or an offset that is committed. Clocks act by
+  timers that fire, and where one would, peace is over, and it is the oracle that lets time pass.
+- what time does to all that is retained it does the same at once and little by little.
+
+tests/pipeline/test_calm.py holds it to the oracle, event by event.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any, Final
+
+from groupcheck.model.config import Config
+from groupcheck.model.state import Advance, Coordinator, Group, Log, Offset, Serving, TopicPartition
+from groupcheck.model.step import Outcome, Profile
+from groupcheck.model.transition import successors
+from groupcheck.model.vocabulary import OffsetCommitRequest, Request
+from groupcheck.pipeline.bodies import request_body
+from groupcheck.pipeline.columns import Columns, Said
+from groupcheck.pipeline.observed import Edge, Observed, edge_of, state_name
+
+MARK: Final = 2**52  # ms that no timer runs, and offsets that nobody commits, from here on
+NEVER: Final = 2**62
+MOST_KNOWN: Final = 10_000  # pairs of one group
+
+
+class Known:
+    """A pair that was judged: what it shows, and what it brings about.
+
+    The timer of the member with that place begins anew, with so many ms; `commits` are the offsets
+    it commits: the row that shows it, the partition, all else of the offset, and which of those in
+    the request it is.
+    """
+
+    __slots__ = ("commits", "edge", "left_ms", "member", "times")
+
+    def __init__(self, edge: Edge, member: int, left_ms: int) -> None:
+        self.edge = edge
+        self.member = member
+        self.left_ms = left_ms
+        self.commits: list[tuple[dict[str, Any], TopicPartition, Offset, int]] = []
+        self.times = 0
+
+
+class Calm:
+    """What is known of one group, as long as its state stays what it is."""
+
+    def __init__(self, profile: Profile, config: Config, observed: Observed) -> None:
+        self._profile = profile
+        self._config = config
+        self._observed = observed
+        self._marked: Coordinator | None = None
+        self._names = 0  # how many ids had been told
+        self._known: dict[Said, Known] = {}
+        self._numbered: tuple[Columns | None, dict[int, Known]] = (None, {})
+        self._base: Coordinator | None = None  # as it was when peace began; None: it has not
+        self._began_ms = self.now_ms = self._due_ms = self._fixed_ms = 0
+        self._deadlines: list[int] = []  # of the members' timers; the last is nobody's
+        self._offsets: dict[TopicPartition, tuple[Offset, int, int]] = {}  # committed, and when
+        self.passed = 0  # how often time has passed
+
+    def enter(self, states: list[Coordinator], names: int, now_ms: int) -> bool:
+        """Whether there can be peace from here on."""
+        if self._base is not None:
+            return True
+        if len(states) != 1:
+            return False
+        (state,) = states
+        group = state.group
+        if group is None or not _is_plain(state, group):
+            return False
+        marked = _marked(state, group)
+        if marked != self._marked or names != self._names:
+            self._marked, self._names, self._known = marked, names, {}
+            self._numbered = (None, {})
+        self._fixed_ms = now_ms + min(_others_left(group), default=NEVER)
+        self._deadlines = [
+            NEVER if m.session_left_ms is None else now_ms + m.session_left_ms
+            for m in group.members
+        ]
+        self._deadlines.append(NEVER)
+        if min(self._fixed_ms, *self._deadlines) <= now_ms:
+            return False
+        self._base, self._began_ms, self.now_ms, self._due_ms = state, now_ms, now_ms, 0
+        return True
+
+    def run(self, events: Columns, start: int, stop: int) -> int:
+        """Go on as far as there is nothing but what is known; the event before which it ends."""
+        if self._numbered[0] is not events:
+            self._numbered = (events, {})
+        known, pairs, at_ms = self._numbered[1], events.pairs, events.at_ms
+        deadlines, now_ms, due_ms, passed = self._deadlines, self.now_ms, self._due_ms, 0
+        at = start
+        while at < stop:
+            pair = known.get(pairs[at]) or self._find(events, at)
+            if pair is None:
+                break
+            then_ms = at_ms[at]
+            if then_ms > now_ms:
+                if then_ms >= due_ms:
+                    due_ms = self._next_due(then_ms)
+                    if then_ms >= due_ms:
+                        break
+                now_ms = then_ms
+                passed += 1
+            deadlines[pair.member] = then_ms + pair.left_ms
+            pair.times += 1
+            if pair.commits:
+                self._commit(pair, events.offsets[at], then_ms)
+            at += 2
+        self.now_ms, self._due_ms = now_ms, due_ms
+        self.passed += passed
+        return at
+
+    def _find(self, events: Columns, at: int) -> Known | None:
+        """A pair that is known, but has no number in these events yet."""
+        number = events.pairs[at]
+        if number < 0:
+            return None
+        found = self._known.get(events.said(at))
+        if found is not None:
+            self._numbered[1][number] = found
+        return found
+
+    def _next_due(self, then_ms: int) -> int:
+        """Before this time no timer ends, whichever of them begin anew from then on."""
+        left_ms = min((known.left_ms for known in self._known.values()), default=NEVER)
+        return min(self._fixed_ms, then_ms + left_ms, *self._deadlines[:-1])
+
+    def _commit(self, pair: Known, offsets: list[int], at_ms: int) -> None:
+        for row, partition, offset, place in pair.commits:
+            committed = offsets[place]
+            row["commits"] += 1
+            before = row["offset"]
+            if before is not None and committed < before:
+                row["rewinds"] += 1
+            row["offset"] = committed
+            row["last_ms"] = at_ms
+            self._offsets[partition] = (offset, committed, at_ms)
+
+    def leave(self) -> Coordinator | None:
+        """Peace is over: the state as it is now; None if there was no peace."""
+        base, self._base = self._base, None
+        if base is None or base.group is None:
+            return None
+        self._tell(state_name(base.group))
+        began_ms = self._began_ms
+        members = tuple(
+            m if deadline == NEVER else m._replace(session_left_ms=deadline - began_ms)
+            for m, deadline in zip(base.group.members, self._deadlines, strict=False)
+        )
+        group, log = base.group._replace(members=members), base.log
+        if self._offsets:
+            committed = {where: _since(*each, began_ms) for where, each in self._offsets.items()}
+            group = group._replace(offsets=_put_all(group.offsets, committed))
+            log = log and log._replace(offsets=_put_all(log.offsets, committed))
+            self._offsets = {}
+        state = base._replace(group=group, log=log)
+        if self.now_ms == began_ms:
+            return state
+        (outcome,) = self._outcomes(state, Advance(self.now_ms - began_ms))
+        return outcome.coordinator
+
+    def _tell(self, state: str) -> None:
+        """What has been shown meanwhile."""
+        edges = self._observed.edges
+        for known in self._known.values():
+            if known.times:
+                edges[known.edge] += known.times
+                known.times = 0
+        if self.passed:
+            self._observed.passed(state, self.passed, self.now_ms - self._began_ms)
+            self.passed = 0
+
+    def learn(self, said: Said, given: Request, kept: list[Outcome]) -> None:
+        """A pair was lawful, with those outcomes, in the state that is entered: know it again."""
+        marked = self._marked
+        if marked is None or marked.group is None or len(kept) != 1:
+            return
+        asked = _with_marks(given, said)
+        if asked is None:
+            return
+        outcomes = self._outcomes(marked, asked)
+        outcome = outcomes[0]
+        one = len(outcomes) == 1 and outcome[1:] == kept[0][1:]
+        if not one or [r.request_id for r in outcome.responses] != [given.request_id]:
+            return
+        known = self._effect(marked, marked.group, asked, outcome)
+        if known is None or len(self._known) >= MOST_KNOWN:
+            return
+        self._known[said] = known
+        self._due_ms = 0
+
+    def _effect(
+        self, marked: Coordinator, group: Group, asked: Request, outcome: Outcome
+    ) -> Known | None:
+        """What a step brings about; None if it is more than can be known."""
+        after, log = outcome.coordinator, marked.log
+        if after.group is None or len(after.group.members) != len(group.members):
+            return None
+        pairs = enumerate(zip(group.members, after.group.members, strict=True))
+        changed = [(n, new) for n, (old, new) in pairs if old != new]
+        offsets = after.group.offsets
+        expected = marked._replace(
+            group=group._replace(members=after.group.members, offsets=offsets),
+            log=log and log._replace(offsets=offsets),
+        )
+        if after != expected or len(changed) > 1:
+            return None
+        known = Known(edge_of(marked, asked, outcome), len(group.members), NEVER)
+        for place, member in changed:
+            left_ms, before = member.session_left_ms, group.members[place]
+            alike = before == member._replace(session_left_ms=before.session_left_ms)
+            if not alike or before.session_left_ms is None or not left_ms:
+                return None
+            known.member, known.left_ms = place, left_ms
+        if isinstance(asked.body, OffsetCommitRequest):
+            stored = dict(offsets)
+            named = [(t.name, p.partition_index) for t in asked.body.topics for p in t.partitions]
+            if len(stored) != len(named) or stored.keys() != set(named):
+                return None  # a part of it was refused, or is there twice
+            rows = self._observed.offset_rows
+            known.commits = [(rows[w], w, stored[w], n) for n, w in enumerate(named)]
+        return known
+
+    def _outcomes(self, state: Coordinator, given: Request | Advance) -> list[Outcome]:
+        return successors(state, given, self._profile, self._config)
+
+
+def _is_plain(state: Coordinator, group: Group) -> bool:
+    """Whether nothing is under way but what clocks will bring about."""
+    log = state.log or Log()
+    return (
+        bool(group.members)
+        and not (state.holding or state.appends or state.failing or state.committed)
+        and state.active
+        and state.serving is Serving.SERVED
+        and not (group.transactions or group.producers or log.transactions or log.producers)
+        and group.empty_left_ms is None
+        and (log.group is None or log.group.empty_left_ms is None)
+    )
+
+
+def _marked(state: Coordinator, group: Group) -> Coordinator:
+    """The state with a mark on each clock, and without offsets."""
+    timer = group.join_timer
+    return state._replace(
+        group=group._replace(
+            members=tuple(
+                m if m.session_left_ms is None else m._replace(session_left_ms=MARK + n)
+                for n, m in enumerate(group.members)
+            ),
+            pending=tuple(p._replace(left_ms=MARK) for p in group.pending),
+            join_timer=timer and timer._replace(left_ms=MARK),
+            ghosts=(MARK,) * len(group.ghosts),
+            sync_left_ms=None if group.sync_left_ms is None else MARK,
+            offsets=(),
+        ),
+        log=state.log and state.log._replace(offsets=()),
+    )
+
+
+def _others_left(group: Group) -> list[int]:
+    """What is left on each timer that is no member's session timer."""
+    left = [*(p.left_ms for p in group.pending), *group.ghosts]
+    if group.join_timer is not None:
+        left.append(group.join_timer.left_ms)
+    if group.sync_left_ms is not None:
+        left.append(group.sync_left_ms)
+    return left
+
+
+def _with_marks(given: Request, said: Said) -> Request | None:
+    """The request with marks for the offsets it commits; None if they are not where they seem."""
+    body = given.body
+    if not isinstance(body, OffsetCommitRequest):
+        return given
+    api, version, template, _ = said
+    texts = [template[0]]
+    for n, rest in enumerate(template[1:]):
+        texts += f'"committedOffset":{MARK + n}', rest
+    marked = request_body(api, version, "".join(texts))
+    if not isinstance(marked, OffsetCommitRequest):
+        return None
+    offsets = [p.committed_offset for topic in marked.topics for p in topic.partitions]
+    if offsets != [MARK + n for n in range(len(template) - 1)]:
+        return None
+    return given._replace(body=body._replace(topics=marked.topics))
+
+
+def _since(offset: Offset, committed: int, at_ms: int, began_ms: int) -> Offset:
+    """An offset as it would have been when peace began, to be what it was when committed."""
+    left_ms = None if offset.left_ms is None else offset.left_ms + at_ms - began_ms
+    return offset._replace(committed_offset=committed, left_ms=left_ms)
+
+
+def _put_all(
+    entries: tuple[tuple[TopicPartition, Offset], ...], others: dict[TopicPartition, Offset]
+) -> tuple[tuple[TopicPartition, Offset], ...]:
+    return tuple(sorted({**dict(entries), **others}.items(), key=itemgetter(0)))

@@ -1,0 +1,1 @@
+"""A port's code held against the model: which of its lines run under which labelled edge."""

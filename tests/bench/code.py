@@ -1,0 +1,131 @@
+"""Write what runs the built-in coordinator's code, and what of it nothing runs, and why.
+
+    groupcheck verify builtin --code implementation/core --report build/code-2.7
+    groupcheck verify builtin --profile 4.1 --code implementation/core --report build/code-4.1
+    python tests/bench/code.py build/code-2.7 build/code-4.1
+
+It also does one verification with and without `--code`, and writes docs/code.md. It fails if
+something never ran whose reason is not here, or ran although a reason is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from groupcheck.properties.code.code import Code
+from groupcheck.properties.code.ran import united
+from groupcheck.properties.code.tracing import Tracing
+from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.result import Settings
+from groupcheck.properties.verify import Verification
+from groupcheck.reports.code import edge_said, not_run
+from groupcheck.reports.saved_file import read
+
+ROOT: Final = Path(__file__).parents[2]
+CORE: Final = ROOT / "implementation" / "core"
+PAGE: Final = ROOT / "docs" / "code.md"
+SETTINGS: Final = Settings(members=1, examples=0, walks=0)
+MOST_ALIKE: Final = 3
+# Why something of a function never ran, by what its place begins with.
+BECAUSE: Final[dict[str, str]] = {}
+
+FIRST: Final = "## What it costs\n"  # of the part that is written here
+COST: Final = """\
+
+`verify builtin` with `--members 1 --examples 0 --walks 0`, {steps:,} steps: {without:.1f} s of
+processor without `--code`, {watched:.1f} s with it ({ratio:.1f} times).
+
+"""
+BUILTIN: Final = """\
+## The built-in coordinator
+
+All of `implementation/core`, by what is verified by default (tours of the explored spaces, random
+sequences within and beyond them) as Kafka 2.7 and as 4.1:
+
+```
+groupcheck verify builtin --code implementation/core --report build/code-2.7
+groupcheck verify builtin --profile 4.1 --code implementation/core --report build/code-4.1
+python tests/bench/code.py build/code-2.7 build/code-4.1
+```
+
+{lines_ran:,} of {lines:,} lines in {functions:,} functions ran, under {edges:,} labelled edges, and
+{taken:,} of {branches:,} branches were taken ({date}). Each exception:
+
+| function | never | why |
+| --- | --- | --- |
+"""
+ALIKE: Final = """
+Of the edges by other rules that run the very same lines there are {groups} groups. In each of them
+the code has the difference in a value, or tells them apart within one line:
+
+"""
+
+
+def _seconds(*, watched: bool) -> tuple[float, int]:
+    """Seconds of processor that a verification takes, and its steps."""
+    source = port_source("builtin")
+    began = time.process_time()
+    if watched:
+        with Tracing([CORE]) as tracing:
+            result = Verification(tracing.traced(source), SETTINGS).run()
+    else:
+        result = Verification(source, SETTINGS).run()
+    return time.process_time() - began, result.steps
+
+
+def page(code: Code) -> tuple[str, list[str]]:
+    """The page, and what is wrong with the reasons."""
+    functions = [function for _, function in code.functions]
+    lines = sum(len(f.lines) for f in functions)
+    branches = sum(f.branches for f in functions)
+    without, steps = _seconds(watched=False)
+    watched, _ = _seconds(watched=True)
+    text = FIRST + COST.format(
+        steps=steps, without=without, watched=watched, ratio=watched / without
+    )
+    text += BUILTIN.format(
+        lines_ran=lines - sum(len(f.never) + len(f.outside) for f in functions),
+        lines=lines,
+        functions=len(functions),
+        edges=len(code.edges),
+        taken=branches - sum(len(f.untaken) for f in functions),
+        branches=branches,
+        date=datetime.now(UTC).date().isoformat(),
+    )
+    wrong, used = [], set()
+    for said in not_run(code):
+        path, name, what = said.split(": ", 2)
+        place = f"{path.removeprefix('core/')}: {name}"
+        if place not in BECAUSE:
+            wrong.append(f"no reason is known for {said}")
+        used.add(place)
+        text += f"| {place} | {what.replace('never ', '')} | {BECAUSE.get(place, '?')} |\n"
+    wrong += [f"{place} ran, although it has a reason" for place in BECAUSE.keys() - used]
+    text += ALIKE.format(groups=len(code.alike))
+    for group in code.alike:
+        several = {code.edges[place].rules: code.edges[place] for place in group}
+        each = [f"`{edge_said(edge)}`" for edge in list(several.values())[:MOST_ALIKE]]
+        more = len(several) - len(each)
+        text += f"- {'; '.join(each)}{f'; and {more} more' if more else ''}\n"
+    return text, wrong
+
+
+def main() -> int:
+    """Write the page."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("results", metavar="RESULT", type=Path, nargs="+")
+    codes = [read(path).code for path in options.parse_args().results]
+    text, wrong = page(united(code for code in codes if code is not None))
+    kept = PAGE.read_text(encoding="utf-8").partition(FIRST)[0]
+    PAGE.write_text(kept + text, encoding="utf-8")
+    sys.stderr.write("".join(f"{each}\n" for each in wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""What is judged without the oracle is judged as by it: verdicts, findings, tables and states."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+import pyarrow as pa  # noqa: E402
+
+from groupcheck.model.bodies import encode  # noqa: E402
+from groupcheck.model.clients import GROUP_ID  # noqa: E402
+from groupcheck.model.vocabulary import (  # noqa: E402
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from groupcheck.pipeline import kernels  # noqa: E402
+from groupcheck.pipeline.calm import Calm  # noqa: E402
+from groupcheck.pipeline.columns import Columns  # noqa: E402
+from groupcheck.pipeline.events import Event  # noqa: E402
+from groupcheck.pipeline.replay import Replay  # noqa: E402
+from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
+from support.made_recordings import Walk  # noqa: E402
+from support.production import BROKER, VERSIONS, Happened, Production  # noqa: E402
+
+PROFILES = ("0.10.0", "0.10.2", "2.7", "4.1")
+HEADER = {"trace": 1, "profile": "2.7", "config": BROKER}
+Rows = list[tuple[str, str]]
+
+
+def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
+    """The events of a group of that history."""
+    whose = ("group", "file", 1)
+    header = json.dumps({**HEADER, "profile": profile})
+    found = [Event(*whose, 1, 1, 0, "open", None, None, None, None, None, header)]
+    for n, each in enumerate(happened, 2):
+        client = (each.client, "/10.0.0.1") if each.kind == "request" else (None, None)
+        asked = (each.kind, each.number, each.api, each.version)
+        found.append(Event(*whose, n, n, each.at_ms, *asked, *client, each.body))
+    return found
+
+
+def columns(events: list[Event], size: int) -> Iterator[Columns]:
+    """The events as Spark hands them over, so many at once."""
+    table = pa.Table.from_pylist([event._asdict() for event in events], arrow(EVENTS))
+    return (Columns(batch) for batch in table.combine_chunks().to_batches(size))
+
+
+def one_by_one(events: list[Event]) -> Replay:
+    """The replay by the oracle alone."""
+    replay = Replay(events[0])
+    for event in events:
+        replay.take(event)
+    return replay
+
+
+def at_once(events: list[Event], size: int = 1_000) -> Replay:
+    """The replay that knows again what it has seen."""
+    replay = Replay(events[0])
+    for batch in columns(events, size):
+        for start, stop in pairwise(batch.histories):
+            replay.run(batch, start, stop)
+    return replay
+
+
+def told(replay: Replay) -> Rows:
+    """All rows that come of it, and how often each edge was shown."""
+    rows = [(name, repr(sorted(row.items()))) for name, row in replay.end()]
+    return sorted([*rows, *(("edge", repr(each)) for each in replay.observed.edges.items())])
+
+
+def same(events: list[Event], size: int = 1_000) -> Rows:
+    """What both tell, which is the same."""
+    slowly, quickly = one_by_one(events), at_once(events, size)
+    rows = told(slowly)
+    assert told(quickly) == rows
+    if "rejected" not in repr(rows):
+        assert quickly._judge.run.oracle.states == slowly._judge.run.oracle.states
+    return rows
+
+
+def corrupted(happened: list[Happened], random: Random) -> list[Happened]:
+    """The history with something in it that was not so."""
+    at = random.randrange(len(happened))
+    each = happened[at]
+    match random.randrange(6):
+        case 0:  # something else is said
+            said = [e.body for e in happened if (e.kind, e.api) == (each.kind, each.api)]
+            changed = [each._replace(body=random.choice(said))]
+        case 1:  # it is not there, and if it is a request, no answer to it is
+            gone = {"request", "response"} if each.kind == "request" else {"response"}
+            return [e for e in happened if e.number != each.number or e.kind not in gone]
+        case 2:  # it is later than it was, and so is all that follows
+            late_ms = random.choice((1, 3_000, 50_000))
+            later = [e._replace(at_ms=e.at_ms + late_ms) for e in happened[at:]]
+            return [*happened[:at], *later]
+        case 3:  # another member, or generation
+            body = each.body.replace("#1", "#2").replace('"generationId":1', '"generationId":2')
+            changed = [each._replace(body=body)]
+        case 4:  # before what was before it
+            before = happened[max(at - 1, 0)]
+            if before.number == each.number:
+                return happened
+            changed = [each._replace(at_ms=before.at_ms), before]
+            return [*happened[: max(at - 1, 0)], *changed, *happened[at + 1 :]]
+        case _:  # another error
+            error = random.choice((0, 16, 22, 25, 27, 79))
+            body = each.body.replace('"errorCode":0', f'"errorCode":{error}')
+            changed = [each._replace(body=body)]
+    return [*happened[:at], *changed, *happened[at + 1 :]]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_group_in_production_is_judged_as_by_the_oracle(profile: str) -> None:
+    for seed in range(2):
+        happened = Production(Random(seed), profile).go(1_000)
+        rows = same(as_events(happened, profile), (7, 5_000)[seed])
+        assert any("('verdict', 'accepted')" in row for name, row in rows if name == "verdict")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(PROFILES), st.integers(1, 700))
+def test_a_history_that_is_not_lawful_is_judged_as_by_the_oracle(
+    seed: int, profile: str, size: int
+) -> None:
+    random = Random(seed)
+    happened = Production(random, profile).go(300)
+    for _ in range(random.randint(1, 2)):
+        happened = corrupted(happened, random)
+    same(as_events(happened, profile), size)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 300))
+def test_a_group_that_is_never_at_rest_is_judged_as_by_the_oracle(seed: int, size: int) -> None:
+    happened = []
+    for at_ms, head, number, tail in Walk(Random(seed), "2.7", unrest=5).go(200):
+        line: dict[str, Any] = json.loads(f"{head}{number}{tail}")
+        body = json.dumps(line["body"], separators=(",", ":"))
+        api, version = line.get("api", ""), line.get("apiVersion", 0)
+        asked = {each.number: each for each in happened}.get(number)
+        if asked is not None:
+            api, version = asked.api, asked.version
+        client = line.get("clientId", "")
+        happened.append(Happened(at_ms, line["type"], number, api, version, client, body))
+    same(as_events(happened), size)
+
+
+def test_most_of_a_group_in_production_is_judged_without_the_oracle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[int] = []
+    run = Calm.run
+
+    def counted(self: Calm, events: Columns, start: int, stop: int) -> int:
+        end = run(self, events, start, stop)
+        done.append(end - start)
+        return end
+
+    monkeypatch.setattr(Calm, "run", counted)
+    at_once(as_events(Production(Random(5)).go(4_000)))
+    assert sum(done) > 0.9 * 4_000
+
+
+def peace() -> list[Happened]:
+    """A history that ends while the group is at rest."""
+    happened = Production(Random(8)).go(600)
+    assert {each.api for each in happened[-20:]} <= {"Heartbeat", "OffsetCommit"}
+    return happened[: 600 - (happened[-1].kind == "request")]
+
+
+def more(happened: list[Happened], in_ms: int, api: str, body: str, answer: str) -> list[Happened]:
+    """The history with one more request, and its answer."""
+    last = max(each.number for each in happened) + 1
+    at_ms, version = happened[-1].at_ms + in_ms, VERSIONS["2.7"][api]
+    asked = (last, api, version, "consumer-1")
+    return [
+        *happened,
+        Happened(at_ms, "request", *asked, body),
+        Happened(at_ms, "response", *asked, answer),
+    ]
+
+
+def test_a_heartbeat_after_the_session_timeout_is_not_known_again() -> None:
+    happened = peace()
+    beat = [each for each in happened if each.api == "Heartbeat"][-2:]
+    for late_ms, verdict in ((40_000, "accepted"), (60_000, "rejected")):
+        late = more(happened, late_ms, "Heartbeat", beat[0].body, beat[1].body)
+        assert any(f"('verdict', '{verdict}')" in row for _, row in same(as_events(late)))
+
+
+def test_a_commit_is_known_by_all_but_its_offsets() -> None:
+    happened = peace()
+    commit = [each for each in happened if each.api == "OffsetCommit"][-2:]
+    body = json.loads(commit[0].body)
+    for offset in (0, 7, 10**17, 10**18, -1, 2**63 - 1):
+        for each in body["topics"][0]["partitions"]:
+            each["committedOffset"] = offset
+        text = json.dumps(body, separators=(",", ":"))
+        same(as_events(more(happened, 1_000, "OffsetCommit", text, commit[1].body)))
+
+
+def test_metadata_that_looks_like_an_offset_is_metadata() -> None:
+    happened = peace()
+    answer = [each for each in happened if each.api == "OffsetCommit"][-1].body
+    last = json.loads([each for each in happened if each.api == "Heartbeat"][-2].body)
+    for n in range(6):
+        seems = '{"committedOffset":5,"x":1}' if n % 2 else '{"committedOffset":6,"x":1}'
+        partitions = tuple(
+            OffsetCommitRequestPartition(each["partitionIndex"], n, committed_metadata=seems)
+            for each in json.loads(answer)["topics"][0]["partitions"]
+        )
+        topics = (OffsetCommitRequestTopic("orders", partitions),)
+        body = OffsetCommitRequest(GROUP_ID, last["generationId"], last["memberId"], topics=topics)
+        text = json.dumps(encode(body, 7), separators=(",", ":"))
+        happened = more(happened, 100, "OffsetCommit", text, answer)
+    same(as_events(happened))

@@ -1,0 +1,216 @@
+"""Groups as they are in production: consumers that live by the clock, and the model that answers.
+
+Each consumer has a heartbeat every 3 s and a commit every 5 s. Now and then one leaves, falls
+silent or comes anew, and all of them go through a rebalance. The history is lawful by what made it.
+"""
+
+from __future__ import annotations
+
+import json
+from heapq import heappop, heappush
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.bodies import encode
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.config import Config
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Advance, Coordinator, Log
+from groupcheck.model.timers import due
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import (
+    Assignment,
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    Protocol,
+    Request,
+    RequestBody,
+    ResponseBody,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+BROKER: Final = {"group.initial.rebalance.delay.ms": 3000}
+HEARTBEAT_MS: Final = 3_000
+COMMIT_MS: Final = 5_000
+SESSION_MS: Final = 45_000
+PEACE_MS: Final = 600_000  # about so long nobody comes or goes
+MOST: Final = 5  # members
+NEVER: Final = 2**62
+OLD: Final = {"JoinGroup": 1, "OffsetCommit": 2, "OffsetFetch": 1}
+# By profile: JoinGroup asks for a second one with the id, where a version does.
+VERSIONS: Final = {
+    "0.10.0": {**OLD, "JoinGroup": 0},
+    "0.10.2": OLD,
+    "2.7": {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7, "OffsetFetch": 5},
+}
+
+
+class Happened(NamedTuple):
+    """A request or response: when, which request, and what a recording has of it."""
+
+    at_ms: int
+    kind: str
+    number: int
+    api: str
+    version: int
+    client: str
+    body: str
+
+
+class Consumer:
+    """A consumer, as far as it knows what it is; what it meant to do in another `life` is over."""
+
+    def __init__(self, name: str, first_partition: int) -> None:
+        self.name = name
+        self.partitions = (first_partition, first_partition + 1)
+        self.member_id = ""
+        self.generation = -1
+        self.assigns: tuple[Assignment, ...] = ()
+        self.offset = 0
+        self.life = 0
+
+
+class Production:
+    """One group."""
+
+    def __init__(self, random: Random, profile: str = "2.7") -> None:
+        self._random = random
+        self._profile = PROFILES[profile]
+        self._versions = VERSIONS.get(profile, VERSIONS["2.7"])
+        retention = self._profile.config.offsets_retention_minutes
+        self._config = Config.of({"offsets.retention.minutes": retention, **BROKER})
+        self._state = Coordinator(log=Log())
+        self._now_ms = self._number = self._consumers = self._plans = 0
+        self._to_do: list[tuple[int, int, str, Consumer, int]] = []
+        self._asked: dict[int, tuple[Consumer, Request]] = {}
+        self._there: list[Consumer] = []
+        self.happened: list[Happened] = []
+        for _ in range(random.randint(2, 4)):
+            self._comes()
+        self._plan(random.randrange(PEACE_MS), "change", Consumer("", 0))
+
+    def go(self, events: int) -> list[Happened]:
+        """Live until there are so many events."""
+        while len(self.happened) < events:
+            at_ms, _, what, who, life = self._to_do[0]
+            if not self._passed(at_ms):
+                continue
+            heappop(self._to_do)
+            if life == who.life:
+                getattr(self, f"_{what}")(who)
+        return self.happened[:events]
+
+    def _plan(self, in_ms: int, what: str, who: Consumer) -> None:
+        self._plans += 1
+        heappush(self._to_do, (self._now_ms + in_ms, self._plans, what, who, who.life))
+
+    def _passed(self, at_ms: int) -> bool:
+        """Let time pass up to then, or to what is due before."""
+        left_ms = min((t.left_ms for t in due(self._state.group, NEVER)), default=NEVER)
+        ms = min(at_ms - self._now_ms, left_ms)
+        self._now_ms += ms
+        if ms:
+            self._do(Advance(ms))
+        return self._now_ms == at_ms
+
+    def _comes(self) -> None:
+        self._consumers += 1
+        who = Consumer(f"consumer-{self._consumers}", 2 * self._consumers)
+        self._there.append(who)
+        self._plan(self._random.randrange(1_000), "join", who)
+
+    def _change(self, nobody: Consumer) -> None:
+        """Somebody comes, leaves or falls silent."""
+        self._plan(self._random.randrange(PEACE_MS, 2 * PEACE_MS), "change", nobody)
+        if len(self._there) < 2 or (len(self._there) < MOST and self._random.random() < 0.5):
+            self._comes()
+            return
+        who = self._there.pop(self._random.randrange(len(self._there)))
+        who.life += 1
+        if who.member_id and self._random.random() < 0.5:
+            self._ask(who, LeaveGroupRequest(GROUP_ID, (MemberIdentity(who.member_id),)))
+
+    def _join(self, who: Consumer) -> None:
+        protocols = (Protocol("range", b"orders"),)
+        body = JoinGroupRequest(
+            GROUP_ID, SESSION_MS, 300_000, who.member_id, None, "consumer", protocols
+        )
+        self._ask(who, body)
+
+    def _sync(self, who: Consumer) -> None:
+        self._ask(
+            who, SyncGroupRequest(GROUP_ID, who.generation, who.member_id, assignments=who.assigns)
+        )
+
+    def _heartbeat(self, who: Consumer) -> None:
+        self._ask(who, HeartbeatRequest(GROUP_ID, who.generation, who.member_id))
+
+    def _commit(self, who: Consumer) -> None:
+        who.offset += self._random.randrange(1, 2_000)
+        partitions = tuple(OffsetCommitRequestPartition(p, who.offset) for p in who.partitions)
+        topics = (OffsetCommitRequestTopic("orders", partitions),)
+        self._ask(who, OffsetCommitRequest(GROUP_ID, who.generation, who.member_id, topics=topics))
+
+    def _fetch(self, who: Consumer) -> None:
+        self._ask(
+            who, OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic("orders", who.partitions),))
+        )
+
+    def _ask(self, who: Consumer, body: RequestBody) -> None:
+        self._number += 1
+        api = type(body).__name__.removesuffix("Request")
+        request = Request(self._number, self._versions.get(api, 0), body, who.name, "/10.0.0.1")
+        self._asked[self._number] = who, request
+        self._note("request", request, encode(body, request.api_version))
+        self._do(request)
+
+    def _do(self, given: Input) -> None:
+        outcomes = successors(self._state, given, self._profile, self._config)
+        outcome = self._random.choice(outcomes)
+        self._state = outcome.coordinator
+        for answer in outcome.responses:
+            who, request = self._asked.pop(answer.request_id)
+            self._note("response", request, encode(answer.body, request.api_version))
+            if who in self._there:
+                self._told(who, answer.body)
+
+    def _told(self, who: Consumer, body: ResponseBody) -> None:
+        error = getattr(body, "error_code", ErrorCode.NONE)
+        if isinstance(body, JoinGroupResponse) and error == ErrorCode.MEMBER_ID_REQUIRED:
+            who.member_id = body.member_id
+            self._plan(2, "join", who)
+        elif error in {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}:
+            who.life, who.member_id = who.life + 1, ""
+            self._plan(100, "join", who)
+        elif error == ErrorCode.REBALANCE_IN_PROGRESS:
+            who.life += 1
+            self._plan(self._random.randrange(1, 500), "join", who)
+        elif isinstance(body, JoinGroupResponse):
+            who.member_id, who.generation = body.member_id, body.generation_id
+            who.assigns = tuple(Assignment(m.member_id, b"orders") for m in body.members)
+            self._plan(self._random.randrange(1, 50), "sync", who)
+        elif isinstance(body, SyncGroupResponse):
+            self._plan(1, "fetch", who)
+            self._plan(HEARTBEAT_MS, "heartbeat", who)
+            self._plan(COMMIT_MS, "commit", who)
+        elif isinstance(body, HeartbeatResponse):
+            self._plan(HEARTBEAT_MS, "heartbeat", who)
+        elif isinstance(body, OffsetCommitResponse):
+            self._plan(COMMIT_MS, "commit", who)
+
+    def _note(self, kind: str, request: Request, body: dict[str, Any]) -> None:
+        text = json.dumps(body, separators=(",", ":"))
+        told = (request.request_id, request.api, request.api_version, request.client_id, text)
+        self.happened.append(Happened(self._now_ms, kind, *told))
