@@ -21,7 +21,7 @@ from support.scenarios import ROOT
 LEFT_OUT: Final = [
     each for page in PAGES for each in story(page) if isinstance(each, Command) and why_not(each)
 ]
-NAMED: Final = {page.name: list(spoken(page)) for page in PAGES}
+NAMED: Final = {page.name: named for page in PAGES if (named := list(spoken(page)))}
 
 
 @pytest.mark.parametrize("command", LEFT_OUT, ids=lambda each: f"{each.page}: {each.text[:60]}")
@@ -35,7 +35,7 @@ def test_each_reason_not_to_run_a_command_is_needed() -> None:
     assert set(NOT_RUN.values()) == reasons
 
 
-@pytest.mark.parametrize("told", filter(None, NAMED.values()), ids=[*filter(NAMED.get, NAMED)])
+@pytest.mark.parametrize("told", list(NAMED.values()), ids=list(NAMED))
 def test_what_is_named_in_a_sentence_has_these_options(
     told: list[Command], monkeypatch: pytest.MonkeyPatch
 ) -> None:
