@@ -52,6 +52,7 @@ THERE: Final = {
     "my_package/port.py": next(
         told.text for told in reversed(TOLD["start.md"]) if isinstance(told, Saved)
     ),
+    "my_package/my_port.py": "from my_package.port import MyPort as make\n",
     "my-port": PROGRAM,
     "session.jsonl": RECORDING,
 }

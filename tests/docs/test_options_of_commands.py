@@ -96,7 +96,11 @@ def _parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
             _parse(rest, monkeypatch)
         case ["pip", "install", *packages]:
             _check_extras(packages)
-        case ["python" | "python3", "-m", "venv" | "http.server", *_] | ["mkdocs", "build", *_]:
+        case ["python" | "python3", "-m", "venv" | "http.server", *_] | [
+            "mkdocs",
+            "build" | "serve",
+            *_,
+        ]:
             pass
         case ["python", "-c", code]:
             compile(code, "documentation", "exec")
