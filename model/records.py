@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 
+from groupcheck.model.appended import GroupRemoved, Marker, OffsetsRecorded, OffsetsRemoved
 from groupcheck.model.committed import note_written
 from groupcheck.model.revert import settle
 from groupcheck.model.state import (
@@ -54,8 +55,6 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
     Of what a member offers only the protocol that was chosen is recorded.
     """
     note_written(step)
-    if step.log is None:
-        return
     group = step.existing
     members = tuple(_loaded(step, member, assignments) for member in group.members)
     record = GroupRecord(
@@ -66,7 +65,9 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
         members,
         group.empty_left_ms,
     )
-    step.log = step.log._replace(group=record)
+    step.append_record(record)
+    if step.log is not None:
+        step.log = step.log._replace(group=record)
 
 
 def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member:
@@ -95,13 +96,18 @@ def record_empty(step: Step) -> None:
 def record_new(step: Step) -> None:
     """A group that has just come into being: nothing but its name."""
     note_written(step)
+    record = GroupRecord(0, None, None, None, ())
+    step.append_record(record)
     if step.log is not None:
-        step.log = step.log._replace(group=GroupRecord(0, None, None, None, ()))
+        step.log = step.log._replace(group=record)
 
 
 def remove_group(step: Step) -> None:
     """The record that removes the group; nobody waits for it, nor is told if it fails."""
-    if next_error(step) is ErrorCode.NONE and step.log is not None:
+    if next_error(step) is not ErrorCode.NONE:
+        return
+    step.append_record(GroupRemoved())
+    if step.log is not None:
         step.log = step.log._replace(group=None)
 
 
@@ -119,6 +125,10 @@ def remove_from_log(
     if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE:
         return
     note_written(step)
+    if partitions:
+        step.append_record(OffsetsRemoved(tuple(sorted(partitions))))
+    if recorded:
+        step.append_record(GroupRemoved())
     if step.log is not None and recorded:
         step.log = step.log._replace(group=None)
     ends = traits.tombstones_end_transactions
@@ -146,6 +156,8 @@ def _without_offsets(log: Group, partitions: Collection[TopicPartition]) -> Grou
 def record_offsets(step: Step, entry: OffsetsAppend) -> None:
     """Offsets that are committed, of a transaction or not."""
     note_written(step)
+    partitions = tuple(partition for partition, _ in entry.offsets)
+    step.append_record(OffsetsRecorded(partitions, entry.producer_id))
     if entry.producer_id is not None:
         _change(step, lambda log: pend(log, entry.producer_id or 0, dict(entry.offsets), None))
         return
@@ -156,6 +168,7 @@ def record_offsets(step: Step, entry: OffsetsAppend) -> None:
 def record_marker(step: Step, producer_id: int, *, committed: bool) -> None:
     """The marker that ends a transaction, with whoever leads the partition."""
     note_written(step)
+    step.append_record(Marker(producer_id, committed))
     _change(
         step, lambda log: end(log, producer_id, pending_of(log, producer_id) if committed else ())
     )

@@ -7,10 +7,11 @@ runs the action once for every combination of choices, as TLC does for PlusCal's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from groupcheck.model.appended import Appended
 from groupcheck.model.config import Config
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.state import (
@@ -276,6 +277,7 @@ class Step:
         "_script",
         "_taken",
         "active",
+        "appended",
         "appends",
         "before",
         "committed",
@@ -301,6 +303,7 @@ class Step:
         self.config = config
         self.failed = ErrorCode.NONE  # with what an append of this step failed
         self.before = before.group
+        self.appended: tuple[Appended, ...] = ()
         self.responses: list[Response] = []
         self.fired: list[str] = []
         self.reasons: list[str] = []
@@ -333,6 +336,10 @@ class Step:
             return
         self.responses.append(Response(request_id, body))
         self.reasons.append(why)
+
+    def append_record(self, record: Appended) -> None:
+        """Note that a record is in the log from now on."""
+        self.appended = (*self.appended, record)
 
     def fire(self, rule: Rule) -> None:
         """Note that a rule was applied."""
@@ -402,16 +409,24 @@ def outcomes(
     before: Coordinator, profile: Profile, config: Config, act: Callable[[Step], Any]
 ) -> list[Outcome]:
     """Every lawful outcome of an action, each once."""
-    script: list[int] | None = []
     found: list[Outcome] = []
-    while script is not None:
-        step = Step(before, profile, config, script)
-        act(step)
+    for step in steps(before, profile, config, act):
         outcome = step.outcome()
         if not found or outcome not in found:
             found.append(outcome)
-        script = step.next_script()
     return found
+
+
+def steps(
+    before: Coordinator, profile: Profile, config: Config, act: Callable[[Step], Any]
+) -> Iterator[Step]:
+    """Every lawful way of an action, as the step that was made."""
+    script: list[int] | None = []
+    while script is not None:
+        step = Step(before, profile, config, script)
+        act(step)
+        yield step
+        script = step.next_script()
 
 
 def source(file: str) -> Callable[[int], str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from groupcheck.model.appended import Appended
 from groupcheck.model.cleanup import cleanup
 from groupcheck.model.clients import Happening
 from groupcheck.model.config import Config
@@ -33,7 +34,7 @@ from groupcheck.model.state import (
     Shutdown,
     Unload,
 )
-from groupcheck.model.step import Outcome, Profile, Step, outcomes
+from groupcheck.model.step import Outcome, Profile, Step, outcomes, steps
 from groupcheck.model.sync_group import sync_group
 from groupcheck.model.timers import PASS, advance
 from groupcheck.model.txn_offset_commit import txn_offset_commit
@@ -87,6 +88,19 @@ def successors(
     before: Coordinator, given: Input, profile: Profile, config: Config
 ) -> list[Outcome]:
     """Every lawful outcome of an input, one for each choice that Kafka leaves open."""
+    return outcomes(before, profile, config, _act(given))
+
+
+def appending(
+    before: Coordinator, given: Input, profile: Profile, config: Config
+) -> Iterator[tuple[Outcome, tuple[Appended, ...]]]:
+    """The same, each with the records that it appends to the log, in their order."""
+    for step in steps(before, profile, config, _act(given)):
+        yield step.outcome(), step.appended
+
+
+def _act(given: Input) -> Callable[[Step], None]:
+    """What an input does."""
 
     def act(step: Step) -> None:
         if isinstance(given, Request):
@@ -101,4 +115,4 @@ def successors(
             HAPPENS[type(given)](step)
             advance(step, 0)
 
-    return outcomes(before, profile, config, act)
+    return act

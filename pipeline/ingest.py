@@ -124,7 +124,8 @@ def ingest(
             quarantined.write.parquet(f"{output.uri}/quarantine")
             of_files = rows.where("file is not null").select("file.*")
             of_files.coalesce(1).write.parquet(f"{output.uri}/files")
-            groups = events_of(rows).select("group_id").distinct().count()
+            written = spark.read.schema(EVENTS).parquet(f"{output.uri}/events")
+            groups = written.select("group_id").distinct().count()
             reasons = _reasons(quarantined)
         finally:
             rows.unpersist()

@@ -26,13 +26,15 @@ from groupcheck.pipeline.log_replay import LogReplay
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
 from groupcheck.pipeline.readers import rows_of
+from groupcheck.pipeline.record_events import OBSERVES
+from groupcheck.pipeline.record_replay import RecordReplay
 from groupcheck.pipeline.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, JUDGED, READ, arrow
 from groupcheck.pipeline.sources import place
 
 Row = dict[str, Any]
 T = TypeVar("T")
-AnyReplay = Replay | PartialReplay | LogReplay
+AnyReplay = Replay | PartialReplay | LogReplay | RecordReplay
 ROWS_READ: Final = 65_536  # of events, at once
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
@@ -143,6 +145,8 @@ def begun(opened: Event) -> AnyReplay:
     header = json.loads(opened.body or "{}")
     if header.get("observes") == "log":
         return LogReplay(opened)
+    if header.get("observes") == OBSERVES:
+        return RecordReplay(opened)
     return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 

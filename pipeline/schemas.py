@@ -44,14 +44,24 @@ def table(*fields: Field) -> StructType:
 
 HISTORY: Final = (
     Field("group_id", STRING, "the group's id, as the requests have it"),
-    Field("source", STRING, "the file, as a URI; of logs the folder that holds all of them"),
+    Field(
+        "source",
+        STRING,
+        "the file, as a URI; of logs the folder that holds all of them, of segments the folder of "
+        "the partition",
+    ),
     Field("session", INT, "which session of the file it is, from 1: each `open` begins one"),
 )
 
 EVENTS: Final = table(
     *HISTORY,
     Field("seq", LONG, "the order of the events of a file, from 1; of logs by time, with gaps"),
-    Field("line", LONG, "the line of the file, uncompressed, from 1; of Parquet the row"),
+    Field(
+        "line",
+        LONG,
+        "the line of the file, uncompressed, from 1; of Parquet the row, of a segment the offset "
+        "of the record, of a formatter's text its number",
+    ),
     Field(
         "at_ms",
         LONG,
@@ -62,7 +72,7 @@ EVENTS: Final = table(
         STRING,
         "`open`, `request`, `response`, `hold`, `release`, `fault`; `gap`: something before it "
         "could not be read; `cut`: what follows is not part of the model; `transition`: what a "
-        "line of a broker's log says",
+        "line of a broker's log says; `record`: a record of the offsets topic",
     ),
     Field("request_id", LONG, "the id of the request, unique in the session", may_be_null=True),
     Field("api", STRING, "Kafka's name of the API, without Request", may_be_null=True),
@@ -75,14 +85,19 @@ EVENTS: Final = table(
         "JSON: the body of a request or response, the session's first line of an `open`, the line "
         "of a `fault`; the reason of a `gap` or `cut`, as text; of a `transition` what the line "
         "says: `what`, and as far as it is told `state`, `generation`, `members`, `member`, "
-        "`instance`, `reason`; with its `text`, `file` and `broker`",
+        "`instance`, `reason`; with its `text`, `file` and `broker`; of a `record` its `key` and "
+        "`value` as Kafka 4 prints them, or the `marker`, and the producer of a transaction",
         may_be_null=True,
     ),
 )
 
 QUARANTINE: Final = table(
     Field("source", STRING, "the file, as a URI"),
-    Field("line", LONG, "the line, uncompressed, from 1; 0 if no line of it could be read"),
+    Field(
+        "line",
+        LONG,
+        "the line, uncompressed, from 1; 0 if no line of it could be read; of a segment the byte",
+    ),
     Field("reason", STRING, "why it could not be read"),
     Field("text", STRING, "how it begins: 200 characters at the most", may_be_null=True),
 )
@@ -187,6 +202,7 @@ OFFSETS: Final = table(
     Field("refused", LONG, "commits that were refused"),
     Field("stale", LONG, "of those, commits of another generation or of nobody's member id"),
     Field("rewinds", LONG, "accepted commits of a lower offset than the one before"),
+    Field("removed", LONG, "of the offsets topic: removals of the offset", may_be_null=True),
     Field("offset", LONG, "the offset committed last", may_be_null=True),
     Field("first_ms", LONG, "the first commit, in ms since the session began"),
     Field("last_ms", LONG, "the last commit, in ms since the session began"),

@@ -28,6 +28,8 @@ TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")
 # How a log that was rotated is named beside its own name.
 ROTATED: Final = re.compile(r"\.(?:(?P<number>\d{1,4})|(?P<day>\d{4}-\d\d-\d\d(?:-\d\d)?))$")
 LOCAL: Final = "file://"
+SEGMENT: Final = re.compile(r"\d{20}\.log")
+PARTITION: Final = re.compile(r"__consumer_offsets-\d+")
 MOST_BYTES: Final = 16 * 1024 * 1024  # of a line
 CHUNK: Final = 64 * 1024
 MOST_ROWS: Final = 10_000  # of Parquet, that are in memory
@@ -66,6 +68,8 @@ def place(path: str) -> tuple[fs.FileSystem, str]:
 def files(sources: list[str]) -> list[str]:
     """The files that the sources are, or hold: of folders those whose names end as traces do.
 
+    The segments of a partition are one: their folder, or where it was not named they in braces.
+
     Raises:
         PipelineError: a source is not there, or holds nothing that can be read.
     """
@@ -79,7 +83,34 @@ def files(sources: list[str]) -> list[str]:
         except OSError as error:
             msg = f"cannot read {source}: {error.strerror or _first_line(error)}"
             raise PipelineError(msg) from error
-    return sorted(found)
+    return sorted(_together(list(found)))
+
+
+def _together(found: list[str]) -> Iterator[str]:
+    """Each source, but segments that were named one by one by their folder."""
+    named: dict[str, list[str]] = {}
+    for each in found:
+        folder, _, name = each.rpartition("/")
+        if SEGMENT.fullmatch(name) is None:
+            yield each
+        elif folder not in found:
+            named.setdefault(folder, []).append(name)
+    for folder, names in named.items():
+        yield f"{folder}/{names[0] if len(names) == 1 else '{' + ','.join(sorted(names)) + '}'}"
+
+
+def segments(source: str) -> list[str]:
+    """The segments that one of `files` is, in the order of their offsets; none if it is another."""
+    system, path = place(source)
+    folder, _, name = path.rpartition("/")
+    if name.startswith("{") and name.endswith("}"):
+        return [f"{folder}/{each}" for each in name[1:-1].split(",")]
+    if SEGMENT.fullmatch(name) is not None:
+        return [path]
+    if system.get_file_info(path).type != fs.FileType.Directory:
+        return []
+    inside = system.get_file_info(fs.FileSelector(path))
+    return sorted(each.path for each in inside if SEGMENT.fullmatch(each.base_name) is not None)
 
 
 def by_age(found: list[str]) -> list[str]:
@@ -123,12 +154,21 @@ def _files(system: fs.FileSystem, path: str, source: str) -> list[str]:
         return [path]
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     paths = [each.path for each in inside if each.type == fs.FileType.File]
-    readable = [each for each in paths if _is_trace(each)]
+    readable = list(dict.fromkeys(filter(None, (_readable(each, path) for each in paths))))
     if not readable:
         what = "nothing in it is named as a trace or log is (*.jsonl, *.log, ...)"
         msg = f"cannot read {source}: {what}"
         raise PipelineError(msg)
     return readable
+
+
+def _readable(path: str, among: str) -> str | None:
+    """A file that is read, or the folder of a segment; of other topics segments are left out."""
+    folder, _, name = path.rpartition("/")
+    if SEGMENT.fullmatch(name) is None:
+        return path if _is_trace(path) else None
+    offsets = folder == among or PARTITION.fullmatch(folder.rpartition("/")[2]) is not None
+    return folder if offsets else None
 
 
 def _is_trace(path: str) -> bool:

@@ -37,6 +37,7 @@ NOT_RUN: Final = {
     "groupcheck ingest": "it takes Spark: tests/pipeline",
     "groupcheck check": "it takes Spark: tests/pipeline",
     "spark-submit": "it takes a cluster",
+    "groupcheck explore --engine spark": "it takes Spark: tests/pipeline",
     "groupcheck explore  ": "a minute: tests/doors/test_explore.py explores less",
     "python tests/bench/": "it measures, for minutes",
 }
@@ -47,7 +48,7 @@ SHORT: Final = {
     "pytest": "--groupcheck-members=1 --groupcheck-examples=5 --groupcheck-walks=20",
 }
 
-PORT: Final = '''\
+PORT: Final = """\
 class MyPort:
     def open(self, profile, config):
         return {"name": "my-port", "version": "1"}
@@ -66,8 +67,8 @@ class MyPort:
 
     def close(self):
         return []
-'''
-PROGRAM: Final = f'''\
+"""
+PROGRAM: Final = f"""\
 #!{sys.executable}
 import json, sys
 from my_package.port import MyPort
@@ -82,7 +83,7 @@ for line in sys.stdin:
     done = {{"type": "done", "port": said}} if kind == "open" else {{"type": "done"}}
     for message in [*(said if kind != "open" else []), done]:
         print(json.dumps(message), flush=True)
-'''
+"""
 RECORDING: Final = """\
 {"type":"open","trace":1,"profile":"2.7","config":{}}
 {"type":"request","id":1,"api":"Heartbeat","apiVersion":3,"clientId":"a","clientHost":"/1","body":{"groupId":"g","generationId":1,"memberId":"m"}}

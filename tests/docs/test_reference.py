@@ -10,7 +10,9 @@ import pytest
 from support.reference import PAGES
 
 
-@pytest.mark.parametrize(("path", "page"), PAGES.items(), ids=lambda each: getattr(each, "name", ""))
+@pytest.mark.parametrize(
+    ("path", "page"), PAGES.items(), ids=lambda each: getattr(each, "name", "")
+)
 def test_a_page_of_reference_is_what_its_program_writes(
     path: Path, page: Callable[[], str]
 ) -> None:

@@ -39,9 +39,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
     for name, page in PAGES.items():
         files.append(File.generated(config, page, content=_text(name)))
-    pages = [f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by]
+    pages = [
+        f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by
+    ]
     for name in sorted(_shown([*pages, *PAGES])):
-        language = {".py": "python", ".json": "json", ".js": "javascript"}.get(Path(name).suffix, "")
+        language = {".py": "python", ".json": "json", ".js": "javascript"}.get(
+            Path(name).suffix, ""
+        )
         text = _SOURCE.format(name=name, language=language, text=_text(name).rstrip("\n"))
         files.append(File.generated(config, _page(name), content=text))
     return files

@@ -1,0 +1,192 @@
+"""What Kafka's console formatters print of the offsets topic, old and new.
+
+Until 3.x each record is a line of Scala's own words; from 4.0 on it is JSON, with nothing between
+two records (tools/.../consumer/ApiMessageFormatter.java). A formatter prints either the commits
+(`OffsetsMessageFormatter`) or the groups (`GroupMetadataMessageFormatter`), and neither the offsets
+of the records nor anything of transactions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from groupcheck.pipeline.group_records import Json
+from groupcheck.pipeline.record_events import RecordEvents
+from groupcheck.pipeline.sources import Line
+
+Row = dict[str, Any]
+OF_JSON: Final = '{"key":'
+BETWEEN: Final = b'}{"key":'
+MOST_TEXT: Final = 200  # characters that quarantine shows
+GROUPS, COMMITS = ["group", "group removed"], ["offset", "offset removed"]
+
+COMMIT_BEGINS: Final = re.compile(r"\[.*,\d+\]::(OffsetAndMetadata\(|\[OffsetMetadata\[)")
+# kafka.coordinator.group.GroupMetadataManager at 2.7.2; the last is OffsetAndMetadata at 0.10.2.
+COMMIT: Final = re.compile(r"\[(?P<group>.*),(?P<topic>[^,]*),(?P<partition>\d+)\]::(?P<value>.*)")
+GROUP: Final = re.compile(
+    r"(?P<group>.*?)::(?:NULL|GroupMetadata\(groupId=.*?, generation=(?P<generation>-?\d+), "
+    r"protocolType=(?:Some\((?P<type>.*?)\)|None), currentState=\w+, members=(?P<members>.*)\))"
+)
+MEMBER: Final = re.compile(
+    r"MemberMetadata\(memberId=(?P<memberId>.*?), groupInstanceId=(?P<instance>.*?), "
+    r"clientId=(?P<clientId>.*?), clientHost=(?P<clientHost>.*?), "
+    r"sessionTimeoutMs=(?P<sessionTimeout>\d+), rebalanceTimeoutMs=(?P<rebalanceTimeout>\d+)"
+)
+VALUES: Final = (
+    re.compile(
+        r"OffsetAndMetadata\(offset=(?P<offset>-?\d+), leaderEpoch=.*?, metadata=(?P<metadata>.*), "
+        r"commitTimestamp=(?P<at>-?\d+), expireTimestamp=.*\)"
+    ),
+    re.compile(
+        r"\[OffsetMetadata\[(?P<offset>-?\d+),(?P<metadata>.*)\],CommitTime (?P<at>-?\d+),"
+        r"ExpirationTime -?\d+\]"
+    ),
+)
+
+
+class _UnreadableError(Exception):
+    """What is printed is nothing that is known."""
+
+
+def is_formatted(first: Line | None) -> bool:
+    """Whether a file that begins with this line is the text of a formatter."""
+    if first is None or first.data is None:
+        return False
+    said = first.data[:MOST_TEXT].decode(errors="replace").rstrip()
+    known = said.startswith(OF_JSON) or "::GroupMetadata(" in said or said.endswith("::NULL")
+    return known or COMMIT_BEGINS.match(said) is not None
+
+
+def records(lines: Iterable[Line]) -> Iterator[Line]:
+    """The records of the text, numbered: of JSON many may be in a line."""
+    number = 0
+    for line in lines:
+        data = (line.data or b"").rstrip(b"\n")
+        parts = [data] if line.reason else data.replace(BETWEEN, b"}\n" + BETWEEN[1:]).split(b"\n")
+        for part in parts:
+            number += 1
+            yield Line(number, part, None, line.reason)
+
+
+class FormatterReader:
+    """Reads one file; `rows` gives events, quarantine, and the row of the file."""
+
+    def __init__(self, source: str, first: Line) -> None:
+        self._source = source
+        said = (first.data or b"")[:MOST_TEXT].decode(errors="replace")
+        is_json = said.startswith(OF_JSON)
+        commits = '"topic":' in said.partition("}")[0] if is_json else said.startswith("[")
+        profile = "4.1" if is_json else "0.10.2" if "::[OffsetMetadata[" in said else "2.7"
+        sees = COMMITS if commits else GROUPS
+        self._events = RecordEvents(source, profile, whole=False, sees=sees)
+
+    def rows(self, lines: Iterable[Line]) -> Iterator[tuple[str, Row]]:
+        """Each row with the name of its table."""
+        read = kept = 0
+        for line in records(lines):
+            read += 1
+            try:
+                told = _record(line)
+            except _UnreadableError as error:
+                reason = str(error)
+                self._events.gap(f"record {line.number}: {reason}")
+                text = (line.data or b"")[:MOST_TEXT].decode(errors="replace")
+                row = {"source": self._source, "line": line.number, "reason": reason, "text": text}
+                yield "quarantined", row
+                continue
+            kept += 1
+            at = ((told["value"] or {}).get("data") or {}).get("commitTimestamp")
+            self._events.time(at)
+            group = told["key"]["data"]["group"]
+            for row in self._events.take(group, line.number, told):
+                yield "event", row
+        yield (
+            "file",
+            {
+                "source": self._source,
+                "read": read,
+                "kept": kept,
+                "quarantined": read - kept,
+                "sessions": 1,
+                "events": self._events.count,
+            },
+        )
+
+
+def _record(line: Line) -> Json:
+    if line.reason:
+        raise _UnreadableError(line.reason)
+    try:
+        said = (line.data or b"").decode().rstrip("\r")
+    except UnicodeDecodeError as error:
+        reason = "not text in UTF-8"
+        raise _UnreadableError(reason) from error
+    if said.startswith(OF_JSON):
+        return _of_json(said)
+    if (commit := COMMIT.fullmatch(said)) is not None:
+        return _commit(commit)
+    if (group := GROUP.fullmatch(said)) is not None:
+        return _group(group)
+    reason = "nothing that Kafka's formatters print"
+    raise _UnreadableError(reason)
+
+
+def _of_json(said: str) -> Json:
+    reason = "no JSON of a record as Kafka's formatters print it"
+    try:
+        told: Json = json.loads(said)
+        key, value = told["key"]["data"], told["value"]
+        data = {} if value is None else value["data"]
+        names = {"topic", "partition"} if "topic" in key else set()
+        known = isinstance(key["group"], str) and names <= key.keys()
+        wanted = {"offset"} if names else {"generation", "members"}
+        if known and (value is None or wanted <= data.keys()):
+            return told
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _UnreadableError(reason) from error
+    raise _UnreadableError(reason)
+
+
+def _commit(found: re.Match[str]) -> Json:
+    where = {name: found[name] for name in ("group", "topic")}
+    key = {"type": 1, "data": {**where, "partition": int(found["partition"])}}
+    if found["value"] == "NULL":
+        return {"key": key, "value": None}
+    value = next((v for form in VALUES if (v := form.fullmatch(found["value"]))), None)
+    if value is None:
+        reason = "no offset that Kafka's formatters print"
+        raise _UnreadableError(reason)
+    told = {
+        "offset": int(value["offset"]),
+        "metadata": value["metadata"],
+        "commitTimestamp": int(value["at"]),
+    }
+    return {"key": key, "value": {"version": None, "data": told}}
+
+
+def _group(found: re.Match[str]) -> Json:
+    key = {"type": 2, "data": {"group": found["group"]}}
+    if found["generation"] is None:
+        return {"key": key, "value": None}
+    members = [_member(each) for each in MEMBER.finditer(found["members"])]
+    told = {
+        "protocolType": found["type"],
+        "generation": int(found["generation"]),
+        "members": members,
+    }
+    return {"key": key, "value": {"version": None, "data": told}}
+
+
+def _member(found: re.Match[str]) -> Json:
+    instance = found["instance"].removeprefix("Some(").removesuffix(")")
+    return {
+        "memberId": found["memberId"],
+        "groupInstanceId": None if instance in {"None", "null"} else instance,
+        "clientId": found["clientId"],
+        "clientHost": found["clientHost"],
+        "rebalanceTimeout": int(found["rebalanceTimeout"]),
+        "sessionTimeout": int(found["sessionTimeout"]),
+    }

@@ -1,0 +1,207 @@
+"""Records of `__consumer_offsets` read from bytes, in the form in which Kafka 4 prints them.
+
+All versions are read that there ever were (`group-coordinator/src/main/resources/common/message/
+{OffsetCommit,GroupMetadata}{Key,Value}.json` at 4.1). Bytes after the last field are not looked at,
+nor are tagged fields. What the implementation reads it reads by itself: neither is to share an
+error with the other.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable
+from struct import Struct
+from struct import error as struct_error
+from typing import Any, Final
+
+Json = dict[str, Any]
+
+SHORT, INT, LONG = Struct(">h"), Struct(">i"), Struct(">q")
+OFFSET_KEYS: Final = (0, 1)
+GROUP_KEY: Final = 2
+NEWEST: Final = {"group metadata": 4, "offset commit": 4}
+COMPACT: Final = 4  # from this version on lengths are, and there are tagged fields
+
+
+NEW_GROUP_SINCE: Final = 3
+NEW_GROUP: Final = "new group"  # one of generation 0, which only the later coordinators store
+# What a version of Kafka is known by: versions of values, the first that is seen decides.
+WRITTEN_BY: Final = (
+    ("offset commit", 4, "4.1"),  # OffsetMetadataManager's, since KIP-848
+    (NEW_GROUP, NEW_GROUP_SINCE, "4.1"),  # GroupMetadataManager.java:6194 at 4.1
+    ("group metadata", 0, "0.10.0"),  # GroupMetadataManager.scala:736 at 0.10.0
+    ("group metadata", 1, "0.10.2"),  # GroupMetadataManager.scala:790 at 0.10.2
+)
+OTHERWISE: Final = "2.7"
+
+
+class UnreadableError(Exception):
+    """The bytes are no record."""
+
+
+class OtherKindError(Exception):
+    """A record of another kind of group than consumers with a leader; `group` is its id."""
+
+    def __init__(self, group: str, kind: int) -> None:
+        super().__init__(f"a record of type {kind}, which is of another kind of group")
+        self.group = group
+
+
+class _Bytes:
+    """Fields one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        self.compact = False
+
+    def number(self, form: Struct) -> int:
+        value: int = form.unpack_from(self._data, self._at)[0]
+        self._at += form.size
+        return value
+
+    def length(self, form: Struct = SHORT) -> int:
+        """The length of what follows, -1 for null."""
+        if not self.compact:
+            return self.number(form)
+        value = shift = 0
+        while True:
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value - 1
+            shift += 7
+
+    def bytes(self, form: Struct = INT) -> bytes | None:
+        size = self.length(form)
+        if size < 0:
+            return None
+        data = self._data[self._at : self._at + size]
+        if len(data) < size:
+            msg = f"{size} bytes where {len(data)} are left"
+            raise UnreadableError(msg)
+        self._at += size
+        return data
+
+    def text(self) -> str | None:
+        data = self.bytes(SHORT)
+        return None if data is None else data.decode()
+
+    def name(self) -> str:
+        found = self.text()
+        if found is None:
+            msg = "null where there is to be a text"
+            raise UnreadableError(msg)
+        return found
+
+    def base64(self) -> str:
+        return base64.b64encode(self.bytes() or b"").decode()
+
+    def skip_tagged(self) -> None:
+        if self.compact:
+            for _ in range(self.length() + 1):
+                self.length()
+                self._at += self.length() + 1
+
+
+def decode(key: bytes | None, value: bytes | None) -> Json:
+    """The record that a key and its value are: `key` with `type` and `data`, and `value`, if any.
+
+    Raises:
+        UnreadableError: they are none.
+        OtherKindError: it is of a group of another kind.
+    """
+    if key is None:
+        msg = "a record without a key"
+        raise UnreadableError(msg)
+    try:
+        return _decode(_Bytes(key), value)
+    except (struct_error, IndexError, UnicodeDecodeError) as error:
+        msg = f"a record that ends too soon, or is none: {error}"
+        raise UnreadableError(msg) from error
+
+
+def _decode(key: _Bytes, value: bytes | None) -> Json:
+    kind = key.number(SHORT)
+    if kind in OFFSET_KEYS:
+        data: Json = {"group": key.name(), "topic": key.name(), "partition": key.number(INT)}
+        told = _value(value, "offset commit", _offset)
+    elif kind == GROUP_KEY:
+        data = {"group": key.name()}
+        told = _value(value, "group metadata", _group)
+    else:
+        raise OtherKindError(key.name(), kind)
+    return {"key": {"type": kind, "data": data}, "value": told}
+
+
+def _value(value: bytes | None, what: str, read: Callable[[_Bytes, int], Json]) -> Json | None:
+    if value is None:
+        return None
+    fields = _Bytes(value)
+    version = fields.number(SHORT)
+    if not 0 <= version <= NEWEST[what]:
+        msg = f"{what} of version {version}, which is not known"
+        raise UnreadableError(msg)
+    fields.compact = version >= COMPACT
+    return {"version": version, "data": read(fields, version)}
+
+
+def _offset(fields: _Bytes, version: int) -> Json:
+    told: Json = {"offset": fields.number(LONG)}
+    if version >= 3:
+        told["leaderEpoch"] = fields.number(INT)
+    told["metadata"] = fields.name()
+    told["commitTimestamp"] = fields.number(LONG)
+    if version == 1:
+        told["expireTimestamp"] = fields.number(LONG)
+    return told
+
+
+def _group(fields: _Bytes, version: int) -> Json:
+    told: Json = {
+        "protocolType": fields.name(),
+        "generation": fields.number(INT),
+        "protocol": fields.text(),
+        "leader": fields.text(),
+    }
+    if version >= 2:
+        told["currentStateTimestamp"] = fields.number(LONG)
+    told["members"] = [_member(fields, version) for _ in range(fields.length(INT))]
+    return told
+
+
+def _member(fields: _Bytes, version: int) -> Json:
+    told: Json = {"memberId": fields.name()}
+    if version >= 3:
+        told["groupInstanceId"] = fields.text()
+    told |= {"clientId": fields.name(), "clientHost": fields.name()}
+    if version >= 1:
+        told["rebalanceTimeout"] = fields.number(INT)
+    told["sessionTimeout"] = fields.number(INT)
+    told |= {"subscription": fields.base64(), "assignment": fields.base64()}
+    fields.skip_tagged()
+    return told
+
+
+def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
+    """The profile by whose version records were written, as far as they tell it."""
+    seen = {found for key, value in records if (found := _written(key, value)) is not None}
+    for what, version, profile in WRITTEN_BY:
+        if (what, version) in seen:
+            return profile
+    return OTHERWISE
+
+
+def _written(key: bytes | None, value: bytes | None) -> tuple[str, int] | None:
+    try:
+        told = decode(key, value)
+    except (UnreadableError, OtherKindError):
+        return None
+    if told["value"] is None:
+        return None
+    version = told["value"]["version"]
+    if "topic" in told["key"]["data"]:
+        return "offset commit", version
+    new = version >= NEW_GROUP_SINCE and told["value"]["data"]["generation"] == 0
+    return (NEW_GROUP if new else "group metadata"), version

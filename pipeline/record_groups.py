@@ -1,0 +1,159 @@
+"""The records of one group held to what the model appends, each partition of a topic by itself.
+
+What is not seen is not held against the group: the log shows what was stored, and not why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.pipeline.appends import (
+    ABORTED,
+    COMMIT,
+    COMMITTED,
+    FORGOTTEN,
+    GENERATIONS,
+    NOBODY,
+    PENDING,
+    REMOVED,
+    SAME_GENERATION,
+    SOMEBODY,
+    Label,
+    Who,
+    group_label,
+    subsets,
+)
+from groupcheck.pipeline.group_records import Json
+from groupcheck.pipeline.subsets import NOWHERE
+
+INSTANCES_SINCE: Final = 3  # the version of a group's value from which on static members are told
+Where = tuple[str, int]
+
+
+class Refused(NamedTuple):
+    """A record that nothing leads to: what it is, and what else might have come."""
+
+    label: Label
+    where: Where | None
+    lawful: dict[Label, set[str]]
+    rules: set[str]
+    states: int
+
+    @property
+    def words(self) -> str:
+        """What is not lawful, as a person reads it."""
+        of = f" of {self.where[0]}-{self.where[1]}" if self.where is not None else ""
+        return f"{self.label.words}{of}"
+
+
+class Recorded(NamedTuple):
+    """What the log said last of the group itself."""
+
+    generation: int
+    members: frozenset[Who]
+
+
+class RecordJudge:
+    """What the records of a group leave of the model's states.
+
+    Partitions that cannot be told apart by what was seen of them are one subset. `None` stands for
+    all partitions of which nothing was seen.
+    """
+
+    def __init__(self, profile: str, sees: frozenset[str] | None, *, before: bool) -> None:
+        self._subsets = subsets(profile, sees)
+        self._sees = sees
+        self._removal_ends = PROFILES[profile].traits.tombstones_end_transactions
+        start = self._subsets.anywhere if before else self._subsets.initial
+        self._at: dict[Where | None, int] = {None: start}
+        self._last: Recorded | None = None if before else Recorded(0, frozenset())
+        self._pending: dict[Where, set[int]] = {}  # the producers with open transactions
+
+    def widen(self) -> None:
+        """Something may be missing: the group may be in any state there is."""
+        self._at = {None: self._subsets.anywhere}
+        self._last = None
+        self._pending.clear()
+
+    def group(self, value: Json | None) -> Refused | None:
+        """A record of the group, without a value its removal."""
+        if value is None:
+            self._last = Recorded(0, frozenset())
+            return self._removed()
+        labels, self._last = self._labels(value)
+        return self._step(labels, tuple(self._at))
+
+    def _removed(self) -> Refused | None:
+        """The group is removed, and with it all offsets but those of commits on their way.
+
+        They are in the log already, and the group did not know of them yet.
+        """
+        refused = self._step((REMOVED,), (None,))
+        for where in self._at.keys() - {None}:
+            if self._step((REMOVED,), (where,)) is not None:
+                self._at[where] = self._subsets.anywhere
+        return refused
+
+    def _labels(self, value: Json) -> tuple[tuple[Label, ...], Recorded]:
+        told, version, last = value["data"], value.get("version"), self._last
+        members = frozenset(
+            Who(each["memberId"], each.get("groupInstanceId")) for each in told["members"]
+        )
+        found = Recorded(told["generation"], members)
+        if last is None:
+            said = SOMEBODY if members else NOBODY
+            return tuple(Label("group", each, said) for each in GENERATIONS), found
+        label = group_label(found.generation - last.generation, last.members, members)
+        dim = version is not None and version < INSTANCES_SINCE
+        if dim and label.generation in SAME_GENERATION:
+            return tuple(label._replace(generation=each) for each in SAME_GENERATION), found
+        return (label,), found
+
+    def offset(self, where: Where, producer_id: int | None, *, removed: bool) -> Refused | None:
+        """A commit of an offset, or its removal."""
+        self._at.setdefault(where, self._at[None])
+        open_ones = self._pending.setdefault(where, set())
+        if producer_id is not None:
+            open_ones.add(producer_id)
+        if removed:
+            if self._removal_ends and producer_id is None:
+                open_ones.clear()
+            label = FORGOTTEN
+        else:
+            label = COMMIT if producer_id is None else PENDING
+        if len(open_ones) > 1:  # the model has one producer
+            self._at[where] = self._subsets.anywhere
+            return None
+        return self._step((label,), (where,))
+
+    def marker(self, producer_id: int, *, committed: bool) -> Refused | None:
+        """The end of a transaction."""
+        label = COMMITTED if committed else ABORTED
+        for where, open_ones in self._pending.items():
+            if producer_id not in open_ones:
+                continue
+            several = len(open_ones) > 1
+            open_ones.discard(producer_id)
+            if several:
+                self._at[where] = self._subsets.anywhere
+            elif refused := self._step((label,), (where,)):
+                return refused
+        return None
+
+    def _step(self, labels: tuple[Label, ...], of: Iterable[Where | None]) -> Refused | None:
+        """All of these partitions go along one of the labels."""
+        chosen = frozenset(labels)
+        for where in of:
+            number = self._at[where]
+            found = self._subsets.step(number, chosen)
+            if found == NOWHERE:
+                return self._refused(labels[0], where, number)
+            self._at[where] = found
+        return None
+
+    def _refused(self, label: Label, where: Where | None, number: int) -> Refused:
+        lawful = self._subsets.next(number)
+        rules = self._subsets.next(self._subsets.anywhere).get(label, set())
+        return Refused(label, where, lawful, rules, self._subsets.size(number))
