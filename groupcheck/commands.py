@@ -17,11 +17,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
+from groupcheck.pipeline_commands import explore_on_spark
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 from groupcheck.watching import code_of, watched
 
 if TYPE_CHECKING:
     from groupcheck.model.clients import Feature
+    from groupcheck.model.exploration import Settings as ExploredSettings
     from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.result import Result, Settings
@@ -340,20 +342,13 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def explore(options: argparse.Namespace) -> int:
-    """Explore the model itself.
+    """Explore the model itself, in this process or on Spark.
 
     Raises:
         ImpossibleError: there is no such thing in it, or no room for it.
     """
-    from groupcheck.model.exploration import KB_A_STATE, Settings, UnfitSettingsError, run
-    from groupcheck.model.explorer import Space, TooManyStatesError
+    from groupcheck.model.exploration import MOST_STATES, Settings
     from groupcheck.model.profiles import PROFILES
-    from groupcheck.properties.generators.suite import Suite
-    from groupcheck.properties.generators.suite_file import write_suite
-    from groupcheck.properties.laws.laws import Counterexample, counterexamples
-    from groupcheck.reports.exploration import as_json, summary
-    from groupcheck.reports.graph_files import write_graph, write_witness
-    from groupcheck.reports.progress import Bars
 
     _check_known(options.profile, PROFILES)
     settings = Settings(
@@ -366,6 +361,26 @@ def explore(options: argparse.Namespace) -> int:
         _features(options.features),
         options.generations,
     )
+    if options.engine == "spark":
+        return explore_on_spark(settings, options)
+    if options.work or options.master or options.conf:
+        msg = "--work, --master and --conf are for --engine spark"
+        raise ImpossibleError(msg)
+    if settings.most_states is None:
+        settings = settings._replace(most_states=MOST_STATES)
+    return _explore_here(settings, options)
+
+
+def _explore_here(settings: ExploredSettings, options: argparse.Namespace) -> int:
+    from groupcheck.model.exploration import KB_A_STATE, UnfitSettingsError, run
+    from groupcheck.model.explorer import Space, TooManyStatesError
+    from groupcheck.properties.generators.suite import Suite
+    from groupcheck.properties.generators.suite_file import write_suite
+    from groupcheck.properties.laws.laws import Counterexample, counterexamples, note
+    from groupcheck.reports.exploration import as_json, summary
+    from groupcheck.reports.graph_files import write_graph, write_witness
+    from groupcheck.reports.progress import Bars
+
     files: list[Path] = []
     broken: dict[str, Counterexample] = {}
     suites: dict[str, Suite] = {}
@@ -375,9 +390,7 @@ def explore(options: argparse.Namespace) -> int:
         if settings.symmetry:
             bars(f"laws, {name}", None)
             for each in counterexamples(name, space):
-                held = broken.setdefault(each.law.name, each)
-                if held.known is not None and each.known is None:
-                    broken[each.law.name] = each
+                note(broken, each)
         if options.out:
             bars(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
@@ -393,7 +406,10 @@ def explore(options: argparse.Namespace) -> int:
     except UnfitSettingsError as error:
         raise ImpossibleError(str(error)) from error
     except TooManyStatesError as error:
-        msg = f"{error}; --max-states allows more, each takes some {KB_A_STATE} kB of memory"
+        msg = (
+            f"{error}; --max-states allows more, each takes some {KB_A_STATE} kB of memory, and "
+            "--engine spark needs no memory for them"
+        )
         raise ImpossibleError(msg) from error
     except OSError as error:
         msg = f"cannot write the graphs to {options.out}: {error.strerror}"

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 from groupcheck import __version__
 from groupcheck.commands import bench, brokers, coverage, explore, history, replay, serve, verify
 from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, Number, whole
-from groupcheck.pipeline_options import add_check, add_ingest
+from groupcheck.pipeline_options import add_check, add_engine, add_ingest
 from groupcheck.reporting import graph, report
 from groupcheck.status import STATUS, ImpossibleError
 
@@ -307,8 +307,8 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--max-states",
         metavar="N",
         type=whole(1, 10**9),
-        default=100_000,
-        help="give up a space with more states, each of some 20 kB of memory (100000)",
+        help="give up a space with more states, each of some 20 kB of memory (100000; on Spark "
+        "there is no limit)",
     )
     command.add_argument(
         "--witness", metavar="RULE", help="show a shortest path to that rule of the model"
@@ -323,6 +323,7 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
     longest = "steps in the longest of the tests that --out writes"
     _add_number(command, NUMBERS["steps"]._replace(says=longest))
     command.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_engine(command)
     command.set_defaults(command=explore)
 
 

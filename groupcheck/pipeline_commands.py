@@ -1,4 +1,4 @@
-"""The commands that run on Spark: ingest and check. What they do is in the pipeline."""
+"""The commands that run on Spark: ingest, check, explore. What they do is in the pipeline."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from groupcheck.numbers import PROFILE
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from groupcheck.model.exploration import Settings
     from groupcheck.pipeline.summary import Checked, Told
     from groupcheck.properties.findings.finding import Finding
 
@@ -30,7 +32,13 @@ def ingest(options: argparse.Namespace) -> int:
     with _spark(options) as spark:
         from groupcheck.pipeline import ingest as job
 
-        done = job.ingest(spark, options.sources, options.out, overwrite=options.overwrite)
+        done = job.ingest(
+            spark,
+            options.sources,
+            options.out,
+            overwrite=options.overwrite,
+            time_zone=options.time_zone,
+        )
     from groupcheck.reports.pipeline import ingested
 
     counts = done.counts._asdict()
@@ -55,11 +63,18 @@ def check(options: argparse.Namespace) -> int:
         if options.profile not in PROFILES:
             msg = f"unknown profile {options.profile!r} (known: {', '.join(PROFILES)})"
             raise ImpossibleError(msg)
+    if options.follow:
+        return _follow(options)
     with _spark(options) as spark:
         from groupcheck.pipeline import check as job
 
         asked = job.Request(
-            options.sources, options.profile, options.report, options.overwrite, bool(options.html)
+            options.sources,
+            options.profile,
+            options.report,
+            options.overwrite,
+            options.time_zone,
+            bool(options.html),
         )
         done = job.check(spark, asked)
     from groupcheck.reports.pipeline import as_json, checked
@@ -75,6 +90,80 @@ def check(options: argparse.Namespace) -> int:
     if done.rejected:
         return DIVERGES
     return CONFORMS if done.accepted else IMPOSSIBLE
+
+
+def _follow(options: argparse.Namespace) -> int:
+    """Hold to the model what keeps arriving, until it is interrupted."""
+    if options.checkpoint is None or options.report is None or len(options.sources) != 1:
+        msg = "--follow needs one folder as SOURCE, --checkpoint DIR and --report DIR"
+        raise ImpossibleError(msg)
+    with _spark(options) as spark:
+        from groupcheck.pipeline import stream as job
+
+        asked = job.Asked(
+            options.sources[0],
+            options.checkpoint,
+            options.report,
+            options.profile,
+            PROFILE,
+            options.idle,
+            options.every,
+        )
+        query, came = job.start(spark, asked)
+        job.wait(query)
+    sys.stdout.write(
+        f"followed   {came.batches:,} batches: {came.verdicts:,} verdicts, {came.findings:,} "
+        f"findings, {came.quarantined:,} lines quarantined; it can go on\n"
+    )
+    return DIVERGES if came.findings else CONFORMS
+
+
+def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
+    """Explore the model itself, on Spark.
+
+    Raises:
+        ImpossibleError: there is no such thing in it, or it could not be done.
+    """
+    from groupcheck.model.exploration import UnfitSettingsError
+    from groupcheck.model.explorer import TooManyStatesError
+    from groupcheck.properties.laws import safety
+    from groupcheck.properties.laws.laws import Counterexample, note
+    from groupcheck.reports.exploration import as_json, summary
+
+    if options.out or not settings.symmetry:
+        msg = "--engine spark has no graph in memory: --out and --no-symmetry are for the other"
+        raise ImpossibleError(msg)
+    if options.work is None and not (options.master or "local").startswith("local"):
+        msg = "--master needs --work DIR, a folder that all machines of the cluster see"
+        raise ImpossibleError(msg)
+    broken: dict[str, Counterexample] = {}
+    try:
+        with _spark(options) as spark, _folder(options.work) as work:
+            from groupcheck.pipeline import exploring as job
+
+            found = job.explore(spark, settings, work)
+    except (UnfitSettingsError, TooManyStatesError) as error:
+        raise ImpossibleError(str(error)) from error
+    for each in (each for of_space in found.broken.values() for each in of_space):
+        note(broken, each)
+    laws = list(broken.values())
+    sys.stdout.write(
+        json.dumps(as_json(found.exploration, laws), indent=1) + "\n"
+        if options.json
+        else summary(found.exploration, [], laws, asked=safety.LAWS)
+    )
+    wrong = found.exploration.errors or any(each.known is None for each in laws)
+    return DIVERGES if wrong else CONFORMS
+
+
+@contextmanager
+def _folder(path: str | None) -> Iterator[str]:
+    """The folder that is asked for, or one that is removed."""
+    if path is not None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="groupcheck-") as folder:
+        yield folder
 
 
 def _write_page(path: Path, done: Checked, findings: list[tuple[Told, Finding | None]]) -> None:
@@ -101,7 +190,7 @@ def _finding_of(told: Told) -> Finding | None:
         path.write_text(told.recording, encoding="utf-8")
         try:
             return judge(load(path)).finding
-        except MalformedTraceError:  # answers are left out: groupcheck history tells of it
+        except MalformedTraceError:  # answers are left out (groupcheck history), or lines of a log
             return None
 
 

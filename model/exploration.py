@@ -12,12 +12,15 @@ from groupcheck.model.explorer import Space, TooManyStatesError, explore
 from groupcheck.model.figures import Figures, figures
 from groupcheck.model.graph import Component, StateGraph
 from groupcheck.model.instance import Instance, composed, spaces, supported
+from groupcheck.model.notation import digest, key, written
 from groupcheck.model.path import Taken, along
 from groupcheck.model.projection import Projection, merged, project
 from groupcheck.model.step import Profile
 
 # What an explored space and its graph need in memory, about: seen with 25 labelled edges a state.
 KB_A_STATE = 20
+# So many are kept in memory unless more are asked for: some 2 GB.
+MOST_STATES = 100_000
 
 COMPOSED: Final = "composed"  # the name of the space that is made of features
 
@@ -38,16 +41,18 @@ class Witness(NamedTuple):
 class Explored(NamedTuple):
     """One space: what TLC reports, and what networkx says about its graph.
 
-    `unreachable` labelled edges no path leads to; the others can be shown in `longest_witness`
-    steps at most.
+    `digest` is that of its states, as `notation` has it. `unreachable` labelled edges no path leads
+    to; the others can be shown in `longest_witness` steps at most. `components` are None where
+    nobody has looked for them.
     """
 
     name: str
     instance: Instance
     figures: Figures
+    digest: str
     unreachable: int
     longest_witness: int
-    components: list[Component]
+    components: list[Component] | None
     projection: Projection
     seconds: float
 
@@ -122,7 +127,7 @@ def run(
         TooManyStatesError: a space has more than `most_states`; the message says which.
         UnfitSettingsError: there is no such space, rule or witness, or it is sought by names.
     """
-    _check_witness(settings)
+    check_witness(settings)
     found: list[Explored] = []
     witness: Witness | None = None
     for name, instance in chosen(settings).items():
@@ -132,8 +137,17 @@ def run(
         graph = StateGraph(space)
         found.append(_explored(name, graph, seconds))
         if settings.witness is not None:
-            witness = _shorter(witness, _witness(settings.witness, name, graph))
+            witness = shorter(witness, _witness(settings.witness, name, graph))
         keep(name, space)
+    return whole_of(settings, found, witness)
+
+
+def whole_of(settings: Settings, found: list[Explored], witness: Witness | None) -> Exploration:
+    """All spaces together.
+
+    Raises:
+        UnfitSettingsError: the witness that is asked for is in none.
+    """
     if settings.witness is not None and witness is None:
         names = ", ".join(space.name for space in found)
         msg = f"no labelled edge of {names} applies the rule {settings.witness}"
@@ -168,7 +182,12 @@ def _named(settings: Settings) -> dict[str, Instance]:
     return {name: known[name] for name in known if name in (settings.spaces or known)}
 
 
-def _check_witness(settings: Settings) -> None:
+def check_witness(settings: Settings) -> None:
+    """See that there may be a witness of what is asked for.
+
+    Raises:
+        UnfitSettingsError: there is no such rule, or it is sought by names.
+    """
     rules, rule = settings.profile.rules, settings.witness
     if rule is None:
         return
@@ -197,6 +216,7 @@ def _explored(name: str, graph: StateGraph, seconds: float) -> Explored:
         name,
         space.instance,
         figures(space),
+        digest(key(written(node)) for node in space.nodes),
         len(graph.unreachable()),
         1 + max(len(graph.path(node)) for node, edges in enumerate(space.edges) if edges),
         graph.components(),
@@ -212,6 +232,7 @@ def _witness(rule: str, name: str, graph: StateGraph) -> Witness | None:
     return Witness(rule, name, graph.space.instance, tuple(along(graph.space, hops)))
 
 
-def _shorter(one: Witness | None, other: Witness | None) -> Witness | None:
+def shorter(one: Witness | None, other: Witness | None) -> Witness | None:
+    """The witness of fewer steps, if there is one at all."""
     known = [witness for witness in (one, other) if witness is not None]
     return min(known, key=lambda witness: len(witness.steps), default=None)

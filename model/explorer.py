@@ -57,10 +57,9 @@ class _Reduced:
     """The states found so far, one for all that differ in names alone, and the names they have."""
 
     def __init__(self, instance: Instance) -> None:
-        initial = instance.initial
-        self.nodes = [initial]
-        self.names: list[tuple[str, ...]] = [()]
-        self.numbers = {initial: 0}
+        self.nodes: list[Coordinator] = []
+        self.names: list[tuple[str, ...]] = []
+        self.numbers: dict[Coordinator, int] = {}
         self._instance = instance
 
     def place(self, after: Coordinator) -> tuple[int, tuple[str, ...]]:
@@ -93,6 +92,7 @@ def explore(
         TooManyStatesError: there are more than `most_states`; nothing of the space is given back.
     """
     reduced = _Reduced(instance)
+    reduced.place(instance.initial)
     orbits = None if symmetry else Orbits(instance.names, instance.generations)
     found = orbits or reduced
     edges: list[tuple[Edge, ...]] = []
@@ -114,6 +114,24 @@ def explore(
         if number == last_of_layer and len(reduced.nodes) > number + 1:
             depth, last_of_layer = depth + 1, len(reduced.nodes) - 1
     return Space(instance, tuple(found.nodes), found.numbers, tuple(edges), depth, applied)
+
+
+def part(instance: Instance, nodes: Iterable[Coordinator]) -> Space:
+    """A part of a space reduced by symmetry: these nodes, in their order, with their edges.
+
+    Behind them are the nodes that these lead to, without theirs. Nothing is said of the depth.
+    """
+    reduced = _Reduced(instance)
+    for node in nodes:
+        reduced.place(node)
+    applied: Counter[str] = Counter()
+    edges: list[tuple[Edge, ...]] = []
+    for node in reduced.nodes[:]:
+        arrows = _arrows(instance, reduced, node)
+        edges.append(_each_once(arrows))
+        _count(applied, arrows, 1)
+    edges += [()] * (len(reduced.nodes) - len(edges))
+    return Space(instance, tuple(reduced.nodes), reduced.numbers, tuple(edges), 0, applied)
 
 
 def _arrows(instance: Instance, reduced: _Reduced, node: Coordinator) -> list[Arrow]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from itertools import accumulate
 from math import ceil
 from typing import NamedTuple
 
@@ -19,6 +19,19 @@ class Degrees(NamedTuple):
     mean: float
     percentile_95: int
     most: int
+
+    @classmethod
+    def of(cls, histogram: Counter[int]) -> Degrees:
+        """The degrees of which so many states have each."""
+        degrees, states = sorted(histogram), histogram.total()
+        sofar = accumulate(histogram[degree] for degree in degrees)
+        reached = zip(degrees, sofar, strict=True)
+        return cls(
+            degrees[0],
+            sum(degree * times for degree, times in histogram.items()) / states,
+            next(degree for degree, count in reached if count >= ceil(states * 0.95)),
+            degrees[-1],
+        )
 
 
 class Figures(NamedTuple):
@@ -60,18 +73,8 @@ def figures(space: Space) -> Figures:
         len(space.nodes),
         space.edge_count,
         space.depth,
-        _degrees(map(len, space.edges)),
-        _degrees(discovered[node] for node in range(len(space.nodes))),
+        Degrees.of(Counter(map(len, space.edges))),
+        Degrees.of(Counter(discovered[node] for node in range(len(space.nodes)))),
         Counter(action(edge.given) for edges in space.edges for edge in edges),
         space.applied,
-    )
-
-
-def _degrees(counts: Iterable[int]) -> Degrees:
-    degrees = sorted(counts)
-    return Degrees(
-        degrees[0],
-        sum(degrees) / len(degrees),
-        degrees[ceil(len(degrees) * 0.95) - 1],
-        degrees[-1],
     )

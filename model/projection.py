@@ -58,7 +58,7 @@ LOADED: Final = {
     failover.RESTORED_EMPTY.name: Arrow(ABSENT, EMPTY),
 }
 # What ends a group wherever it is.
-_ENDS: Final = frozenset(
+ENDS: Final = frozenset(
     {failover.CRASH.name, failover.UNLOAD.name, failover.LOADING.name, revert.FORGOTTEN.name}
 )
 
@@ -76,7 +76,7 @@ MAKES: Final = {
 }
 
 # What follows from another rule of the same step, and is no reason of its own.
-_CONSEQUENCES: Final = frozenset(
+CONSEQUENCES: Final = frozenset(
     rule.name
     for rule in (
         *rebalance.RULES,
@@ -155,7 +155,7 @@ def passed(
         at = profile.traits.begins
         yield Arrow(ABSENT, at), reason
     for rule in fired:
-        if rule in _ENDS:
+        if rule in ENDS:
             if at != ABSENT:
                 yield Arrow(at, DEAD), rule
         elif rule in LOADED:
@@ -163,7 +163,7 @@ def passed(
         elif rule in MAKES:
             at = MAKES[rule].target
             yield MAKES[rule], reason
-        elif rule not in _CONSEQUENCES:
+        elif rule not in CONSEQUENCES:
             reason = rule
 
 

@@ -47,6 +47,7 @@ class Request(NamedTuple):
         profile: the version to judge by, in the place of the one that the sources say.
         report: a folder for the tables.
         overwrite: whether it is written anew if it is there.
+        time_zone: of times in logs that do not say theirs.
         lanes: whether the rebalances of the groups that rebalance most are told one by one.
 
     """
@@ -55,6 +56,7 @@ class Request(NamedTuple):
     profile: str | None = None
     report: str | None = None
     overwrite: bool = False
+    time_zone: str = "UTC"
     lanes: bool = False
 
 
@@ -74,7 +76,7 @@ def judged_files(spark: SparkSession, path: str, profile: str | None = None) -> 
     do that again, or to take every row through the JVM, would take longer than to judge it.
     """
     files = stored(path)
-    return numbered(spark, files).mapInArrow(partial(replay_files, files, profile), JUDGED)
+    return numbered(spark, len(files)).mapInArrow(partial(replay_files, files, profile), JUDGED)
 
 
 def edges_of(rows: DataFrame, explored: DataFrame) -> DataFrame:
@@ -109,7 +111,7 @@ def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
     if len(asked.sources) == 1 and is_ingested(asked.sources[0]):
         rows = judged_files(spark, asked.sources[0], asked.profile)
     else:
-        taken_in = read(spark, asked.sources)
+        taken_in = read(spark, asked.sources, asked.time_zone)
         rows = judged(events_of(taken_in), asked.profile)
     with _kept(taken_in), _kept(rows):
         if taken_in is not None:

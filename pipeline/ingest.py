@@ -14,9 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.kernels import read_files
+from groupcheck.pipeline.log_files import Manner
+from groupcheck.pipeline.log_lines import zone
 from groupcheck.pipeline.output import Output, marker
 from groupcheck.pipeline.schemas import EVENTS, READ
-from groupcheck.pipeline.sources import LOCAL, files, place
+from groupcheck.pipeline.sources import LOCAL, by_age, files, folder_of, place
 
 ORDER = ("group_id", "source", "session", "seq")
 EVENTS_KIND = "events"
@@ -24,7 +26,10 @@ MOST_TASKS: Final = 10_000
 
 
 class Counts(NamedTuple):
-    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make."""
+    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make.
+
+    Of those kept `other` are lines of logs that are not about groups.
+    """
 
     files: int
     read: int
@@ -32,6 +37,7 @@ class Counts(NamedTuple):
     quarantined: int
     sessions: int
     events: int
+    other: int
 
 
 class Ingested(NamedTuple):
@@ -42,19 +48,26 @@ class Ingested(NamedTuple):
     reasons: tuple[tuple[str, int], ...]  # the most frequent of quarantine
 
 
-def read(spark: SparkSession, sources: list[str]) -> DataFrame:
+def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> DataFrame:
     """The rows of `READ` that the sources hold, a file as one task.
 
+    All logs among them are taken for those of one cluster; `time_zone` is that of times in them
+    that do not say theirs.
+
     Raises:
-        PipelineError: a source is not there, or holds nothing that can be read.
+        PipelineError: a source is not there, or holds nothing that can be read; or there is no such
+            time zone.
     """
-    found = files(sources)
-    return numbered(spark, found).mapInArrow(partial(read_files, found), READ)
+    zone(time_zone)
+    found = by_age(files(sources))
+    together = folder_of(found)
+    named = [(each, Manner(together, rank, time_zone)) for rank, each in enumerate(found)]
+    return numbered(spark, len(found)).mapInArrow(partial(read_files, named), READ)
 
 
-def numbered(spark: SparkSession, found: list[str]) -> DataFrame:
-    """The numbers of files, each for a task of its own."""
-    return spark.range(0, len(found), 1, min(len(found), MOST_TASKS))
+def numbered(spark: SparkSession, files: int) -> DataFrame:
+    """The numbers of so many files, each for a task of its own."""
+    return spark.range(0, files, 1, min(files, MOST_TASKS))
 
 
 def events_of(rows: DataFrame) -> DataFrame:
@@ -89,7 +102,9 @@ def _counted(number: int) -> str:
     return "the one file" if number == 1 else f"{number} files"
 
 
-def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool) -> Ingested:
+def ingest(
+    spark: SparkSession, sources: list[str], out: str, *, overwrite: bool, time_zone: str = "UTC"
+) -> Ingested:
     """Write the events of the sources, and what could not be read, to a folder.
 
     Raises:
@@ -98,7 +113,7 @@ def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool
     output = Output(out)
     output.check(overwrite=overwrite)
     with output.written(EVENTS_KIND) as told, in_a_line():
-        rows = read(spark, sources).persist(StorageLevel.DISK_ONLY)
+        rows = read(spark, sources, time_zone).persist(StorageLevel.DISK_ONLY)
         try:
             counts = counts_of(rows)
             together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)
@@ -109,7 +124,8 @@ def ingest(spark: SparkSession, sources: list[str], out: str, *, overwrite: bool
             quarantined.write.parquet(f"{output.uri}/quarantine")
             of_files = rows.where("file is not null").select("file.*")
             of_files.coalesce(1).write.parquet(f"{output.uri}/files")
-            groups = events_of(rows).select("group_id").distinct().count()
+            written = spark.read.schema(EVENTS).parquet(f"{output.uri}/events")
+            groups = written.select("group_id").distinct().count()
             reasons = _reasons(quarantined)
         finally:
             rows.unpersist()

@@ -14,13 +14,15 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupcheck.pipeline.columns import Columns
 from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.log_files import Manner
+from groupcheck.pipeline.log_replay import LogReplay
 from groupcheck.pipeline.observed import Edge
 from groupcheck.pipeline.partial import PartialReplay
 from groupcheck.pipeline.readers import rows_of
@@ -31,7 +33,8 @@ from groupcheck.pipeline.schemas import EVENTS, JUDGED, READ, arrow
 from groupcheck.pipeline.sources import place
 
 Row = dict[str, Any]
-AnyReplay = Replay | PartialReplay | RecordReplay
+T = TypeVar("T")
+AnyReplay = Replay | PartialReplay | LogReplay | RecordReplay
 ROWS_READ: Final = 65_536  # of events, at once
 MOST_ROWS: Final = 5_000  # of a batch that is given back
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
@@ -43,9 +46,14 @@ class DisorderedError(Exception):
     """The rows of a partition are not in order: what is made of them would be wrong."""
 
 
-def read_files(files: list[str], numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of those of the files whose numbers a batch has in its first column."""
-    rows = (row for source in _numbered(files, numbers) for row in rows_of(source))
+def read_files(
+    files: list[tuple[str, Manner]], numbers: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `READ` of those of the files whose numbers a batch has in its first column.
+
+    Beside each stands how it is to be read if it is a log.
+    """
+    rows = (row for source, manner in _numbered(files, numbers) for row in rows_of(source, manner))
     return _batches(rows, arrow(READ))
 
 
@@ -69,7 +77,7 @@ def event_batches(file: str) -> Iterator[pa.RecordBatch]:
         yield from parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False)
 
 
-def _numbered(files: list[str], numbers: Iterable[pa.RecordBatch]) -> Iterator[str]:
+def _numbered(files: list[T], numbers: Iterable[pa.RecordBatch]) -> Iterator[T]:
     return (files[number] for batch in numbers for number in batch.column(0).to_pylist())
 
 
@@ -135,6 +143,8 @@ def _judged_by(profile: str | None, opened: Event) -> Event:
 def begun(opened: Event) -> AnyReplay:
     """The replay of a history that begins so."""
     header = json.loads(opened.body or "{}")
+    if header.get("observes") == "log":
+        return LogReplay(opened)
     if header.get("observes") == OBSERVES:
         return RecordReplay(opened)
     return PartialReplay(opened) if header.get("unseen") else Replay(opened)

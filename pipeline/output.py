@@ -49,7 +49,7 @@ class Output:
         elif info.type != fs.FileType.NotFound:
             msg = f"{self.name} is there already; --overwrite writes it anew"
             raise PipelineError(msg)
-        with _told(self.name):
+        with writes(self.name):
             self._system.create_dir(self._beside, recursive=True)
 
     @contextlib.contextmanager
@@ -62,7 +62,7 @@ class Output:
         told: dict[str, Any] = {"format": FORMAT, "kind": kind}
         try:
             yield told
-            with _told(self.name):
+            with writes(self.name):
                 with self._system.open_output_stream(f"{self._beside}/{MARKER}") as file:
                     file.write(json.dumps(told, indent=1).encode() + b"\n")
                 self._replace()
@@ -95,8 +95,26 @@ def marker(path: str) -> dict[str, Any] | None:
     return told
 
 
+def put_marker(path: str, told: dict[str, Any]) -> None:
+    """Tell something of a folder that is whole now: all at once, whatever happens meanwhile.
+
+    Raises:
+        PipelineError: it cannot be written.
+    """
+    system, inside = place(path.rstrip("/") or path)
+    with writes(path):
+        with system.open_output_stream(f"{inside}/.{MARKER}") as file:
+            file.write(json.dumps({"format": FORMAT, **told}, indent=1).encode() + b"\n")
+        system.move(f"{inside}/.{MARKER}", f"{inside}/{MARKER}")
+
+
 @contextlib.contextmanager
-def _told(name: str) -> Iterator[None]:
+def writes(name: str) -> Iterator[None]:
+    """What goes wrong while a place is written to is said in a line.
+
+    Raises:
+        PipelineError: something went wrong.
+    """
     try:
         yield
     except (OSError, pa.ArrowException) as error:

@@ -44,6 +44,11 @@ class PartialReplay:
         self._events = self._last_ms = 0
         self._undecided: str | None = BEFORE if header.get("before") else None
 
+    @property
+    def rejected(self) -> bool:
+        """Whether something was not lawful: before the end nobody knows."""
+        return False
+
     def take(self, event: Event) -> None:
         """Go on by an event."""
         self._events += 1

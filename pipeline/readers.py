@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Final
 
 from groupcheck.pipeline.formatter_text import FormatterReader, is_formatted
+from groupcheck.pipeline.log_files import LogReader, Manner, is_log
 from groupcheck.pipeline.segment_files import SegmentReader
 from groupcheck.pipeline.sources import lines, place, segments
 from groupcheck.pipeline.traces import TraceReader
 
+FIRST: Final = 20  # lines that are looked at, to see what a file is
 
-def rows_of(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
+
+def rows_of(source: str, manner: Manner | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of `READ` that a file holds, each with the name of its column."""
     if paths := segments(source):
         return SegmentReader(source, place(source)[0], paths).rows()
     found = lines(source)
-    first = list(islice(found, 1))
+    first = list(islice(found, FIRST))
     whole = chain(first, found)
     if first and is_formatted(first[0]):
         return FormatterReader(source, first[0]).rows(whole)
+    if is_log(first):
+        return LogReader(source, manner or Manner()).rows(whole)
     return TraceReader(source).rows(whole)

@@ -246,6 +246,11 @@ class Replay:
         judge.forget(KEPT)
 
     @property
+    def rejected(self) -> bool:
+        """Whether something was not lawful: nothing that comes can change that."""
+        return self._finding is not None and self._answered
+
+    @property
     def _whose(self) -> Row:
         return dict(zip(("group_id", "source", "session"), self.key, strict=True))
 

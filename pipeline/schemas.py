@@ -44,26 +44,35 @@ def table(*fields: Field) -> StructType:
 
 HISTORY: Final = (
     Field("group_id", STRING, "the group's id, as the requests have it"),
-    Field("source", STRING, "the file, as a URI; of segments the folder of the partition"),
+    Field(
+        "source",
+        STRING,
+        "the file, as a URI; of logs the folder that holds all of them, of segments that of the "
+        "partition",
+    ),
     Field("session", INT, "which session of the file it is, from 1: each `open` begins one"),
 )
 
 EVENTS: Final = table(
     *HISTORY,
-    Field("seq", LONG, "the order of the events of a file, from 1"),
+    Field("seq", LONG, "the order of the events of a file, from 1; of logs by time, with gaps"),
     Field(
         "line",
         LONG,
         "the line of the file, uncompressed, from 1; of Parquet the row, of a segment the offset "
         "of the record, of a formatter's text its number",
     ),
-    Field("at_ms", LONG, "milliseconds by the coordinator's clock since the session began"),
+    Field(
+        "at_ms",
+        LONG,
+        "milliseconds by the coordinator's clock since the session began; of logs since 1970, UTC",
+    ),
     Field(
         "kind",
         STRING,
         "`open`, `request`, `response`, `hold`, `release`, `fault`; `gap`: something before it "
-        "could not be read; `cut`: what follows is not part of the model; `record`: a record of "
-        "the offsets topic",
+        "could not be read; `cut`: what follows is not part of the model; `transition`: what a "
+        "line of a broker's log says; `record`: a record of the offsets topic",
     ),
     Field("request_id", LONG, "the id of the request, unique in the session", may_be_null=True),
     Field("api", STRING, "Kafka's name of the API, without Request", may_be_null=True),
@@ -74,7 +83,9 @@ EVENTS: Final = table(
         "body",
         STRING,
         "JSON: the body of a request or response, the session's first line of an `open`, the line "
-        "of a `fault`; the reason of a `gap` or `cut`, as text; of a `record` its `key` and "
+        "of a `fault`; the reason of a `gap` or `cut`, as text; of a `transition` what the line "
+        "says: `what`, and as far as it is told `state`, `generation`, `members`, `member`, "
+        "`instance`, `reason`; with its `text`, `file` and `broker`; of a `record` its `key` and "
         "`value` as Kafka 4 prints them, or the `marker`, and the producer of a transaction",
         may_be_null=True,
     ),
@@ -98,6 +109,7 @@ FILES: Final = table(
     Field("quarantined", LONG, "those that could not be read: `read` is `kept` and these"),
     Field("sessions", LONG, "sessions in it"),
     Field("events", LONG, "events made of it: one for each group that a line is about"),
+    Field("other", LONG, "of a log: kept lines that are not about groups", may_be_null=True),
 )
 
 VERDICTS: Final = table(
@@ -164,13 +176,14 @@ EDGES: Final = table(
 REBALANCES: Final = table(
     *HISTORY,
     Field("began_ms", LONG, "when the join phase began, in ms since the session began"),
-    Field("reason", STRING, "the rule that began it"),
+    Field("reason", STRING, "the rule that began it; of logs the reason told, ids left out"),
     Field("joined_ms", LONG, "when the generation was made, in ms", may_be_null=True),
     Field("ended_ms", LONG, "when the group was Stable, Empty or gone, in ms", may_be_null=True),
     Field("duration_ms", LONG, "from `began_ms` to `ended_ms`; null: not seen", may_be_null=True),
     Field("generation", INT, "the generation after it", may_be_null=True),
     Field("members", INT, "the members after it", may_be_null=True),
     Field("last_client", STRING, "the client of the last JoinGroup in it", may_be_null=True),
+    Field("late", STRING, "of logs: members that did not join in time", may_be_null=True),
     Field("outcome", STRING, "the state it ended in; `unended`: the history ends before"),
 )
 

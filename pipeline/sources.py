@@ -25,6 +25,8 @@ from groupcheck.pipeline.errors import PipelineError
 # By how a file's name ends, as Spark does it too.
 COMPRESSIONS: Final = (".gz", ".zst", ".bz2")
 TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")
+# How a log that was rotated is named beside its own name.
+ROTATED: Final = re.compile(r"\.(?:(?P<number>\d{1,4})|(?P<day>\d{4}-\d\d-\d\d(?:-\d\d)?))$")
 LOCAL: Final = "file://"
 SEGMENT: Final = re.compile(r"\d{20}\.log")
 PARTITION: Final = re.compile(r"__consumer_offsets-\d+")
@@ -111,6 +113,34 @@ def segments(source: str) -> list[str]:
     return sorted(each.path for each in inside if SEGMENT.fullmatch(each.base_name) is not None)
 
 
+def by_age(found: list[str]) -> list[str]:
+    """Files in the order in which they were rotated, those of one log together."""
+    return sorted(found, key=_age)
+
+
+def _age(path: str) -> tuple[str, int, int, str]:
+    for ending in COMPRESSIONS:
+        path = path.removesuffix(ending)
+    rotated = ROTATED.search(path)
+    if rotated is None:
+        return path, 2, 0, ""
+    stem = path[: rotated.start()]
+    return (stem, 0, -int(rotated[1]), "") if rotated[1] else (stem, 1, 0, rotated[2])
+
+
+def folder_of(found: list[str]) -> str:
+    """The folder that holds all of the files; of one file the file."""
+    if len(found) == 1:
+        return found[0]
+    same = 0
+    parts = [path.split("/")[:-1] for path in found]
+    for names in zip(*parts, strict=False):
+        if len(set(names)) > 1:
+            break
+        same += 1
+    return "/".join(parts[0][:same]) or parts[0][0]
+
+
 def _scheme(source: str) -> str:
     return source.partition("://")[0] + "://" if "://" in source else LOCAL
 
@@ -126,9 +156,8 @@ def _files(system: fs.FileSystem, path: str, source: str) -> list[str]:
     paths = [each.path for each in inside if each.type == fs.FileType.File]
     readable = list(dict.fromkeys(filter(None, (_readable(each, path) for each in paths))))
     if not readable:
-        msg = (
-            f"cannot read {source}: nothing in it is named as a trace is (*.jsonl, *.parquet, ...)"
-        )
+        what = "nothing in it is named as a trace or log is (*.jsonl, *.log, ...)"
+        msg = f"cannot read {source}: {what}"
         raise PipelineError(msg)
     return readable
 
@@ -148,6 +177,7 @@ def _is_trace(path: str) -> bool:
         return False
     for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
+    name = ROTATED.sub("", name)
     stem, dot, ending = name.rpartition(".")
     return (dot + ending if stem else "") in (*TRACES, ".parquet")
 

@@ -21,6 +21,7 @@ class Told(NamedTuple):
     session: int
     line: int
     recording: str | None
+    kind: str
     reason: str
 
 

@@ -15,6 +15,7 @@ from groupcheck.model.graph import Component
 from groupcheck.model.path import Taken
 from groupcheck.model.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
+from groupcheck.properties.laws.law import Law
 from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
 from groupcheck.reports.words import answer_in_words, counted, letters, step_in_words
@@ -29,11 +30,12 @@ def summary(
     files: list[Path],
     broken: list[Counterexample] | None = None,
     suites: Mapping[str, Suite] = MappingProxyType({}),
+    asked: tuple[Law, ...] = LAWS,
 ) -> str:
     """The figures, the arrows, and what networkx says; what is wrong comes last.
 
-    `broken` are the laws that do not hold, None if they were not asked for; `suites` are those
-    that were written.
+    `broken` are the laws that do not hold of those that were `asked`, None if none were; `suites`
+    are those that were written.
     """
     settings = exploration.settings
     alike = (
@@ -51,7 +53,9 @@ def summary(
             for at in range(0, len(exploration.spaces), MOST_COLUMNS)
         ),
         _arrows(exploration.projection),
-        _findings(exploration) if broken is None else [*_findings(exploration), *_laws(broken)],
+        _findings(exploration)
+        if broken is None
+        else [*_findings(exploration), *_laws(broken, asked)],
         *map(_broken, broken or ()),
     ]
     if exploration.witness is not None:
@@ -128,7 +132,9 @@ def _space_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
         "actions": dict(figures.actions),
         "rules": dict(figures.rules),
         "longest_witness": space.longest_witness,
-        "components": [
+        "digest": space.digest,
+        "components": space.components
+        and [
             {"states": len(component.nodes), "terminal": component.terminal}
             for component in space.components
         ],
@@ -147,7 +153,9 @@ def _figures(exploration: Exploration) -> list[list[str]]:
     if exploration.settings.symmetry:
         columns |= {
             "components": lambda space: _sizes(space.components),
-            "terminal": lambda space: _sizes([c for c in space.components if c.terminal]),
+            "terminal": lambda space: _sizes(
+                space.components and [c for c in space.components if c.terminal]
+            ),
         }
     else:
         columns |= {
@@ -163,8 +171,10 @@ def _degrees(degrees: Degrees) -> str:
     return f"{degrees.least}-{degrees.most}, avg {degrees.mean:.1f}, 95% {degrees.percentile_95}"
 
 
-def _sizes(components: list[Component]) -> str:
+def _sizes(components: list[Component] | None) -> str:
     """How many there are, and of how many states each."""
+    if components is None:
+        return "not sought"
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
     return f"{len(sizes)} of {span}"
@@ -282,15 +292,17 @@ def _set(strings: Iterable[str]) -> str:
     return f"{{{quoted}}}"
 
 
-def _laws(broken: list[Counterexample]) -> list[str]:
+def _laws(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
-    held = len(LAWS) - len(broken)
+    held = len(asked) - len(broken)
+    unasked = [law.name for law in LAWS if law not in asked]
+    more = _wrapped("not asked", unasked) if unasked else []
     if not broken:
-        return [f"laws       all {held} hold"]
+        return [f"laws       all {held} hold", *more]
     known = ", ".join(each.law.name for each in broken if each.known)
     others = f"; this version is known to break {known}" if known else ""
     errors = [f"ERROR      the law {each.law.name} is broken" for each in unknown]
-    return [*_wrapped("laws", [f"{held} of {len(LAWS)} hold{others}"]), *errors]
+    return [*_wrapped("laws", [f"{held} of {len(asked)} hold{others}"]), *more, *errors]
 
 
 def _broken(broken: Counterexample) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from groupcheck.model.bodies import shown
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports.reasons import as_json as reasons_as_json
 from groupcheck.reports.story import story, title
 from groupcheck.reports.words import bounded, counted
+
+# The kinds of findings in logs.
+OF_LOGS: Final = ("no such line", "another generation")
 
 Counts = Mapping[str, int]
 Reasons = Sequence[tuple[str, int]]
@@ -30,7 +33,8 @@ def ingested(counts: Counts, groups: int, reasons: Reasons, out: str) -> str:
 
 def _lines(counts: Counts) -> str:
     read = f"{counts['read']:,} lines of {counted(counts['files'], 'file')}"
-    return f"{read}: {counts['kept']:,} kept, {counts['quarantined']:,} quarantined"
+    other = f" ({counts['other']:,} not about groups)" if counts["other"] else ""
+    return f"{read}: {counts['kept']:,} kept{other}, {counts['quarantined']:,} quarantined"
 
 
 def _because(head: str, reasons: Reasons) -> list[str]:
@@ -62,6 +66,8 @@ def checked(done: Mapping[str, Any], findings: Found, report: str | None) -> str
 def rejected_said(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row
     """A rejected group in a line."""
     what = title(finding) if finding else f"against the rule {told.reason}"
+    if told.kind in OF_LOGS:  # the reason says where, what was printed and what might have been
+        return f"rejected   group {shown(told.group_id)} at {told.reason}"
     return f"rejected   group {shown(told.group_id)} at {told.source}:{told.line}: {what}"
 
 

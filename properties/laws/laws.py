@@ -8,7 +8,7 @@ from groupcheck.model.explorer import Space
 from groupcheck.model.instance import Instance
 from groupcheck.model.path import Taken, along
 from groupcheck.properties.laws import liveness, safety
-from groupcheck.properties.laws.law import Known, Law
+from groupcheck.properties.laws.law import Broken, Known, Law
 
 LAWS: Final[tuple[Law, ...]] = (*safety.LAWS, *liveness.LAWS)
 
@@ -26,14 +26,21 @@ class Counterexample(NamedTuple):
 
 def counterexamples(name: str, space: Space) -> list[Counterexample]:
     """The laws that do not hold in a space reduced by symmetry, each with a shortest witness."""
-    return [
-        Counterexample(
-            broken.law,
-            broken.known,
-            name,
-            space.instance,
-            tuple(along(space, [*broken.hops, *broken.cycle])),
-            len(broken.cycle),
-        )
-        for broken in (*safety.broken(space), *liveness.broken(space))
-    ]
+    return [*unsafe(name, space), *(_told(name, space, each) for each in liveness.broken(space))]
+
+
+def note(broken: dict[str, Counterexample], each: Counterexample) -> None:
+    """Note a law that does not hold, once, rather where no version is known for it."""
+    held = broken.setdefault(each.law.name, each)
+    if held.known is not None and each.known is None:
+        broken[each.law.name] = each
+
+
+def unsafe(name: str, space: Space) -> list[Counterexample]:
+    """The same for the laws of safety alone, of a space or of a part of one."""
+    return [_told(name, space, each) for each in safety.broken(space)]
+
+
+def _told(name: str, space: Space, broken: Broken) -> Counterexample:
+    steps = tuple(along(space, [*broken.hops, *broken.cycle]))
+    return Counterexample(broken.law, broken.known, name, space.instance, steps, len(broken.cycle))

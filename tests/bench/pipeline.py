@@ -1,7 +1,8 @@
 """How fast recordings are taken in and checked, in how much memory: Spark beside a plain process.
 
-Recordings are made from the model, with a known number of unlawful answers in known groups: each
-run has to find all of them and no other. `--huge N` makes one group of N events among the others.
+Groups are as in production, made from the model, with a known number of unlawful answers in known
+groups: each run has to find all of them and no other. `--huge N` makes one group of N events among
+the others. With `--table` what `ingest` would write is made, and `check` alone is measured.
 """
 
 from __future__ import annotations
@@ -17,34 +18,24 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.made_recordings import Made, Wanted, recordings
+from support.made_in_bulk import Bulk, events, recordings
+from support.made_recordings import Made
 from support.processes import Peak
 
 HERE = Path(__file__)
 
 
 def plain(directory: Path) -> dict[str, tuple[str, int]]:
-    """The same check in this process alone: what is unlawful, by group."""
-    from groupcheck.pipeline.events import Event  # noqa: PLC0415 - in a process of its own
-    from groupcheck.pipeline.replay import Replay  # noqa: PLC0415
-    from groupcheck.pipeline.schemas import EVENTS  # noqa: PLC0415
-    from groupcheck.pipeline.sources import lines  # noqa: PLC0415
-    from groupcheck.pipeline.traces import TraceReader  # noqa: PLC0415
+    """The same check of a table of events in this process alone: what is unlawful, by group."""
+    from groupcheck.pipeline.ingest import stored  # noqa: PLC0415 - in a process of its own
+    from groupcheck.pipeline.kernels import event_batches, replay  # noqa: PLC0415
 
-    found: dict[str, tuple[str, int]] = {}
-    for path in sorted(directory.glob("*.jsonl")):
-        replays: dict[str, Replay] = {}
-        for name, row in TraceReader(str(path)).rows(lines(str(path))):
-            if name == "event":
-                event = Event._make(map(row.get, EVENTS.names))
-                if event.group_id not in replays:
-                    replays[event.group_id] = Replay(event)
-                replays[event.group_id].take(event)
-        for group_id, replay in replays.items():
-            for name, row in replay.end():
-                if name == "finding":
-                    found[group_id] = str(path), row["line"]
-    return found
+    return {
+        row["group_id"]: (row["source"].removeprefix("file://"), row["line"])
+        for file in stored(str(directory))
+        for batch in replay(event_batches(file))
+        for row in batch.column("finding").drop_null().to_pylist()
+    }
 
 
 class Took(NamedTuple):
@@ -72,16 +63,9 @@ def _line(what: str, events: int, took: Took, note: str = "") -> None:
     sys.stdout.flush()
 
 
-def _on_spark(directory: Path, made: Made, cores: int, conf: list[str]) -> None:
-    common = ["--master", f"local[{cores}]", "--json", *conf]
-    groupcheck = [sys.executable, "-m", "groupcheck"]
-    out, report = (directory.parent / f"{name}-{cores}" for name in ("events", "report"))
-    sources = ["ingest", str(directory), "--out", str(out)]
-    _, took = _run([*groupcheck, *sources, *common])
-    _line(f"ingest, {cores} cores", made.events, took)
-    checked = ["check", str(out), "--report", str(report)]
-    told, took = _run([*groupcheck, *checked, *common])
-    _line(f"check, {cores} cores", made.events, took, _judged(report, made, told))
+def _groupcheck(cores: int, conf: list[str], *command: str) -> tuple[str, Took]:
+    common = ["--master", f"local[{cores}]", "--json", "--overwrite", *conf]
+    return _run([sys.executable, "-m", "groupcheck", *command, *common])
 
 
 def _judged(report: Path, made: Made, told: str) -> str:
@@ -102,33 +86,50 @@ def _same(found: dict[str, tuple[str, int]], made: Made) -> str:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--groups", type=int, default=10_000)
-    parser.add_argument("--events", type=int, default=100, help="of each group")
+    parser.add_argument("--groups", type=int, default=1_000)
+    parser.add_argument("--events", type=int, default=1_000, help="of each group")
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--unlawful", type=int, default=50)
     parser.add_argument("--huge", type=int, default=0, help="events of one more group")
+    parser.add_argument("--table", action="store_true", help="make a table of events")
     parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's")
     parser.add_argument("--no-plain", action="store_true", help="leave the plain process out")
+    parser.add_argument("--scratch", type=Path, help="where to write meanwhile")
     parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.plain:
         sys.stdout.write(json.dumps(plain(options.plain)))
         return
-    with tempfile.TemporaryDirectory(prefix="pipeline-") as scratch:
-        directory = Path(scratch) / "recordings"
-        directory.mkdir()
-        began = time.monotonic()
-        wanted = Wanted(options.groups, options.events, options.files, options.unlawful)
-        made = recordings(directory, wanted._replace(huge=options.huge))
-        _line("made", made.events, Took(time.monotonic() - began), f"{made.groups:,} groups")
-        if not options.no_plain:
-            told, took = _run([sys.executable, str(HERE), "--plain", str(directory)])
-            found = {group: (path, line) for group, (path, line) in json.loads(told).items()}
-            _line("both in a plain process", made.events, took, _same(found, made))
-        conf = [part for each in options.conf for part in ("--conf", each)]
-        for cores in options.cores:
-            _on_spark(directory, made, cores, conf)
+    wanted = Bulk(options.groups, options.events, options.files, options.unlawful, options.huge)
+    conf = [part for each in options.conf for part in ("--conf", each)]
+    with tempfile.TemporaryDirectory(prefix="pipeline-", dir=options.scratch) as scratch:
+        measure(Path(scratch), wanted, options.cores, conf, options)
+
+
+def measure(
+    scratch: Path, wanted: Bulk, cores: list[int], conf: list[str], options: argparse.Namespace
+) -> None:
+    """Make what is wanted, and measure each command with it."""
+    sources, table, report = (scratch / name for name in ("sources", "table", "report"))
+    began = time.monotonic()
+    if options.table:
+        made = events(table, wanted)
+    else:
+        sources.mkdir()
+        made = recordings(sources, wanted)
+    _line("made", made.events, Took(time.monotonic() - began), f"{made.groups:,} groups")
+    for number in cores:
+        if not options.table:
+            command = ("ingest", str(sources), "--out", str(table))
+            _line(f"ingest, local[{number}]", made.events, _groupcheck(number, conf, *command)[1])
+        command = ("check", str(table), "--report", str(report))
+        told, took = _groupcheck(number, conf, *command)
+        _line(f"check, local[{number}]", made.events, took, _judged(report, made, told))
+    if not options.no_plain:
+        told, took = _run([sys.executable, str(HERE), "--plain", str(table)])
+        found = {group: (path, line) for group, (path, line) in json.loads(told).items()}
+        _line("check, plain process", made.events, took, _same(found, made))
 
 
 if __name__ == "__main__":

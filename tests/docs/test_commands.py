@@ -37,6 +37,7 @@ NOT_RUN: Final = {
     "groupcheck ingest": "it takes Spark: tests/pipeline",
     "groupcheck check": "it takes Spark: tests/pipeline",
     "spark-submit": "it takes a cluster",
+    "groupcheck explore --engine spark": "it takes Spark: tests/pipeline",
     "groupcheck explore  ": "a minute: tests/doors/test_explore.py explores less",
     "python tests/bench/": "it measures, for minutes",
 }

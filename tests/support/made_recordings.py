@@ -179,8 +179,7 @@ def spoilt(history: list[Event], random: Random) -> tuple[list[Event], int]:
 class Wanted(NamedTuple):
     """So many groups of so many events each, in so many files, some with one unlawful answer.
 
-    The groups go through so many `kinds` of lawful histories. One more group has `huge` events, in
-    a file of its own, if that is not 0.
+    The groups go through so many `kinds` of lawful histories.
     """
 
     groups: int
@@ -190,12 +189,11 @@ class Wanted(NamedTuple):
     seed: int = 0
     profile: str = "2.7"
     kinds: int = 50
-    huge: int = 0
 
 
 def recordings(directory: Path, wanted: Wanted) -> Made:
     """Write what is wanted, as recordings."""
-    groups, events, files, unlawful, seed, profile, kinds, huge = wanted
+    groups, events, files, unlawful, seed, profile, kinds = wanted
     random = Random(seed)
     lawful = [Walk(random, profile).go(events) for _ in range(min(kinds, groups))]
     chosen = set(random.sample(range(groups), unlawful))
@@ -214,28 +212,7 @@ def recordings(directory: Path, wanted: Wanted) -> Made:
             for line in _interleaved(several, profile, found, str(path)):
                 file.write(line)
                 lines += 1
-    if huge:
-        with (directory / "huge.jsonl").open("w", encoding="utf-8") as file:
-            for line in _alone(Walk(random, profile), huge, profile):
-                file.write(line)
-                lines += 1
-        told, groups = told + huge, groups + 1
     return Made(told, lines, groups, found)
-
-
-def _alone(walk: Walk, events: int, profile: str) -> Iterator[str]:
-    """The lines of a recording of one group, which are nowhere together."""
-    yield json.dumps({"type": "open", "trace": 1, "profile": profile, "config": BROKER}) + "\n"
-    now_ms = told = 0
-    while told < events:
-        walk.events.clear()
-        for at_ms, head, number, tail in walk.go(1)[: events - told]:
-            if at_ms > now_ms:
-                yield f'{{"type":"advance","ms":{at_ms - now_ms}}}\n'
-                now_ms = at_ms
-            renamed = SYMBOL.sub(r'"member-\1"', tail)
-            yield f"{head}{number}{renamed}"
-            told += 1
 
 
 def _interleaved(

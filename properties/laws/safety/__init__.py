@@ -43,14 +43,19 @@ def broken(space: Space) -> list[Broken]:
     found: dict[Law, Broken] = {}
     excused: dict[Law, Broken] = {}
     graph: StateGraph | None = None
-    for step, law in _breaches(space):
-        excuses = known(space.instance.profile, law)
-        excuse = next((excuse for excuse in excuses if excuse.covers(step)), None)
+    for step, law, excuse in breaches(space):
         reports = found if excuse is None else excused
         if law not in reports:
             graph = graph or StateGraph(space)
             reports[law] = _report(graph, step, law, excuse)
     return list((excused | found).values())
+
+
+def breaches(space: Space) -> Iterator[tuple[Taken, Law, Known | None]]:
+    """Each step that breaks a law, or leads to a state that breaks one; if Kafka does it, why."""
+    for step, law in _breaches(space):
+        excuses = known(space.instance.profile, law)
+        yield step, law, next((excuse for excuse in excuses if excuse.covers(step)), None)
 
 
 def _report(graph: StateGraph, step: Taken, law: Law, excuse: Known | None) -> Broken:

@@ -1,0 +1,141 @@
+"""What runs in Spark's workers while a space is explored: states in, what they lead to out.
+
+The rules, the canonical form and the laws are those of the explorer in one process, by its own
+functions: a few hundred states at a time are a part of the space, which is looked at as a whole
+space is. What comes of it is counted; of the states only the text goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, StructType
+
+from groupcheck.model.clients import Feature
+from groupcheck.model.exploration import Settings, chosen
+from groupcheck.model.explorer import Space, part
+from groupcheck.model.figures import action
+from groupcheck.model.instance import Instance
+from groupcheck.model.notation import key, read, written
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.projection import project
+from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
+from groupcheck.properties.laws import safety
+from groupcheck.properties.laws.law import known
+
+STATES: Final = 500  # of a part, which is in memory with all that it leads to
+
+LAYER: Final = table(
+    Field("id", LONG, "numbers that grow in the order in which the states were found"),
+    Field("parent", LONG, "the `id` in the layer before of the first that leads to it"),
+    Field("key", BinaryType(), "BLAKE2b of the state's text, 128 bits"),
+    Field("state", STRING, "the state, as model/notation.py writes it"),
+)
+REACHED: Final = StructType(
+    [*LAYER.fields[1:], *table(Field("place", INT, "of the edge among those of `parent`")).fields]
+)
+TALLY: Final = table(
+    Field("kind", STRING, "`degree`, `action`, `rule`, `fired`, `arrow`, `torn` or `breach`"),
+    Field("name", STRING, "of what is counted"),
+    Field("detail", STRING, "of an arrow the reason; of a breach, what it is known for"),
+    Field("times", LONG, "how many there are"),
+    Field("first", LONG, "the `id` of the first state that has it"),
+)
+EXPANDED: Final = one_of(reached=REACHED, tally=TALLY)
+
+
+class Which(NamedTuple):
+    """Which space it is, by names alone: rules do not travel to other processes, names do."""
+
+    profile: str
+    space: str
+    members: int
+    features: tuple[str, ...]
+    generations: int
+
+    def instance(self) -> Instance:
+        """The space itself."""
+        named = () if self.features else (self.space,)
+        features = frozenset(map(Feature, self.features))
+        settings = Settings(PROFILES[self.profile], self.members, named)
+        settings = settings._replace(features=features, generations=self.generations)
+        return chosen(settings)[self.space]
+
+
+_instance = cache(Which.instance)
+
+
+class Tally:
+    """What is counted of parts of a space, and the first state that has it."""
+
+    def __init__(self) -> None:
+        self._times: Counter[tuple[str, str, str]] = Counter()
+        self._first: dict[tuple[str, str, str], int] = {}
+
+    def take(self, space: Space, ids: list[int]) -> None:
+        """Count a part, whose first nodes have these ids and edges."""
+        for node, number in enumerate(ids):
+            edges = space.edges[node]
+            self._count("degree", str(len(edges)), first=number)
+            for edge in edges:
+                self._count("action", action(edge.given))
+            for rule in {rule for edge in edges for rule in edge.fired}:
+                self._count("fired", rule, first=number)
+        for rule, times in space.applied.items():
+            self._count("rule", rule, times=times)
+        projection = project(space)
+        for arrow_, reasons in projection.arrows.items():
+            for reason, times in reasons.items():
+                self._count("arrow", str(arrow_), reason, times=times)
+        self._count("torn", "", times=len(projection.torn))
+        for step, law, why in safety.breaches(space):
+            covers = known(space.instance.profile, law)
+            detail = "" if why is None else str(covers.index(why))
+            self._count("breach", law.name, detail, first=ids[step.node])
+
+    def _count(
+        self, kind: str, name: str, detail: str = "", times: int = 1, first: int | None = None
+    ) -> None:
+        what = (kind, name, detail)
+        self._times[what] += times
+        first = 0 if first is None else first
+        self._first[what] = min(first, self._first.get(what, first))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Rows of `TALLY`."""
+        for (kind, name, detail), times in self._times.items():
+            if times:
+                first = self._first[kind, name, detail]
+                told = {"kind": kind, "name": name, "detail": detail}
+                yield {**told, "times": times, "first": first}
+
+
+def expand(which: Which, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `EXPANDED` of the states in columns `id` and `state`."""
+    gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
+    instance, tally, schema = _instance(which), Tally(), arrow(EXPANDED)
+    for batch in batches:
+        for start in range(0, batch.num_rows, STATES):
+            ids, texts = (column.to_pylist() for column in batch.slice(start, STATES).columns)
+            space = part(instance, map(read, texts))
+            tally.take(space, ids)
+            rows = [{"reached": row} for row in _reached(space, ids)]
+            yield pa.RecordBatch.from_pylist(rows, schema)
+    yield pa.RecordBatch.from_pylist([{"tally": row} for row in tally.rows()], schema)
+
+
+def _reached(space: Space, ids: list[int]) -> Iterator[dict[str, Any]]:
+    """The states that a part leads to, each with the first edge that does."""
+    first: dict[int, tuple[int, int]] = {}
+    for node, number in enumerate(ids):
+        for place, edge in enumerate(space.edges[node]):
+            if edge.target >= len(ids):
+                first[edge.target] = min((number, place), first.get(edge.target, (number, place)))
+    for target, (parent, place) in first.items():
+        text = written(space.nodes[target])
+        yield {"parent": parent, "place": place, "key": key(text), "state": text}

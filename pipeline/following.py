@@ -1,0 +1,104 @@
+"""What runs in Spark's workers while a stream is followed: files in, then events in, rows out."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.types import StructType
+
+from groupcheck.pipeline.buckets import Bucket, Following, Rows
+from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.readers import rows_of
+from groupcheck.pipeline.schemas import EVENTS, JUDGED, QUARANTINE, arrow, one_of
+from groupcheck.pipeline.sources import LOCAL, place
+
+BATCH: Final = 5_000  # rows
+ARRIVED: Final = one_of(event=EVENTS, quarantined=QUARANTINE)
+FOLLOWED: Final = StructType([*JUDGED.fields, *one_of(quarantined=QUARANTINE).fields])
+
+
+def arrived(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `ARRIVED` of the files in a column `path`, of events or of anything that is read."""
+    rows = (
+        row
+        for batch in batches
+        for path in map(_uri, batch.column("path").to_pylist())
+        for row in _without_logs(_events(path) if _has_events(path) else rows_of(path))
+    )
+    return _batches(rows, arrow(ARRIVED))
+
+
+def follow(how: Following, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `FOLLOWED` of events that are sorted by `bucket`, then as `EVENTS` are by `ingest`.
+
+    Each bucket has a row without a group as its first.
+    """
+    gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
+    return _batches(_followed(how, batches), arrow(FOLLOWED))
+
+
+def _followed(how: Following, batches: Iterable[pa.RecordBatch]) -> Rows:
+    rows = (row for batch in batches for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
+    for number, of_bucket in groupby(rows, key=itemgetter(0)):
+        bucket = Bucket(how, number)
+        events = (Event._make(row[1:]) for row in of_bucket if row[1] is not None)
+        for _, of_history in groupby(events, key=attrgetter("history")):
+            yield from bucket.take(list(of_history))
+        yield from bucket.idle()
+        bucket.keep()
+
+
+def _without_logs(rows: Rows) -> Rows:
+    """The rows but for what is said of a file, and for logs, which are judged whole."""
+    for name, row in rows:
+        if name == "event" and (row["kind"] == "transition" or _begins_log(row)):
+            where = {"source": row["source"], "line": row["line"], "text": row["body"]}
+            yield "quarantined", {**where, "reason": "the log of a broker, which is not followed"}
+        elif name != "file":
+            yield name, row
+
+
+def _begins_log(row: dict[str, Any]) -> bool:
+    return row["kind"] == "open" and json.loads(row["body"]).get("observes") is not None
+
+
+def _uri(path: str) -> str:
+    """A path as Hadoop has it, `file:/tmp/x`, as a URI."""
+    return path if "://" in path else f"{LOCAL}{path.removeprefix('file:')}"
+
+
+def _has_events(path: str) -> bool:
+    """Whether a file is Parquet of events, as `ingest` writes it."""
+    if not path.endswith(".parquet"):
+        return False
+    system, inside = place(path)
+    try:
+        with system.open_input_file(inside) as file:
+            names = pq.read_schema(file).names
+    except (OSError, pa.ArrowException):  # the reader says so, in quarantine
+        return False
+    return set(EVENTS.names) <= set(names)
+
+
+def _events(path: str) -> Rows:
+    system, inside = place(path)
+    with system.open_input_file(inside) as file:
+        for batch in pq.ParquetFile(file).iter_batches(BATCH, columns=EVENTS.names):
+            yield from (("event", row) for row in batch.to_pylist())
+
+
+def _batches(rows: Rows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    gathered: list[dict[str, Any]] = []
+    for name, row in rows:
+        gathered.append({name: row})
+        if len(gathered) >= BATCH:
+            yield pa.RecordBatch.from_pylist(gathered, schema)
+            gathered = []
+    yield pa.RecordBatch.from_pylist(gathered, schema)

@@ -1,0 +1,281 @@
+"""Logs of brokers taken apart as they are read: what each line of a coordinator says of a group.
+
+The files of a run are read each by itself, and their events are put in order by their times: those
+of a group that moves from broker to broker stand in several. What a broker does to all its groups
+(it starts, or stops) a group is told when next there is a line about it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from groupcheck.pipeline.log_lines import BACK_MS, Clock, Said, is_dated, said, zone
+from groupcheck.pipeline.log_statements import JAVA, OLD, SCALA, Statement
+from groupcheck.pipeline.sources import Line
+
+Row = dict[str, Any]
+MOST_TEXT: Final = 200  # characters that quarantine shows
+DAY_MS: Final = 86_400_000
+SINCE_MS: Final = 946_684_800_000  # 2000, from which the order of events is counted
+# The order of events: milliseconds, then files as they were rotated, then lines.
+FILES_BITS, LINES_BITS = 12, 10
+
+_HINTS: Final = (b"oordinator", b"roupMetadata", b"Group Metadata")
+_OF_GROUPS: Final = re.compile(
+    r"kafka\.coordinator\.(?:group\.)?Group|org\.apache\.kafka\.coordinator\.group\."
+)
+_RUNTIME: Final = "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime"
+_PREFIX: Final = re.compile(
+    r"\[(?:GroupCoordinator (?:id=)?(?P<coordinator>\d+)(?P<java> topic=[^\]]*)?"
+    r"|GroupMetadataManager brokerId=(?P<manager>\d+)"
+    r"|Group Metadata Manager on Broker (?P<old>\d+))\]:? "
+)
+_CLUSTER: Final = re.compile(r"[Cc]luster(?: ID = |Id[ =])([\w-]{22})(?![\w-])")
+_BY_PROFILE: Final = {"0.10.2": OLD, "2.7": SCALA, "4.1": JAVA}
+
+
+class Manner(NamedTuple):
+    """How logs are read that are read together.
+
+    Args:
+        together: what stands for the source of their events: all groups in them are of one cluster.
+        rank: the place of the file among them.
+        time_zone: of times that do not say theirs.
+
+    """
+
+    together: str = ""
+    rank: int = 0
+    time_zone: str = "UTC"
+
+
+class _RefusedError(Exception):
+    """A line that is not kept; `gap` says whether something may be missing because of that."""
+
+    def __init__(self, reason: str, *, gap: bool = True) -> None:
+        super().__init__(reason)
+        self.gap = gap
+
+
+class _Told:
+    """What a group was told: its last place in the order, of what happened, of what is missing."""
+
+    __slots__ = ("gaps", "happened", "seq", "texts")
+
+    def __init__(self) -> None:
+        self.seq = -1
+        self.happened = 0
+        self.gaps = 0
+        self.texts: tuple[int, list[str]] = (0, [])  # of the last millisecond
+
+
+class _Happened(NamedTuple):
+    line: int
+    at_ms: int
+    said: Row
+
+
+def is_log(first: list[Line]) -> bool:
+    """Whether the first lines of a file are those of a log."""
+    return any(is_dated((line.data or b"")[:60].decode(errors="replace")) for line in first)
+
+
+class LogReader:
+    """Reads one file; `rows` gives those of events, of quarantine and at the end of the file."""
+
+    def __init__(self, source: str, manner: Manner) -> None:
+        self._source = source
+        self._manner = manner
+        self._clock = Clock(zone(manner.time_zone))
+        self._future_ms = int(time.time() * 1_000) + DAY_MS
+        self._groups: dict[str, _Told] = {}
+        self._happened: list[_Happened] = []
+        self._gaps: list[str] = []
+        self._cluster: str | None = None
+        self._last_ms = 0
+        self._logged = False  # whether the line before was one, with which others may go on
+        self.read = self.kept = self.other = self.events = 0
+
+    def rows(self, lines: Iterator[Line]) -> Iterator[tuple[str, Row]]:
+        """Each row with the name of its table."""
+        for line in lines:
+            self.read += 1
+            try:
+                for row in self._take(line):
+                    self.events += 1
+                    yield "event", row
+            except _RefusedError as refused:
+                yield "quarantined", self._quarantined(line, str(refused))
+                if refused.gap:
+                    self._gaps.append(f"{self._place(line.number)} could not be read: {refused}")
+            else:
+                self.kept += 1
+        for row in self._torn():
+            self.events += 1
+            yield "event", row
+        counts = {"read": self.read, "kept": self.kept, "quarantined": self.read - self.kept}
+        sessions = int(self.events > 0)
+        told = {"sessions": sessions, "events": self.events, "other": self.other}
+        yield "file", {"source": self._source, **counts, **told}
+
+    def _place(self, number: int) -> str:
+        return f"{self._source.rpartition('/')[2]}:{number}"
+
+    def _quarantined(self, line: Line, reason: str) -> Row:
+        text = (line.data or b"")[: 4 * MOST_TEXT].decode(errors="replace").rstrip("\n")[:MOST_TEXT]
+        return {"source": self._source, "line": line.number, "reason": reason, "text": text}
+
+    def _take(self, line: Line) -> Iterator[Row]:
+        """The events of a line.
+
+        Raises:
+            _RefusedError: it is not kept.
+        """
+        if line.reason:
+            raise _RefusedError(line.reason)
+        data = line.data or b""
+        hinted = any(hint in data for hint in _HINTS)
+        try:
+            text = data.decode().rstrip("\r\n")
+        except UnicodeError as error:
+            reason = "not text in UTF-8"
+            raise _RefusedError(reason, gap=hinted) from error
+        if not hinted:
+            self._note_cluster(text)
+            self.other += 1
+            return
+        told = said(text)
+        prefix = _PREFIX.search(told.message) if told else None
+        if told is None or not self._is_of_groups(told, prefix):
+            self.other += 1
+            return
+        at_ms = self._at_ms(text)
+        message = told.message[prefix.end() :] if prefix else told.message
+        profile = _profile(told, prefix)
+        found = _statement(profile, message)
+        if found is None:
+            reason = "no statement of a group coordinator of 0.10.2, 2.2 to 2.7 or 4.x"
+            raise _RefusedError(reason)
+        statement, fields = found
+        if statement.what is not None:
+            said_of = {"what": statement.what, "broker": _broker(prefix), **fields, "text": text}
+            happened = _Happened(line.number, at_ms, {**said_of, "file": self._source})
+            yield from self._said(happened, profile)
+
+    def _is_of_groups(self, told: Said, prefix: re.Match[str] | None) -> bool:
+        if told.logger == _RUNTIME:
+            return prefix is not None  # other coordinators run in it too
+        return bool(_OF_GROUPS.match(told.logger)) if told.logger else prefix is not None
+
+    def _note_cluster(self, text: str) -> None:
+        if "luster" in text and (found := _CLUSTER.search(text)):
+            self._cluster = found[1]
+
+    def _at_ms(self, text: str) -> int:
+        try:
+            at_ms = self._clock.at_ms(text)
+        except ValueError as error:
+            reason = "no time that there is"
+            raise _RefusedError(reason) from error
+        if at_ms > self._future_ms:
+            reason = "its time lies in the future"
+            raise _RefusedError(reason)
+        if at_ms < SINCE_MS:
+            reason = "its time lies before 2000"
+            raise _RefusedError(reason)
+        if at_ms + BACK_MS < self._last_ms:
+            back_s = (self._last_ms - at_ms) // 1_000
+            self._gaps.append(
+                f"the clock of {self._source.rpartition('/')[2]} goes {back_s} s back"
+            )
+            self._last_ms = at_ms
+        self._last_ms = max(self._last_ms, at_ms)
+        return self._last_ms
+
+    def _said(self, event: _Happened, profile: str) -> Iterator[Row]:
+        what, group_id = event.said["what"], event.said.pop("group")
+        if what in {"starting", "stopping"}:
+            self._happened.append(event)
+            return
+        for each in group_id.split(", ") if what == "deleted" else [group_id]:
+            yield from self._about(each, event, profile)
+
+    def _about(self, group_id: str, event: _Happened, profile: str) -> Iterator[Row]:
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = _Told()
+            first = self._happened[0] if self._happened else event
+            header: Row = {"observes": "log", "profile": profile, "file": self._source}
+            if self._cluster is not None:
+                header["cluster"] = self._cluster
+            yield self._row(group_id, first, "open", header)
+        for happened in self._happened[group.happened :]:
+            yield self._row(group_id, happened, "transition", happened.said)
+        group.happened = len(self._happened)
+        if group.gaps < len(self._gaps):
+            group.gaps = len(self._gaps)
+            yield self._row(group_id, event, "gap", self._gaps[-1])
+        if group.texts[0] != event.at_ms:
+            group.texts = (event.at_ms, [])
+        elif event.said["text"] in group.texts[1]:
+            reason = "the same line once more"
+            raise _RefusedError(reason, gap=False)
+        group.texts[1].append(event.said["text"])
+        if event.said["what"] == "of another kind":
+            yield self._row(group_id, event, "cut", "it is no group of the classic protocol")
+        else:
+            yield self._row(group_id, event, "transition", event.said)
+
+    def _row(self, group_id: str, event: _Happened, kind: str, body: Row | str) -> Row:
+        group = self._groups[group_id]
+        rank = self._manner.rank % (1 << FILES_BITS)
+        place = ((event.at_ms - SINCE_MS) << FILES_BITS | rank) << LINES_BITS
+        group.seq = max(place, group.seq + 1)
+        return {
+            "group_id": group_id,
+            "source": self._manner.together or self._source,
+            "session": 1,
+            "seq": group.seq,
+            "line": event.line,
+            "at_ms": event.at_ms,
+            "kind": kind,
+            "body": body if isinstance(body, str) else json.dumps(body, separators=(",", ":")),
+        }
+
+    def _torn(self) -> Iterator[Row]:
+        """What is missing at the end of the file may have been about any of its groups."""
+        for group_id, group in self._groups.items():
+            if group.gaps < len(self._gaps):
+                event = _Happened(self.read, self._last_ms, {})
+                yield self._row(group_id, event, "gap", self._gaps[-1])
+
+
+def _profile(told: Said, prefix: re.Match[str] | None) -> str:
+    """The version whose statement a line is, by who says it."""
+    java = prefix is not None and prefix[0].startswith("[GroupCoordinator id=")
+    if java or told.logger.startswith("org.apache"):
+        return "4.1"
+    old = told.logger.startswith("kafka.coordinator.Group") or bool(prefix and prefix["old"])
+    return "0.10.2" if old else "2.7"
+
+
+def _broker(prefix: re.Match[str] | None) -> int | None:
+    numbers = prefix and (prefix["coordinator"] or prefix["manager"] or prefix["old"])
+    return int(numbers) if numbers else None
+
+
+def _statement(profile: str, message: str) -> tuple[Statement, Row] | None:
+    """The statement that a message is of, and what it tells."""
+    for statement in _BY_PROFILE[profile]:
+        if found := statement.pattern.match(message):
+            told: Row = {name: text for name, text in found.groupdict().items() if text}
+            told["group"] = told.get("group", "")
+            for name in ("generation", "members"):
+                if name in told:
+                    told[name] = int(told[name])
+            return statement, told
+    return None

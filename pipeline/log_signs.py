@@ -1,0 +1,190 @@
+"""What a log shows of a step of the model: which statements print, in order, and what they tell.
+
+Kafka prints where it acts, so a statement belongs to a rule. The rules that were applied in a step,
+in their order, so say what would be printed, in which state of the group, and in which generation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from groupcheck.model import (
+    cleanup,
+    delete_groups,
+    failover,
+    leave_group,
+    log,
+    rebalance,
+    timers,
+)
+from groupcheck.model.projection import ABSENT, CONSEQUENCES, ENDS, LOADED, MAKES, state_of
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import JoinGroupRequest, Request
+
+# The rules with which a generation is counted.
+COUNTS: Final = frozenset(
+    rule.name for rule in (rebalance.COMPLETE, rebalance.COMPLETE_EMPTY, rebalance.NO_PROTOCOL)
+)
+NEW: Final = "join/new-member"
+_ALWAYS: Final = {
+    rebalance.PREPARE_FROM_EMPTY.name: "preparing",
+    rebalance.PREPARE_FROM_STABLE.name: "preparing",
+    rebalance.PREPARE_FROM_COMPLETING.name: "preparing",
+    rebalance.COMPLETE.name: "stabilized",
+    rebalance.COMPLETE_EMPTY.name: "empty",
+    "sync/leader-completing": "assigned",
+    failover.RESTORED.name: "loaded",
+    failover.RESTORED_EMPTY.name: "loaded",
+    failover.UNLOAD.name: "unloading",
+    failover.LOADING.name: "unloading",
+    failover.CRASH.name: "starting",
+    failover.SHUTDOWN.name: "stopping",
+}
+_SINCE_2_2: Final = {
+    **_ALWAYS,
+    timers.SESSION_EXPIRED.name: "failed",
+    timers.NEW_MEMBER_EXPIRED.name: "failed",
+    timers.PENDING_EXPIRED.name: "pending failed",
+    leave_group.REMOVED.name: "left",
+    leave_group.PENDING.name: "pending left",
+    rebalance.DROP_NOT_REJOINED.name: "dropped",
+    rebalance.NOBODY_REJOINED.name: "nobody rejoined",
+    NEW: "joined",
+    "join/static-unchanged": "back",
+    "join/static-changed": "back",
+    "join/static-completing": "back",
+    "join/static-preparing": "back",
+    "join/static-restarted": "back",
+    delete_groups.DELETED.name: "deleted",
+}
+# What each version prints as a rule is applied.
+PRINTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "0.10.0": _ALWAYS,
+    "0.10.2": {**_ALWAYS, cleanup.GROUP_GONE.name: "dead"},
+    "2.7": {
+        **_SINCE_2_2,
+        "join/static-gone": "back",
+        cleanup.GROUP_GONE.name: "dead",
+    },
+    "4.1": {
+        **_SINCE_2_2,
+        "join/member-id-required": "given id",
+        "join/pending-member": "pending joined",
+        delete_groups.NOT_STORED.name: "deleted",
+    },
+}
+# The reasons that are told for a rebalance, each with the rules that it may be.
+_EXPIRED: Final = (timers.SESSION_EXPIRED.name, timers.NEW_MEMBER_EXPIRED.name)
+REASONS: Final = tuple(
+    (re.compile(pattern, re.DOTALL), frozenset(rules))
+    for pattern, rules in (
+        (r"Adding new member .* with group instance id ", (NEW, "join/pending-member")),
+        (r"removing member .* on heartbeat expiration", _EXPIRED),
+        (r"removing member .* on LeaveGroup", (leave_group.REMOVED.name,)),
+        (
+            r"explicit `LeaveGroup` request for ",
+            (leave_group.REMOVED.name, leave_group.PENDING.name, leave_group.TOGETHER.name),
+        ),
+        (r"[Ll]eader .* re-joining group during ", ("join/leader-stable",)),
+        (r"Updating metadata for member .* during Stable", ("join/changed-stable",)),
+        (r"Updating metadata for member .* during ", ("join/changed-completing",)),
+        (r"Member .* joining group during ", ("join/rejoin-preparing",)),
+        (r"Updating metadata for static member ", ("join/static-completing",)),
+        (r"Group's selectedProtocol will change because static member ", ("join/static-changed",)),
+        (r"[Ee]rror .*when storing group assignment", (log.NOT_STABILISED.name,)),
+        (
+            r"Removing .* on pending sync request expiration",
+            (timers.SYNCS_EXPIRED.name, timers.LOST_SYNC_EXPIRED.name),
+        ),
+    )
+)
+
+
+def rules_of(reason: str) -> frozenset[str] | None:
+    """The rules that a told reason may be; None if it is none that is known."""
+    return next((rules for pattern, rules in REASONS if pattern.match(reason)), None)
+
+
+class Sign(NamedTuple):
+    """What a statement shows: what happened, the group's state then, and for which rule."""
+
+    what: str
+    state: str
+    why: str
+
+
+class Count(NamedTuple):
+    """What becomes of the number of a generation: it is 0 again or `unknown`, and grows."""
+
+    anew: bool = False
+    grows: int = 0
+    unknown: bool = False
+
+    def of(self, generation: int | None) -> int | None:
+        """What it is then; None if nobody knows."""
+        before = 0 if self.anew else generation
+        return None if self.unknown or before is None else before + self.grows
+
+    def then(self, other: Count) -> Count:
+        """This, and after it another."""
+        if other.anew or other.unknown:
+            return other
+        return self._replace(grows=self.grows + other.grows)
+
+
+SAME: Final = Count()
+ANEW: Final = Count(anew=True)
+TOLD: Final = Count(unknown=True)  # what was loaded is as the log had it
+
+
+def shown(
+    profile: Profile, before: Coordinator, given: Input, fired: tuple[str, ...]
+) -> Iterator[tuple[Sign | None, Count]]:
+    """The signs of a step, each with what became of the generation before it; None at the end."""
+    prints = PRINTS[profile.name]
+    at: str = state_of(before)
+    count, why = SAME, fired[0]
+    begins = LOADED.keys().isdisjoint(fired) and ENDS.isdisjoint(fired)
+    for rule in fired:
+        what = prints.get(rule)
+        if at == ABSENT and begins and (what or rule in MAKES):
+            at, count = profile.traits.begins, count.then(ANEW)
+        was, at = at, _led_to(rule, at)
+        count = count.then(_counted(rule))
+        if what is not None and (what != "unloading" or was != ABSENT):
+            reason = why if rule in CONSEQUENCES else rule
+            yield Sign(what, at if what in _AFTER else was, reason), count
+            count = SAME
+            if rule == NEW and profile.name == "2.7" and _is_static(given):
+                yield Sign("enlisted", at, rule), SAME
+        if rule not in CONSEQUENCES or rule == log.NOT_STABILISED.name:
+            why = rule
+    yield None, count
+
+
+def _led_to(rule: str, at: str) -> str:
+    """The state of the group after a rule."""
+    if rule in ENDS:
+        return ABSENT
+    made = LOADED.get(rule) or MAKES.get(rule)
+    return made.target if made else at
+
+
+def _counted(rule: str) -> Count:
+    """What becomes of the generation by a rule."""
+    if rule in LOADED:
+        return TOLD
+    return Count(grows=1) if rule in COUNTS else SAME
+
+
+# Statements that stand after what they tell of.
+_AFTER: Final = frozenset({"preparing", "stabilized", "empty", "loaded"})
+
+
+def _is_static(given: Input) -> bool:
+    body = given.body if isinstance(given, Request) else None
+    return isinstance(body, JoinGroupRequest) and body.group_instance_id is not None

@@ -1,0 +1,69 @@
+"""States as text: one text for one state, in every process, and the state back from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from groupcheck.model.explorer import part
+from groupcheck.model.notation import KEY_BYTES, digest, key, read, written
+from groupcheck.model.profiles import PROFILES
+from support.spaces import every_space, explored
+
+pytestmark = pytest.mark.untraced
+
+TELLS = """
+from groupcheck.model.instance import spaces
+from groupcheck.model.notation import key, written
+from groupcheck.model.explorer import part
+from groupcheck.model.profiles import PROFILES
+instance = spaces(PROFILES["2.7"], 2)["static"]
+for node in part(instance, part(instance, [instance.initial]).nodes).nodes:
+    print(key(written(node)).hex())
+"""
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_text_is_of_one_state_and_is_read_back_as_that_state_types_included(profile: str) -> None:
+    for space in every_space(profile).values():
+        texts = [written(node) for node in space.nodes]
+        back = [read(text) for text in texts]
+        assert list(map(repr, back)) == list(map(repr, space.nodes))
+        assert len({key(text) for text in texts}) == len(texts)
+
+
+def test_the_hash_of_a_state_is_the_same_in_every_process() -> None:
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", TELLS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(told) == 1
+    assert {len(line) for line in told.pop().split()} == {2 * KEY_BYTES}
+
+
+def test_a_digest_is_that_of_a_set_in_any_order_and_of_no_other() -> None:
+    keys = [bytes([first, *range(15)]) for first in (7, 7 ^ 128, 8)]
+    assert digest(keys) == digest(keys[::-1])
+    assert len({digest(keys), digest(keys[1:]), digest(keys[:2]), digest([])}) == 4
+
+
+def test_the_parts_of_a_space_are_the_space() -> None:
+    space = explored("2.7", "metadata")
+    for start in range(0, len(space.nodes), 40):
+        nodes = space.nodes[start : start + 40]
+        some = part(space.instance, nodes)
+        assert some.nodes[: len(nodes)] == nodes
+        for node, edges in zip(nodes, some.edges, strict=False):
+            assert [
+                edge._replace(target=space.numbers[some.nodes[edge.target]]) for edge in edges
+            ] == list(space.edges[space.numbers[node]])
+        assert not any(some.edges[len(nodes) :])

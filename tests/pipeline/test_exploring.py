@@ -1,0 +1,136 @@
+"""A space is explored on Spark as in one process, is taken up again, and no other is mixed in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.clients import Feature
+from groupcheck.model.exploration import Settings, run
+from groupcheck.model.explorer import TooManyStatesError
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.laws.laws import Counterexample, unsafe
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+from groupcheck.pipeline import exploring, layers  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.usefixtures("sockets"),
+    # py4j leaves it to the garbage collector to close its sockets.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+
+def _by_law(broken: list[Counterexample]) -> list[Counterexample]:
+    return sorted(broken, key=lambda each: each.law.name)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        # With laws that Kafka breaks.
+        Settings(PROFILES["0.10.0"], 2, ("expiry",), witness="cleanup/expired"),
+        Settings(PROFILES["0.10.2"], 1, ("membership",), witness="heartbeat/alive"),
+        Settings(PROFILES["2.7"], 1, ("metadata",), generations=2),
+        Settings(PROFILES["4.1"], 1, features=frozenset({Feature.OFFSETS})),
+    ],
+    ids=lambda settings: settings.profile.name,
+)
+def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
+    settings: Settings, spark: SparkSession, tmp_path: Path
+) -> None:
+    broken: list[Counterexample] = []
+    expected = run(
+        settings, lambda *_: lambda _: None, lambda name, each: broken.extend(unsafe(name, each))
+    )
+    found = exploring.explore(spark, settings, str(tmp_path))
+    (one,), (other,) = expected.spaces, found.exploration.spaces
+    assert other.figures == one.figures
+    assert other.digest == one.digest
+    assert other.longest_witness == one.longest_witness
+    assert other.projection == one.projection
+    assert found.exploration.witness == expected.witness
+    assert _by_law(found.broken[one.name]) == _by_law(broken)
+
+
+def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(PROFILES["0.10.0"], 1, ("metadata",))
+    whole = exploring.explore(spark, settings, str(tmp_path / "whole"))
+    with pytest.raises(TooManyStatesError, match="metadata has more than 4 states"):
+        exploring.explore(spark, settings._replace(most_states=4), str(tmp_path / "work"))
+    done = sorted(path.name for path in (tmp_path / "work" / "metadata").glob("layer-*"))
+    # Killed while it wrote the next one: the rows are there, and the marker is not.
+    half = tmp_path / "work" / "metadata" / f"layer-{len(done):04}"
+    half.mkdir()
+    (half / "part-0.parquet").write_bytes(b"PAR1")
+    written: list[str] = []
+    write = exploring._write
+    monkeypatch.setattr(
+        exploring, "_write", lambda rows, of: (written.append(of.next_uri), write(rows, of))
+    )
+    again = exploring.explore(spark, settings, str(tmp_path / "work"))
+    assert not any(uri.endswith(name) for uri in written for name in done)
+    (one,), (other,) = whole.exploration.spaces, again.exploration.spaces
+    assert other._replace(seconds=0) == one._replace(seconds=0)
+
+
+@pytest.mark.usefixtures("spark")
+def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["explore", "--engine", "spark", "--profile", "0.10.0", "--space", "metadata"]
+    command += ["--work", str(tmp_path), "--max-states", "1"]
+    assert main([*command, "--members", "1"]) == 2
+    assert capsys.readouterr().err == "groupcheck: the space metadata has more than 1 states\n"
+    assert main(command) == 2
+    line = capsys.readouterr().err
+    assert "is of metadata of 0.10.0, members: 1: another folder is needed for" in line
+    monkeypatch.setattr(layers, "_model", lambda: "another")
+    assert main([*command, "--members", "1"]) == 2
+    assert "is of the same space of another model: " in capsys.readouterr().err
+    (tmp_path / "metadata" / "_groupcheck.json").unlink()
+    assert main(command) == 2
+    assert "is no folder of explored layers, and is not written to" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command_tells_what_was_found_and_what_was_not_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["explore", "--profile", "0.10.0", "--members", "1", "--space", "metadata"]
+    assert main([*command, "--engine", "spark"]) == 0
+    said = capsys.readouterr().out
+    assert "laws       40 of 41 hold" in said
+    assert "not asked  preparing-ends, completing-ends, " in said
+    assert "not sought" in said
+    assert main([*command, "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert f"metadata{told['spaces'][0]['states']:>12}" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--work", "x"], "--work, --master and --conf are for --engine spark"),
+        (["--engine", "spark", "--no-symmetry"], "--engine spark has no graph in memory: "),
+        (["--engine", "spark", "--master", "spark://a:1"], "--master needs --work DIR, "),
+    ],
+)
+def test_what_an_engine_cannot_do_is_one_line(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explore", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert told.count("\n") == 1

@@ -1,0 +1,209 @@
+"""A stream of events is held to the model as it comes: nothing is lost, nothing counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.cli import main
+from support.made_recordings import Wanted, recordings
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+from groupcheck.pipeline.buckets import Following  # noqa: E402
+from groupcheck.pipeline.following import arrived, follow  # noqa: E402
+from groupcheck.pipeline.kernels import replay  # noqa: E402
+from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
+from groupcheck.pipeline.sources import lines  # noqa: E402
+from groupcheck.pipeline.stream import WRITTEN  # noqa: E402
+from groupcheck.pipeline.traces import TraceReader  # noqa: E402
+
+Rows = dict[str, list[str]]
+UNLAWFUL = 3
+LONG_S = 300  # that a test waits for Spark on a busy machine
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
+    """Events in the order in which they happened, of some groups unlawfully."""
+    directory = tmp_path_factory.mktemp("recordings")
+    recordings(directory, Wanted(12, 40, files=1, unlawful=UNLAWFUL, seed=5, kinds=6))
+    (path,) = directory.glob("*.jsonl")
+    rows = [row for name, row in TraceReader(str(path)).rows(lines(str(path))) if name == "event"]
+    return pa.Table.from_pylist(rows, arrow(EVENTS))
+
+
+def _parts(events: pa.Table, parts: int) -> Iterator[pa.Table]:
+    cuts = [events.num_rows * part // parts for part in range(parts + 1)]
+    return (events.slice(start, end - start) for start, end in pairwise(cuts))
+
+
+def _in_order(events: pa.Table) -> pa.Table:
+    keys = ("group_id", "source", "session", "seq")
+    return events.sort_by([(key, "ascending") for key in keys])
+
+
+def _rows(batches: Iterator[pa.RecordBatch]) -> Rows:
+    found: Rows = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            ((name, told),) = ((name, each) for name, each in row.items() if each is not None)
+            found.setdefault(name, []).append(json.dumps(told, sort_keys=True))
+    return found
+
+
+def _followed(state: Path, number: int, events: pa.Table, **how: Any) -> Rows:
+    asked = Following(str(state), number, 1_000.0 * number, 3_600, None, "2.7")._replace(**how)
+    bucket = pa.array([0] * (events.num_rows + 1), pa.int32())
+    nobody = pa.table({name: pa.nulls(1, events.schema.field(name).type) for name in EVENTS.names})
+    rows = pa.concat_tables([nobody, _in_order(events).cast(nobody.schema)])
+    table = rows.add_column(0, "bucket", bucket)
+    return _rows(follow(asked, table.to_batches(max_chunksize=50)))
+
+
+def _together(*parts: Rows) -> dict[str, list[str]]:
+    names = {name for part in parts for name in part}
+    return {name: sorted(row for part in parts for row in part.get(name, [])) for name in names}
+
+
+def _edges(rows: Rows) -> dict[str, Counter[str]]:
+    """The edges, summed: each batch tells its own."""
+    found: dict[str, Counter[str]] = {}
+    for text in rows.pop("edge", []):
+        row = json.loads(text)
+        counts = Counter({name: row.pop(name) for name in ("times", "histories")})
+        found.setdefault(json.dumps(row, sort_keys=True), Counter()).update(counts)
+    return found
+
+
+def test_what_batches_tell_together_is_what_is_told_of_all_at_once_however_often_each_is_done(
+    events: pa.Table, tmp_path: Path
+) -> None:
+    told = []
+    for number, part in enumerate(_parts(events, 5)):
+        first = _followed(tmp_path, number, part)
+        again = _followed(tmp_path, number, part)  # killed before Spark noted that it was done
+        assert first == again
+        told.append(again)
+    told.append(_followed(tmp_path, 5, events.slice(0, 0), idle_s=0))
+    together = _together(*told)
+    expected = _together(_rows(replay(_in_order(events).to_batches())))
+    assert len(expected["finding"]) == UNLAWFUL
+    assert _edges(together) == _edges(expected)
+    assert together == expected
+    assert any("finding" in part for part in told[:-1])  # at once, not when all is over
+    assert len(list((tmp_path / "0000").iterdir())) <= 2
+
+
+def test_a_history_that_was_dropped_goes_on_in_the_middle(events: pa.Table, tmp_path: Path) -> None:
+    parts = list(_parts(events, 2))
+    first = _followed(tmp_path, 0, parts[0], idle_s=0)
+    assert len(first["verdict"]) == len(set(parts[0]["group_id"].to_pylist()))
+    second = _followed(tmp_path, 1, parts[1], idle_s=0)
+    reasons = {json.loads(row)["reason"] for row in second["verdict"]}
+    assert any("before" in str(reason) for reason in reasons)
+    assert {json.loads(row)["verdict"] for row in second["verdict"]} <= {"undecided", "accepted"}
+
+
+def test_an_event_that_comes_again_is_in_quarantine(events: pa.Table, tmp_path: Path) -> None:
+    some = events.slice(0, 30)
+    _followed(tmp_path, 0, some)
+    told = _followed(tmp_path, 1, some)
+    assert len(told.pop("quarantined")) == 30
+    assert not told
+
+
+def test_recordings_and_parquet_of_events_are_read_alike(events: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(events, tmp_path / "part.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    paths = [f"file:{tmp_path}/{name}" for name in ("part.parquet", "bad.parquet")]
+    told = _rows(arrived([pa.RecordBatch.from_pydict({"path": paths})]))
+    assert len(told["event"]) == events.num_rows
+    assert len(told["quarantined"]) == 1
+    (recording,) = {row["source"] for row in events.to_pylist()}
+    again = _rows(arrived([pa.RecordBatch.from_pydict({"path": [f"file:{recording}"]})]))
+    assert len(again["event"]) == events.num_rows
+
+
+@pytest.mark.usefixtures("spark", "sockets")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted_twice(
+    events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arriving, checkpoint, report = (tmp_path / name for name in ("in", "checkpoint", "report"))
+    arriving.mkdir()
+    command = ["check", str(arriving), "--follow"]
+    command += ["--checkpoint", str(checkpoint), "--report", str(report)]
+    first, second = _parts(events, 2)
+    pq.write_table(first, arriving / "first.parquet")
+    _killed_in_a_batch(command, checkpoint)
+    pq.write_table(second, arriving / "second.parquet")
+    assert main([*command, "--every", "0"]) == 1  # there are findings
+    time.sleep(1)
+    assert main([*command, "--every", "0", "--idle", "0"]) in {0, 1}
+    told = capsys.readouterr()
+    assert told.out.startswith("followed   ")
+    together = _together(_written(report))
+    expected = _together(_rows(replay(_in_order(events).to_batches())))
+    assert _edges(together) == _edges(expected)
+    assert together == expected
+    assert main([*command, "--profile", "4.1"]) == 2
+    assert "is the checkpoint of something else" in capsys.readouterr().err
+
+
+def _killed_in_a_batch(command: list[str], checkpoint: Path) -> None:
+    """Follow, and be killed when a batch has written down what waits, and not yet what it found."""
+    quick = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groupcheck", *command, "--master", "local[2]", "--conf", quick],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + LONG_S
+        while not list(checkpoint.glob("waiting/*/*.pickle")):
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _written(report: Path) -> Rows:
+    """The rows of all tables, as the kernels tell them."""
+    found: Rows = {}
+    for column, name in WRITTEN.items():
+        for part in sorted(report.glob(f"{name}/batch=*")):
+            rows = pq.read_table(part, partitioning=None).to_pylist()
+            told = (json.dumps(row, sort_keys=True) for row in rows)
+            found.setdefault(column, []).extend(told)
+    return found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--checkpoint", "c"], ["--report", "r"], ["b", "--checkpoint", "c", "--report", "r"]],
+)
+def test_what_following_needs_is_said_in_one_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "a", *arguments, "--follow"]) == 2
+    line = "groupcheck: --follow needs one folder as SOURCE, --checkpoint DIR and --report DIR\n"
+    assert capsys.readouterr().err == line
