@@ -12,9 +12,9 @@ from groupcheck.pipeline_commands import check, ingest
 def add_ingest(command: argparse.ArgumentParser) -> None:
     """The options of `groupcheck ingest`."""
     command.description = (
-        "Takes traces and brokers' logs in, plain, compressed or Parquet, as a table of events "
-        "with the events of a group together; what cannot be read goes to a table of its own. "
-        "docs/pipeline.md says what is in them."
+        "Takes traces, brokers' logs and the offsets topic in, plain, compressed or Parquet, as a "
+        "table of events with the events of a group together; what cannot be read goes to a table "
+        "of its own. docs/pipeline.md says what is in them."
     )
     command.epilog = "Exit status: 0 it is taken in, 2 it could not be."
     _add_sources(command, "a trace, a broker's log, or a folder of them")

@@ -55,20 +55,21 @@ class Recorded(NamedTuple):
     members: frozenset[Who]
 
 
-class RecordJudge:
-    """What the records of a group leave of the model's states.
+NOTHING: Final = Recorded(0, frozenset())
 
-    Partitions that cannot be told apart by what was seen of them are one subset. `None` stands for
-    all partitions of which nothing was seen.
+
+class RecordJudge:
+    """What the records of a group leave of the model's states, for each partition of a topic.
+
+    `None` stands for all partitions of which nothing was seen.
     """
 
     def __init__(self, profile: str, sees: frozenset[str] | None, *, before: bool) -> None:
         self._subsets = subsets(profile, sees)
-        self._sees = sees
         self._removal_ends = PROFILES[profile].traits.tombstones_end_transactions
         start = self._subsets.anywhere if before else self._subsets.initial
         self._at: dict[Where | None, int] = {None: start}
-        self._last: Recorded | None = None if before else Recorded(0, frozenset())
+        self._last: Recorded | None = None if before else NOTHING
         self._pending: dict[Where, set[int]] = {}  # the producers with open transactions
 
     def widen(self) -> None:
@@ -80,21 +81,13 @@ class RecordJudge:
     def group(self, value: Json | None) -> Refused | None:
         """A record of the group, without a value its removal."""
         if value is None:
-            self._last = Recorded(0, frozenset())
-            return self._removed()
+            self._last = NOTHING
+            return self._step((REMOVED,), tuple(self._at))
+        last = self._last
         labels, self._last = self._labels(value)
+        if self._last == last and last is not NOTHING:
+            return None  # as when the leader syncs again before the record is committed
         return self._step(labels, tuple(self._at))
-
-    def _removed(self) -> Refused | None:
-        """The group is removed, and with it all offsets but those of commits on their way.
-
-        They are in the log already, and the group did not know of them yet.
-        """
-        refused = self._step((REMOVED,), (None,))
-        for where in self._at.keys() - {None}:
-            if self._step((REMOVED,), (where,)) is not None:
-                self._at[where] = self._subsets.anywhere
-        return refused
 
     def _labels(self, value: Json) -> tuple[tuple[Label, ...], Recorded]:
         told, version, last = value["data"], value.get("version"), self._last
@@ -113,6 +106,7 @@ class RecordJudge:
 
     def offset(self, where: Where, producer_id: int | None, *, removed: bool) -> Refused | None:
         """A commit of an offset, or its removal."""
+        known = where in self._at
         self._at.setdefault(where, self._at[None])
         open_ones = self._pending.setdefault(where, set())
         if producer_id is not None:
@@ -126,9 +120,9 @@ class RecordJudge:
         if len(open_ones) > 1:  # the model has one producer
             self._at[where] = self._subsets.anywhere
             return None
-        return self._step((label,), (where,))
+        return self._step((label,), (where,), blames=not known)
 
-    def marker(self, producer_id: int, *, committed: bool) -> Refused | None:
+    def marker(self, producer_id: int, *, committed: bool) -> None:
         """The end of a transaction."""
         label = COMMITTED if committed else ABORTED
         for where, open_ones in self._pending.items():
@@ -138,20 +132,27 @@ class RecordJudge:
             open_ones.discard(producer_id)
             if several:
                 self._at[where] = self._subsets.anywhere
-            elif refused := self._step((label,), (where,)):
-                return refused
-        return None
+            else:
+                self._step((label,), (where,))
 
-    def _step(self, labels: tuple[Label, ...], of: Iterable[Where | None]) -> Refused | None:
-        """All of these partitions go along one of the labels."""
+    def _step(
+        self, labels: tuple[Label, ...], of: Iterable[Where | None], *, blames: bool = False
+    ) -> Refused | None:
+        """All of these partitions go along one of the labels.
+
+        A record is refused by what was seen of the group, or if it `blames`, of its partition. What
+        was committed before may have been on its way while something else was stored, which the
+        space does not have: such a partition may be in any state then.
+        """
         chosen = frozenset(labels)
+        refused: Refused | None = None
         for where in of:
             number = self._at[where]
             found = self._subsets.step(number, chosen)
-            if found == NOWHERE:
-                return self._refused(labels[0], where, number)
-            self._at[where] = found
-        return None
+            if found == NOWHERE and (where is None or blames):
+                refused = self._refused(labels[0], where, number)
+            self._at[where] = self._subsets.anywhere if found == NOWHERE else found
+        return refused
 
     def _refused(self, label: Label, where: Where | None, number: int) -> Refused:
         lawful = self._subsets.next(number)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from groupcheck.pipeline.appends import subsets
 from support.made_segments import judged, partition, write
 
 
@@ -26,8 +27,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder)
         begun = time.process_time()
-        write(where / f"{0:020}.log", asked.profile, batches[:1])
-        judged(where)
+        subsets(asked.profile)
         first_s = time.process_time() - begun
         offsets = write(where / f"{0:020}.log", asked.profile, batches)
         while offsets[-1] < asked.records:
