@@ -218,7 +218,7 @@ def test_an_output_folder_that_is_there_is_refused_unless_it_is_to_be_overwritte
         ("noise.jsonl", b"\xff\xfe\n", "noise.jsonl:1: not text in UTF-8"),
         ("torn.jsonl.gz", b"\x1f\x8b\x08\x00", "torn.jsonl.gz:1: cannot be read from here on"),
         ("bad.parquet", b"PAR1", "bad.parquet:1: cannot be read from here on"),
-        ("notes.md", b"# notes", "nothing in it is named as a trace is"),
+        ("notes.md", b"# notes", "nothing in it is named as a trace or log is"),
     ],
 )
 def test_what_holds_nothing_readable_is_said_in_one_line_and_nothing_is_left(
