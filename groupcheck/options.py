@@ -296,7 +296,7 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
         metavar="NAME",
         nargs="+",
         default=(),
-        help="one space instead, of these features together (README)",
+        help="one space instead, of these features together (docs/explore.md)",
     )
     command.add_argument(
         "--no-symmetry",

@@ -51,8 +51,11 @@ SPACES: Final = {
     "4.1": (
         "metadata",
         "membership",
+        "order",
+        "administration",
         "static",
         "crowded",
+        "expiry",
         "failing",
         "failover",
         "failover-administration",

@@ -150,6 +150,9 @@ class LogReader:
             return
         told = said(text)
         prefix = _PREFIX.search(told.message) if told else None
+        if told is None and is_dated(text) and _PREFIX.search(text):
+            reason = "no layout that is known"
+            raise _RefusedError(reason)
         if told is None or not self._is_of_groups(told, prefix):
             self.other += 1
             return

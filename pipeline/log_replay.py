@@ -56,7 +56,8 @@ class LogReplay:
         if event.kind == "transition":
             self._line(event)
         elif event.kind == "open":
-            self._undecided = self._undecided or self._brokers.opened(json.loads(event.body or ""))
+            mixed = self._brokers.opened(json.loads(event.body or "{}"))
+            self._undecided, self._stopped = self._undecided or mixed, self._stopped or bool(mixed)
         else:
             self._undecided = self._undecided or f"{event.kind}: {event.body}"
             self._places.anywhere()
@@ -90,6 +91,9 @@ class LogReplay:
             self._places.lost()
         letter = _letter(said)
         edges = self._places.take(letter, said.get("generation"))
+        if edges is None and said["what"] == "starting":
+            self._places.lost()  # whatever it was before
+            edges = frozenset()
         if edges is None:
             self._found(event, said, letter)
             return

@@ -19,7 +19,7 @@ from groupcheck.model import (
     rebalance,
     timers,
 )
-from groupcheck.model.projection import ABSENT, CONSEQUENCES, ENDS, LOADED, MAKES, state_of
+from groupcheck.model.projection import ABSENT, CONSEQUENCES, DEAD, ENDS, LOADED, MAKES, state_of
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
@@ -148,10 +148,9 @@ def shown(
     prints = PRINTS[profile.name]
     at: str = state_of(before)
     count, why = SAME, fired[0]
-    begins = LOADED.keys().isdisjoint(fired) and ENDS.isdisjoint(fired)
     for rule in fired:
         what = prints.get(rule)
-        if at == ABSENT and begins and (what or rule in MAKES):
+        if at == ABSENT and (what in _BEGIN or rule in MAKES):
             at, count = profile.traits.begins, count.then(ANEW)
         was, at = at, _led_to(rule, at)
         count = count.then(_counted(rule))
@@ -161,6 +160,8 @@ def shown(
             count = SAME
             if rule == NEW and profile.name == "2.7" and _is_static(given):
                 yield Sign("enlisted", at, rule), SAME
+        if at in {ABSENT, DEAD}:
+            count = count.then(ANEW)
         if rule not in CONSEQUENCES or rule == log.NOT_STABILISED.name:
             why = rule
     yield None, count
@@ -183,6 +184,8 @@ def _counted(rule: str) -> Count:
 
 # Statements that stand after what they tell of.
 _AFTER: Final = frozenset({"preparing", "stabilized", "empty", "loaded"})
+# Statements before which a group that was not there has come into being.
+_BEGIN: Final = frozenset({"joined", "given id"})
 
 
 def _is_static(given: Input) -> bool:

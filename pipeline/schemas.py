@@ -47,8 +47,8 @@ HISTORY: Final = (
     Field(
         "source",
         STRING,
-        "the file, as a URI; of logs the folder that holds all of them, of segments that of the "
-        "partition",
+        "the file, as a URI; of logs the folder that holds all of them, of segments the folder of "
+        "the partition",
     ),
     Field("session", INT, "which session of the file it is, from 1: each `open` begins one"),
 )

@@ -49,6 +49,7 @@ LATER: Final = (
 )
 MOST_NEIGHBOURS: Final = 1_000
 LATER_S: Final = 30.0  # how long that is put up with
+MARKER_S: Final = 10.0  # how long a marker that is written may take to come to a group
 PAUSES_S: Final = (0.002, 0.1)  # the shortest between two of the same question, and the longest
 
 
@@ -101,6 +102,7 @@ class Producers:
         self._lines: dict[tuple[str, int], Enquiry] = {}
         self._producers: dict[int, Producer] = {}
         self._witnessed = 0
+        self._witness: Producer | None = None
         self._witness_id = ""
         self._groups = ("", 0)
 
@@ -114,7 +116,7 @@ class Producers:
         """A producer with a transaction under way in which the group is, if one is named."""
         producer = self._producers.get(producer_id)
         if producer is None:
-            producer = self._producers[producer_id] = self._made(producer_id)
+            producer = self._producers[producer_id] = self._made(str(producer_id))
         if group_id and group_id not in producer.groups:
             self._add(producer, group_id)
         return producer
@@ -128,7 +130,8 @@ class Producers:
         producer = self.begin(producer_id, group_id)
         error = self._end(producer, committed=committed)
         if not error:
-            self._witness(producer)
+            self._claim(producer)  # which it cannot before the markers are written
+            self._see_one_through()
         return error
 
     def close(self) -> None:
@@ -144,26 +147,30 @@ class Producers:
 
     def shutdown(self) -> None:
         """Let go of the connections."""
-        self._witness_id = ""
+        self._witness = None
         self._producers.clear()
         for line in self._lines.values():
             line.close()
         self._lines.clear()
 
-    def _made(self, producer_id: int) -> Producer:
-        """A producer that the coordinator of its transactions has given an id and an epoch.
+    def _made(self, name: str) -> Producer:
+        """A producer that the coordinator of its transactions knows.
 
         The transactional ids are the port's. With each test the epoch is another, and what an
         earlier test has left is over.
         """
-        transactional_id = f"groupcheck-{self._unique}-{producer_id}"
-        line = self._coordinator(transactional_id, TRANSACTION)
-        fields = {"transactional_id": transactional_id, "transaction_timeout_ms": TIMEOUT_MS}
-        producer = Producer(transactional_id, line)
+        transactional_id = f"groupcheck-{self._unique}-{name}"
+        producer = Producer(transactional_id, self._coordinator(transactional_id, TRANSACTION))
+        self._claim(producer)
+        return producer
+
+    def _claim(self, producer: Producer) -> None:
+        """Have it given its id, and another epoch, once its last transaction is complete."""
+        named = producer.transactional_id
+        fields = {"transactional_id": named, "transaction_timeout_ms": TIMEOUT_MS}
         answer = self._asked(producer, "InitProducerId", fields)
         _accept("InitProducerId", answer.error_code)
         producer.producer_id, producer.epoch = answer.producer_id, answer.producer_epoch
-        return producer
 
     def _add(self, producer: Producer, group_id: str) -> None:
         fields = {**producer.named, "group_id": group_id}
@@ -178,35 +185,38 @@ class Producers:
     def _asked(self, producer: Producer, api: str, fields: dict[str, Any]) -> codec.Message:
         """What the coordinator of transactions answers, once it is ready."""
         cls = codec.message_class(f"{api}Request")
-        for _ in self._again():
+        for _ in self._again(LATER_S):
             answer = _said(producer.line, api, lambda version: cls(version=version, **fields))
             if answer.error_code not in LATER:
                 return answer
         msg = f"its coordinator of transactions is not ready for {api} after {LATER_S:g} s"
         raise PortUnavailableError(msg)
 
-    def _witness(self, producer: Producer) -> None:
-        """See another transaction of the producer through, of a group that no test looks at.
+    def _see_one_through(self) -> None:
+        """See a transaction of another producer through, of a group that no test looks at.
 
-        Who ends a transaction is answered before its markers are written, and Kafka's coordinator
-        has them looked at later still, in their order (GroupMetadataManager.scala:875). So when
-        the offset of the later transaction can be read, that of the earlier one has been seen to.
+        Kafka's coordinator has markers looked at some time after they are written, in their order
+        (GroupMetadataManager.scala:875). So when the offset of a later transaction can be read,
+        the earlier one has been seen to. The other producer has to be another: a marker comes to
+        whatever the same one has pending by then, in its next transaction too.
         """
         self._witnessed += 1
-        self._witness_id = self._witness_id or self._neighbour()
-        groups = self._line(self._groups)
+        if self._witness is None:
+            self._witness_id = self._neighbour()
+            self._witness = self._made("witness")
+        groups, producer = self._line(self._groups), self._witness
         self._add(producer, self._witness_id)
         commit = _commit(producer, self._witness_id, self._witnessed)
         answer = _said(groups, "TxnOffsetCommit", partial(codec.to_message, commit))
         _accept("TxnOffsetCommit", answer.topics[0].partitions[0].error_code)
         _accept("EndTxn", self._end(producer, committed=True))
         fetch = OffsetFetchRequest(self._witness_id, (OffsetFetchRequestTopic(TOPIC, (0,)),))
-        for _ in self._again():
+        for _ in self._again(MARKER_S):
             answer = _said(groups, "OffsetFetch", partial(codec.to_message, fetch))
             if answer.topics[0].partitions[0].committed_offset == self._witnessed:
                 return
         kind = "port hung"
-        raise PortFailedError(kind, f"no group knew of a marker after {LATER_S:g} s")
+        raise PortFailedError(kind, f"no group knew of a marker after {MARKER_S:g} s")
 
     def _neighbour(self) -> str:
         """A group that no test looks at, and the same broker coordinates."""
@@ -234,9 +244,9 @@ class Producers:
             self._lines[address] = line
         return self._lines[address]
 
-    def _again(self) -> Iterator[None]:
-        """Ask again and again, for as long as a broker may not be ready."""
-        deadline, pause_s = monotonic() + LATER_S, PAUSES_S[0]
+    def _again(self, for_s: float) -> Iterator[None]:
+        """Ask again and again, for so long."""
+        deadline, pause_s = monotonic() + for_s, PAUSES_S[0]
         while monotonic() < deadline:
             yield
             self._interrupted.wait(pause_s)

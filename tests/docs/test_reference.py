@@ -10,10 +10,8 @@ import pytest
 from support.reference import PAGES
 
 
-@pytest.mark.parametrize(
-    ("path", "page"), PAGES.items(), ids=lambda each: getattr(each, "name", "")
-)
+@pytest.mark.parametrize(("path", "page"), PAGES.items(), ids=[path.name for path in PAGES])
 def test_a_page_of_reference_is_what_its_program_writes(
     path: Path, page: Callable[[], str]
 ) -> None:
-    assert path.read_text(encoding="utf-8") == page(), "python tests/support/reference.py writes it"
+    assert path.read_text(encoding="utf-8") == page(), "tests/support/reference.py writes it"

@@ -17,7 +17,7 @@ FOLLOWERS = (
     "-k",
     "delay",
 )
-FOLLOWER_SEES_MEMBERS = "04dbda2d"  # the finding in the README
+FOLLOWER_SEES_MEMBERS = "04dbda2d"  # the finding of the picture in the README
 
 
 @pytest.fixture

@@ -57,9 +57,9 @@ def test_a_space_has_exactly_these_states_and_labelled_edges(
     assert (len(space.nodes), space.edge_count, space.depth) == counts
 
 
-def test_the_readme_tells_the_counts_of_every_space() -> None:
-    readme = Path(__file__, "../../../README.md").resolve().read_text(encoding="utf-8")
-    told = re.findall(r"^\| `([\w-]+)` \| (\d) \| ([\d,]+) \| ([\d,]+) \|", readme, re.MULTILINE)
+def test_the_page_of_the_model_tells_the_counts_of_every_space() -> None:
+    page = Path(__file__, "../../../docs/model.md").resolve().read_text(encoding="utf-8")
+    told = re.findall(r"^\| `([\w-]+)` \| (\d) \| ([\d,]+) \| ([\d,]+) \|", page, re.MULTILINE)
     assert {name for name, *_ in told} == spaces(PROFILE, 2).keys()
     for name, members, *counts in told:
         if members == "3" and (3, name) in COUNTS:

@@ -76,9 +76,12 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     (half / "part-0.parquet").write_bytes(b"PAR1")
     written: list[str] = []
     write = exploring._write
-    monkeypatch.setattr(
-        exploring, "_write", lambda rows, of: (written.append(of.next_uri), write(rows, of))
-    )
+
+    def noted(rows: Any, of: Any) -> None:
+        written.append(of.next_uri)
+        write(rows, of)
+
+    monkeypatch.setattr(exploring, "_write", noted)
     again = exploring.explore(spark, settings, str(tmp_path / "work"))
     assert not any(uri.endswith(name) for uri in written for name in done)
     (one,), (other,) = whole.exploration.spaces, again.exploration.spaces

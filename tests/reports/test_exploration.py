@@ -43,9 +43,9 @@ def test_the_figures_stand_in_columns_and_the_verdicts_under_them(
     assert "ERROR" not in said
 
 
-def test_the_readme_shows_lines_that_are_really_printed(exploration: Exploration) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```\n(state of the group.*?)```", readme, re.DOTALL)
+def test_the_page_about_it_shows_lines_that_are_really_printed(exploration: Exploration) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "explore.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(state of the group.*?)```", page, re.DOTALL)
     broken: dict[str, Counterexample] = {}
     for name in ("membership", "reload", "static", "crowded", "expiry"):
         for each in counterexamples(name, support.spaces.explored(PROFILE.name, name)):

@@ -1,4 +1,4 @@
-"""The commands that the documentation shows, as a reader meets them; what they do is not here.
+"""The commands that the documentation shows, as a reader meets them, and which of them are not run.
 
 Fenced blocks have a mark. `sh` is commands; so is a block without a mark that begins with a program
 that is named below. `console` is commands, after `$ `, each with what it prints, where a line `...`
@@ -21,6 +21,25 @@ PROGRAMS: Final = (
     *(".ci/run", ".venv/bin/groupcheck", ".venv/bin/pip", ".venv/bin/python"),
     *("groupcheck", "mkdocs", "pip", "pytest", "python", "python3", "spark-submit"),
 )
+
+# What is not run, by how it begins, and why.
+NOT_RUN: Final = {
+    "python3 -m venv": "it installs packages: .ci/run does that with the README's",
+    ". .venv/bin/activate": "it is about a virtual environment that was not made",
+    "pip install": "it installs packages: .ci/run does that",
+    ".ci/run": "it runs these tests",
+    "groupcheck verify kafka:": "it needs a broker: tests/properties/brokers",
+    "groupcheck verify 'kafka:": "it needs a broker: tests/properties/brokers",
+    "groupcheck verify librdkafka-mock": "20 s of real time: tests/properties/ports",
+    "groupcheck serve": "it serves until Ctrl-C: tests/doors/test_serve.py",
+    "python -c '\nfrom confluent_kafka": "it needs a server, and consumes until Ctrl-C",
+    "groupcheck ingest": "it takes Spark: tests/pipeline",
+    "groupcheck check": "it takes Spark: tests/pipeline",
+    "spark-submit": "it takes a cluster",
+    "groupcheck explore --engine spark": "it takes Spark: tests/pipeline",
+    "groupcheck explore  ": "a minute: tests/doors/test_explore.py explores less",
+    "python tests/bench/": "it measures, for minutes",
+}
 
 _BLOCK: Final = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -53,6 +72,12 @@ def story(page: Path) -> Iterator[Command | Saved]:
                 yield Command(name, command, shown)
         elif mark == "sh" or (not mark and _program(text) in PROGRAMS):
             yield from (Command(name, each) for each in _split(text))
+
+
+def why_not(command: Command) -> str | None:
+    """Why it is not run, if it is not."""
+    text = command.text.removeprefix(".venv/bin/")
+    return next((why for start, why in NOT_RUN.items() if text.startswith(start)), None)
 
 
 def spoken(page: Path) -> Iterator[Command]:

@@ -33,8 +33,8 @@ same. The options of the pytest plugin are [with it](pytest.md#options).
 RESULT: Final = f"""\
 # The schema of a saved result
 
-`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same. What the fields
-are for is said [with the reports](reports.md#the-saved-result); this is their form, as
+`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same. What the
+fields are for is said [with the reports](reports.md#the-saved-result); this is their form, as
 [`result.schema.json`](../reports/result.schema.json) has it.
 {WRITTEN.format("that")}
 """
@@ -44,6 +44,18 @@ PYTHON: Final = f"""\
 
 What may be imported, and what groupcheck calls. All else is its own business and may change.
 {WRITTEN.format("the docstrings")}
+"""
+
+PLUGIN: Final = """\
+## The pytest plugin
+
+The fixture `groupcheck_port`, session-scoped:
+
+{fixture}
+
+[Its options and ini keys](pytest.md#options) have a page of their own. The suite is marked
+`groupcheck`; what a port lacks is said with
+[markers](pytest.md#what-a-port-lacks) such as `no_static_members`.
 """
 
 
@@ -100,7 +112,7 @@ def _object(name: str, told: dict[str, Any]) -> str:
     return f"## {name}\n\n" + (f"{says}\n\n" if says else "") + table
 
 
-def _type(told: dict[str, Any]) -> str:
+def _type(told: dict[str, Any]) -> str:  # noqa: PLR0911 - a form of schema, a line
     match told:
         case {"$ref": reference}:
             name = reference.rpartition("/")[2]
@@ -127,11 +139,7 @@ def python_api() -> str:
         PYTHON,
         _function("groupcheck.check_trace", groupcheck.check_trace),
         f"## A port in Python\n\n{_contract(python.__doc__ or '')}",
-        "## The pytest plugin\n\nThe fixture `groupcheck_port`, session-scoped:\n\n"
-        f"{_plain(inspect.getdoc(fixture) or '')}\n\n"
-        "[Its options and ini keys](pytest.md#options) have a page of their own. The suite is marked\n"
-        "`groupcheck`; what a port lacks is said with markers `no_FEATURE`"
-        " ([which](pytest.md#what-a-port-lacks)).\n",
+        PLUGIN.format(fixture=_plain(inspect.getdoc(fixture) or "")),
     ]
     return "\n".join(parts)
 

@@ -11,15 +11,21 @@ import posixpath
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
 
 ROOT: Final = Path(__file__).parents[2]
-HOME: Final = {"README.md": "index.md"}
-PAGES: Final = {**HOME, "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PAGES: Final = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+LANGUAGES: Final = {".py": "python", ".json": "json", ".js": "javascript"}
 
 _LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
@@ -39,13 +45,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/."""
     for name, page in PAGES.items():
         files.append(File.generated(config, page, content=_text(name)))
-    pages = [
-        f"docs/{file.src_uri}" for file in files.documentation_pages() if not file.generated_by
-    ]
-    for name in sorted(_shown([*pages, *PAGES])):
-        language = {".py": "python", ".json": "json", ".js": "javascript"}.get(
-            Path(name).suffix, ""
-        )
+    pages = [each.src_uri for each in files.documentation_pages() if not each.generated_by]
+    for name in sorted(_shown([*(f"docs/{page}" for page in pages), *PAGES])):
+        language = LANGUAGES.get(Path(name).suffix, "")
         text = _SOURCE.format(name=name, language=language, text=_text(name).rstrip("\n"))
         files.append(File.generated(config, _page(name), content=text))
     return files

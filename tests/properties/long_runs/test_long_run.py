@@ -10,7 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.model.wire_spaces import AtOnce, wire_spaces
 from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
-from groupcheck.properties.long_runs import long_run
+from groupcheck.properties.long_runs import long_run, watch
 from groupcheck.properties.long_runs.journal import Journal, MalformedJournalError
 from groupcheck.properties.long_runs.live_moves import LONGEST_WAIT_MS, Pace
 from groupcheck.properties.long_runs.long_run import LongRun
@@ -31,6 +33,7 @@ from groupcheck.properties.long_runs.watch import Watch
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.pulse import MissedBeatError, Pulse
 from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import Sequence
@@ -142,7 +145,7 @@ def test_what_was_under_way_when_a_broker_was_restarted_is_undecided(
 
 
 @pytest.mark.usefixtures("free_of_time")
-def test_what_was_under_way_while_a_broker_was_stopped_is_undecided(server: Process) -> None:
+def test_what_was_under_way_while_a_broker_was_stopped_is_done_again(server: Process) -> None:
     def stop() -> None:
         server.process.send_signal(signal.SIGSTOP)
         threading.Timer(2.5, server.process.send_signal, (signal.SIGCONT,)).start()
@@ -151,6 +154,7 @@ def test_what_was_under_way_while_a_broker_was_stopped_is_undecided(server: Proc
     assert result.findings == []
     assert result.ended_early == ""
     assert result.sequences == IN_ALL
+    assert told(result).undecided == 0
     assert len(result.outages) >= 1
     assert "did not answer within 1 s" in result.outages[0].reason
 
@@ -335,14 +339,74 @@ def test_a_broker_that_was_started_for_the_run_and_ends_is_started_again() -> No
     assert len(result.outages) == 1
 
 
+class Unmoved(Pulse):
+    """Is answered at once, whatever happens."""
+
+    def beat(self, within_s: float) -> None:
+        """Do nothing."""
+
+
+def test_what_is_seen_on_a_machine_that_stood_still_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ahead_s = 0.0
+    monkeypatch.setattr(watch, "monotonic", lambda: time.monotonic() + ahead_s)
+    pulse = Unmoved(lambda: ("127.0.0.1", 0), threading.Event())
+    with Watch(pulse, slow_s=1.0, patience_s=60.0) as watched:
+        began_s = time.monotonic()
+        assert not watched.disturbed(began_s)
+        ahead_s = 5.0
+        assert watched.disturbed(began_s)
+        assert not watched.gone(began_s)
+        assert not watched.away
+        assert not watched.disturbed(time.monotonic() + ahead_s)
+    (outage,) = watched.outages
+    assert outage.reason == "stood still with this machine"
+    assert outage.ended_s is not None
+    assert outage.ended_s - outage.began_s > 4
+
+
+def unreached(monkeypatch: pytest.MonkeyPatch, fails: Callable[[int], bool]) -> None:
+    """Have connections time out, by their number."""
+    connect, numbers = WirePort._connect, count()
+
+    def fail(port: WirePort, selector: Any) -> Any:
+        if fails(next(numbers)):
+            raise TimeoutError
+        return connect(port, selector)
+
+    monkeypatch.setattr(WirePort, "_connect", fail)
+    monkeypatch.setattr(long_run, "AGAIN_S", 0.05)
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_a_broker_that_is_not_reached_though_it_is_there_is_tried_again(
+    server: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreached(monkeypatch, lambda number: number < SETTINGS.side_by_side)
+    result = run(server)
+    assert result.conforms
+    assert (result.sequences, told(result).undecided, result.ended_early) == (IN_ALL, 0, "")
+
+
+@pytest.mark.usefixtures("free_of_time")
+def test_a_broker_that_is_never_reached_though_it_is_there_ends_the_run_with_a_clear_line(
+    server: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreached(monkeypatch, lambda number: number > 0)
+    result = run(server, settings=SETTINGS._replace(side_by_side=2))
+    assert result.findings == []
+    assert "no answer in time (3 times, of a broker that is there)" in result.ended_early
+
+
 def test_nobody_waits_for_a_watch_that_was_interrupted(server: Process) -> None:
     interrupted = threading.Event()
     pulse = Pulse(lambda: ("127.0.0.1", server.port), interrupted)
-    with Watch(pulse, 5.0, 60.0) as watch:
-        watch.wait()
-        assert not watch.disturbed(time.monotonic())
+    with Watch(pulse, 5.0, 60.0) as watched:
+        watched.wait()
+        assert not watched.disturbed(time.monotonic())
         interrupted.set()
-        while watch.disturbed(time.monotonic()) is False:
+        while watched.disturbed(time.monotonic()) is False:
             pass
         with pytest.raises(PortUnavailableError, match="interrupted"):
-            watch.wait()
+            watched.wait()

@@ -115,7 +115,7 @@ def test_a_producer_that_is_refused_fails_the_port(
 def test_a_marker_that_never_comes_is_not_waited_for_for_ever(
     port: WirePort, broker: TransactionsBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(producers, "LATER_S", 0.3)
+    monkeypatch.setattr(producers, "MARKER_S", 0.3)
     broker.offsets = _Forgetful()
     with pytest.raises(PortFailedError, match=r"no group knew of a marker after 0.3 s"):
         ask(port, marker())
@@ -170,7 +170,7 @@ def test_of_several_brokers_the_one_that_is_tested_sees_the_marker(
         speak = broker.respond
 
         def respond(asked: Asked) -> bytes | None:
-            elsewhere = "witness" in getattr(asked, "key", "") and not asked.key.endswith("-3")
+            elsewhere = "witness-" in getattr(asked, "key", "") and not asked.key.endswith("-3")
             broker.coordinator = (
                 (other if elsewhere else broker).host,
                 (other if elsewhere else broker).port,
@@ -178,10 +178,12 @@ def test_of_several_brokers_the_one_that_is_tested_sees_the_marker(
             return speak(asked)
 
         broker.speak = respond
-        ask(port, marker())
+        try:
+            ask(port, marker())
+        finally:
+            port.shutdown()
         assert broker.asked[-1].group_id.endswith("-3")
         assert other.asked == []
-        port.shutdown()
 
 
 def test_a_broker_that_has_not_all_of_it_has_no_transactions(broker: TransactionsBroker) -> None:

@@ -1,0 +1,355 @@
+"""Brokers' logs are held to the model: what it may print is accepted, anything else is found."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupcheck.cli import main
+from groupcheck.model.instance import spaces
+from groupcheck.model.profiles import PROFILES
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+from groupcheck.pipeline.log_signs import Sign  # noqa: E402
+from groupcheck.pipeline.log_statements import JAVA, OLD, SCALA, Statement  # noqa: E402
+from groupcheck.pipeline.sources import by_age, folder_of, lines  # noqa: E402
+from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.usefixtures("sockets"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+LOGS = Path(__file__).parent / "logs"
+VERSIONS = ("0.10.2", "2.7", "4.1")
+SEEDS = st.integers(0, 2**32)
+PAGE = Path(__file__).parents[2] / "docs" / "pipeline.md"
+
+
+def real(version: str) -> list[list[bytes]]:
+    """What a broker of that version printed, the older file first."""
+    names = ("server.log.1", "server.log")
+    return [(LOGS / version / name).read_bytes().splitlines() for name in names]
+
+
+def made(random: Random, version: str, steps: int = 150) -> list[Printed]:
+    """What a walk through some space of a version prints."""
+    space = random.choice(list(spaces(PROFILES[version], 2)))
+    return list(walk(random, version, space, steps))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_a_real_broker_printed_is_read_whole_and_accepted(version: str) -> None:
+    found = check(*real(version))
+    assert not found.quarantined
+    assert {verdict for verdict, _ in found.verdicts().values()} == {"accepted"}
+    assert {"orders", "payments"} <= found.verdicts().keys()
+    assert {r["profile"] for r in found.tables["verdict"]} == {version}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@settings(max_examples=12)
+@given(seed=SEEDS)
+def test_what_any_walk_through_the_model_prints_is_accepted(version: str, seed: int) -> None:
+    printed = made(Random(seed), version)
+    found = check(log(version, printed))
+    assert not found.quarantined
+    assert all(verdict == ("accepted", None) for verdict in found.verdicts().values())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@settings(max_examples=8)
+@given(seed=SEEDS)
+def test_a_log_that_begins_in_the_middle_is_accepted(version: str, seed: int) -> None:
+    random = Random(seed)
+    printed = made(random, version)
+    found = check(log(version, printed[random.randint(0, len(printed)) :]))
+    assert all(verdict == ("accepted", None) for verdict in found.verdicts().values())
+
+
+def forward(lines: list[Printed], at: int) -> list[Printed]:
+    """A generation is counted too far."""
+    there = lines[at]
+    return [*lines[:at], there._replace(generation=there.generation + 3), *lines[at + 1 :]]
+
+
+def backward(lines: list[Printed], at: int) -> list[Printed]:
+    """A generation is counted back."""
+    there = lines[at]
+    return [*lines[:at], there._replace(generation=there.generation - 1), *lines[at + 1 :]]
+
+
+def twice(lines: list[Printed], at: int) -> list[Printed]:
+    """A group is stabilised twice."""
+    return [*lines[: at + 1], *lines[at:]]
+
+
+def unprepared(lines: list[Printed], at: int) -> list[Printed]:
+    """A group is stabilised though no rebalance was prepared."""
+    before = max(i for i in range(at) if lines[i].sign.what == "preparing")
+    return [each for i, each in enumerate(lines) if i != before]
+
+
+@pytest.mark.parametrize("corrupt", [forward, backward, twice, unprepared])
+@pytest.mark.parametrize("version", VERSIONS)
+@settings(max_examples=4)
+@given(seed=SEEDS)
+def test_one_line_that_cannot_be_is_found_and_nothing_else(
+    version: str, corrupt: object, seed: int
+) -> None:
+    random = Random(seed)
+    whole = list(walk(random, version, "membership", 600))
+    at = [
+        i
+        for i, each in enumerate(whole)
+        if each.sign.what == "stabilized"
+        and each.generation > 3
+        and whole[i - 1].sign.what != "empty"
+        and any(
+            w.sign.what == "stabilized" and w.generation == each.generation - 1 for w in whole[:i]
+        )
+    ]
+    if not at:
+        return
+    place = random.choice(at)
+    assert callable(corrupt)
+    others = [log(version, made(random, version, 60), f"other-{i}") for i in range(2)]
+    found = check(log(version, corrupt(whole, place), "wrong"), *others)
+    verdicts = {name: verdict for name, (verdict, _) in found.verdicts().items()}
+    assert verdicts.pop("wrong") == "rejected"
+    assert set(verdicts.values()) <= {"accepted"}
+    finding = found.tables["finding"][0]
+    assert finding["line"] <= place + 2
+    assert finding["lawful"]
+    assert finding["because"] or finding["refused"]
+    assert finding["recording"].count("\n") == finding["accepted"]
+
+
+def test_a_finding_says_which_generation_it_would_have_been() -> None:
+    texts = [
+        text.replace(b"orders generation 3 ", b"orders generation 4 ") for text in real("2.7")[0]
+    ]
+    verdict, reason = check(texts).verdicts()["orders"]
+    assert verdict == "rejected"
+    assert "'stabilized' generation 4 cannot be; lawful: generation 3" in str(reason)
+
+
+def test_rebalances_tell_why_how_long_and_who_was_asked_in_last() -> None:
+    rows = [r for r in check(*real("4.1")).tables["rebalance"] if r["group_id"] == "orders"]
+    assert [r["generation"] for r in rows] == [1, 2, 3, 4, 5, 6]
+    assert [r["outcome"] for r in rows] == ["Stable"] * 5 + ["Empty"]
+    assert rows[4]["reason"] == "removing member ... on heartbeat expiration"
+    assert rows[4]["duration_ms"] == 63
+    states = {
+        r["state"]: r for r in check(*real("4.1")).tables["state"] if r["group_id"] == "orders"
+    }
+    assert states["Stable"]["entered"] == 5
+
+
+def test_time_zones_are_those_of_the_line_or_else_the_one_given() -> None:
+    texts = real("4.1")[0]
+    utc, berlin = (check(texts, time_zone=zone) for zone in ("UTC", "Europe/Berlin"))
+    said = [text.replace(b",", b".", 1).replace(b"]", b"+0100]", 1) for text in texts]
+    assert check(said).tables == berlin.tables
+    began = [found.tables["rebalance"][0]["began_ms"] for found in (utc, berlin)]
+    assert began[0] - began[1] == 3_600_000
+
+
+def test_an_hour_that_comes_twice_runs_on() -> None:
+    times = ("02:30:00,000", "02:59:59,000", "02:00:01,000", "03:00:00,000")
+    prefix = "[GroupCoordinator 1]: Assignment received from leader for group g for generation 1"
+    texts = [
+        f"[2025-10-26 {t}] INFO {prefix} (kafka.coordinator.group.GroupCoordinator)" for t in times
+    ]
+    one = check(texts, time_zone="Europe/Berlin")
+    assert one.tables["state"][0]["ms"] == 5_400_000
+
+
+def test_layouts_with_the_logger_or_the_thread_elsewhere_are_read() -> None:
+    texts = real("2.7")[0]
+    told = []
+    for text in texts:
+        time, _, rest = text.decode().partition("] INFO ")
+        message, _, logger = rest.rpartition(" (")
+        told.append(f"{time[1:]} [main] INFO {logger[:-1]} - {message}")
+    assert [r | {"text": ""} for r in check(told).tables["rebalance"]] == [
+        r | {"text": ""} for r in check(texts).tables["rebalance"]
+    ]
+    assert check(told).verdicts() == check(texts).verdicts()
+
+
+def test_counts_add_up_with_stack_traces_strange_bytes_and_lines_of_others() -> None:
+    texts = real("2.7")[0]
+    trace = [
+        b"java.lang.RuntimeException: no",
+        b"\tat kafka.coordinator.group.GroupCoordinator.x(Y)",
+    ]
+    strange = [b"[2026-11-22 03:14:30,000] INFO \xff\xfe (kafka.server.KafkaServer)"]
+    found = check([*texts[:20], *trace, *strange, *texts[20:]])
+    (counts,) = found.files
+    assert counts["read"] == len(texts) + 3 == counts["kept"] + counts["quarantined"]
+    assert [r["reason"] for r in found.quarantined] == ["not text in UTF-8"]
+    assert found.verdicts() == check(texts).verdicts()
+    assert counts["other"] > check(texts).files[0]["other"]
+
+
+GROUP_LINE = "[{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
+
+
+@pytest.mark.parametrize(
+    ("when", "said", "reason"),
+    [
+        ("2026-11-22 03:14:30,000", "Frobnicating group orders", "no statement of a group"),
+        ("2926-11-22 03:14:30,000", "Shutting down.", "its time lies in the future"),
+        ("1996-11-22 03:14:30,000", "Shutting down.", "its time lies before 2000"),
+        ("2026-13-22 03:14:30,000", "Shutting down.", "no time that there is"),
+        ("2026-11-22 03:14:30,000] LOUD [", "Shutting down.", "no layout that is known"),
+    ],
+)
+def test_what_cannot_be_read_of_a_coordinator_leaves_its_groups_undecided(
+    when: str, said: str, reason: str
+) -> None:
+    texts = [text.decode() for text in real("2.7")[0]]
+    found = check([*texts[:30], GROUP_LINE.format(when, said), *texts[30:]])
+    assert [r["reason"][: len(reason)] for r in found.quarantined] == [reason]
+    verdict, why = found.verdicts()["orders"]
+    assert verdict == "undecided"
+    assert "could not be read" in str(why)
+
+
+def test_the_same_line_once_more_is_quarantined_and_the_same_file_twice_changes_nothing() -> None:
+    texts = real("4.1")[0]
+    found = check([each for text in texts for each in (text, text)])
+    assert {r["reason"] for r in found.quarantined} == {"the same line once more"}
+    assert {verdict for verdict, _ in found.verdicts().values()} == {"accepted"}
+    assert {v for v, _ in check(texts, texts).verdicts().values()} == {"accepted"}
+
+
+def test_logs_of_two_clusters_are_told_apart_from_one() -> None:
+    mine = real("2.7")[0]
+    other = [text.replace(b"qLdvgXvxRSmpYKPW9kOykQ", b"AAAAAAAAAAAAAAAAAAAAAA") for text in mine]
+    later = [text.replace(b"[2026-11-22 03:", b"[2026-11-22 04:", 1) for text in other]
+    found = check(mine, later)
+    assert "logs of two clusters" in str(found.verdicts()["orders"])
+
+
+def test_two_brokers_that_coordinate_a_group_at_once_contradict_each_other() -> None:
+    texts = [text.decode() for text in real("2.7")[0]]
+    at = [i for i, text in enumerate(texts) if "group orders" in text]
+    mine, other = list(texts), []
+    for i in at[6:9]:
+        other.append(texts[i].replace("GroupCoordinator 1]", "GroupCoordinator 2]"))
+        mine.remove(texts[i])
+    assert "at the same time" in str(check(mine, other).verdicts()["orders"])
+
+
+def test_a_group_goes_on_where_its_partition_was_loaded() -> None:
+    texts = [text.decode() for text in real("2.7")[0]]
+    assigned = [i for i, text in enumerate(texts) if "for group orders for generation 2" in text][
+        -1
+    ]
+    first, rest = texts[: assigned + 1], texts[assigned + 1 :]
+    moved = [text.replace("GroupCoordinator 1]", "GroupCoordinator 2]") for text in rest]
+    when = texts[assigned][1:24]
+    unload = GROUP_LINE.format(when, "Unloading group metadata for orders with generation 2")
+    load = GROUP_LINE.format(when, "Loading group metadata for orders with generation 2")
+    loaded = [load.replace("Coordinator 1]", "Coordinator 2]"), *moved]
+    assert check([*first, unload], loaded).verdicts()["orders"] == ("accepted", None)
+    wrong = [text.replace("old generation 2 ", "old generation 7 ") for text in loaded]
+    assert check([*first, unload], wrong).verdicts()["orders"][0] == "rejected"
+
+
+def test_a_clock_that_is_put_back_leaves_a_group_undecided() -> None:
+    texts = real("2.7")[0]
+    back = [text.replace(b"03:14:4", b"02:14:4", 1) for text in texts]
+    assert "s back" in str(check(back).verdicts()["orders"])
+
+
+def test_a_group_of_the_new_protocol_is_not_judged() -> None:
+    text = (
+        "[2026-11-22 03:10:00,000] INFO [GroupCoordinator id=1 topic=__consumer_offsets "
+        "partition=0] [GroupId new] Member m joins the consumer group using the consumer "
+        "protocol. (org.apache.kafka.coordinator.group.GroupMetadataManager)"
+    )
+    assert check([text]).verdicts()["new"] == (
+        "undecided",
+        "cut: it is no group of the classic protocol",
+    )
+
+
+def test_rotated_files_are_read_in_the_order_of_their_age() -> None:
+    names = ["a/server.log", "a/server.log.1", "a/server.log.2.gz", "a/server.log.2026-11-21-10"]
+    assert by_age(names) == [
+        "a/server.log.2.gz",
+        "a/server.log.1",
+        "a/server.log.2026-11-21-10",
+        "a/server.log",
+    ]
+    assert folder_of(["file:///x/a/server.log", "file:///x/b/server.log"]) == "file:///x"
+    assert folder_of(["file:///x/a.log"]) == "file:///x/a.log"
+
+
+@pytest.mark.parametrize(("table", "heading"), [(OLD, "0.10.2"), (SCALA, "2.7"), (JAVA, "4.1")])
+def test_the_page_has_each_statement_with_its_line_of_kafkas_source(
+    table: tuple[Statement, ...], heading: str
+) -> None:
+    section = (
+        PAGE.read_text(encoding="utf-8").partition(f"\n#### {heading}\n")[2].partition("\n#")[0]
+    )
+    rows = [row for row in section.splitlines() if row.startswith("| ") and ":" in row]
+    assert rows == [statement_row(each) for each in table]
+
+
+def statement_row(statement: Statement) -> str:
+    """The row of a statement in the page."""
+    text = statement.text.replace("`", "'").replace("|", "\\|")
+    return f"| {statement.what or 'nothing'} | `{text}` | {statement.source} |"
+
+
+def test_logs_are_taken_in_and_checked_by_the_commands(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources, events, report = tmp_path / "broker", tmp_path / "events", tmp_path / "report"
+    sources.mkdir()
+    older, newer = real("0.10.2")
+    with gzip.open(sources / "server.log.2026-11-22-03.gz", "wb") as file:
+        file.write(b"\n".join(older) + b"\n")
+    wrong = line("0.10.2", Printed(_sign(), 9), "orders", BEGAN_MS).split("] ", 1)[1]
+    when = datetime(2026, 11, 22, 3, 12, tzinfo=UTC).strftime("%Y-%m-%d %H:%M:%S,000")
+    (sources / "server.log").write_bytes(b"\n".join(newer) + f"\n[{when}] {wrong}\n".encode())
+    assert main(["ingest", str(sources), "--out", str(events), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["read"] == told["kept"] == len(older) + len(newer) + 1
+    assert main(["check", str(events), "--report", str(report)]) == 1
+    assert "'stabilized' generation 9" in capsys.readouterr().out
+    rows = spark.read.parquet(str(report / "verdicts")).collect()
+    assert {(r.group_id, r.verdict) for r in rows} == {
+        ("orders", "rejected"),
+        ("payments", "accepted"),
+    }
+    assert {r.source for r in rows} == {sources.as_uri()}
+
+
+def _sign() -> Sign:
+    return next(
+        p.sign for p in walk(Random(3), "0.10.2", "membership", 400) if p.sign.what == "stabilized"
+    )
+
+
+def test_a_time_zone_that_is_none_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(LOGS / "2.7"), "--time-zone", "Nowhere/Else"]) == 2
+    assert "'Nowhere/Else' is no time zone" in capsys.readouterr().err
+    assert list(lines(str(LOGS / "2.7" / "server.log")))

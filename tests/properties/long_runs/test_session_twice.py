@@ -1,0 +1,84 @@
+"""What comes of sessions that are begun twice at once in Kafka 0.10, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.state import Advance
+from groupcheck.model.vocabulary import (
+    Assignment,
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    Protocol,
+    Request,
+    RequestBody,
+    Response,
+    ResponseBody,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from groupcheck.properties.findings.finding import Exchange, Finding
+from groupcheck.properties.ports.port import Observation
+from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.windows import Windows
+from support.session_twice import explains
+
+OFFER = (Protocol("range", b""),)
+AGAIN = SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def join(session_ms: int) -> JoinGroupRequest:
+    return JoinGroupRequest(GROUP_ID, session_ms, 20_000, protocols=OFFER)
+
+
+def joined(member_id: str, generation_id: int) -> JoinGroupResponse:
+    listed = (JoinGroupResponseMember(member_id, None, b""),)
+    error = ErrorCode.NONE
+    return JoinGroupResponse(error, generation_id, None, "range", member_id, member_id, listed)
+
+
+def sync(member_id: str, generation_id: int) -> SyncGroupRequest:
+    given = (Assignment(member_id, b"part"),)
+    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
+
+
+def asked(number: int, body: RequestBody, *answers: ResponseBody, elapsed_ms: int = 5) -> Exchange:
+    version = 1 if isinstance(body, JoinGroupRequest) else 0
+    responses = tuple(Response(number, answer) for answer in answers)
+    return Exchange(Request(number, version, body), Observation(responses, elapsed_ms=elapsed_ms))
+
+
+def finding(waited_ms: int, *between: Exchange) -> Finding:
+    exchanges = (
+        asked(1, join(1_500), joined("a", 1)),
+        asked(2, sync("#1", 1), SyncGroupResponse(ErrorCode.NONE, assignment=b"part")),
+        *between,
+        asked(4, join(10_000)),
+        Exchange(
+            Advance(waited_ms),
+            Observation((Response(4, joined("b", 2)),), elapsed_ms=waited_ms),
+        ),
+        asked(6, sync("#4", 2), AGAIN),
+    )
+    steps = tuple(exchange.given for exchange in exchanges)
+    broker = {"group.min.session.timeout.ms": 100}
+    return Finding(Sequence("0.10.2", broker, steps), exchanges, {"a": "#1", "b": "#4"})
+
+
+def test_a_second_timer_of_the_session_that_ended_explains_a_needless_rebalance() -> None:
+    assert explains(finding(1_600), Windows())
+
+
+def test_it_explains_nothing_where_no_session_has_ended() -> None:
+    assert not explains(finding(300), Windows())
+
+
+@pytest.mark.parametrize("answer", [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID])
+def test_other_answers_are_not_explained_by_it(answer: ErrorCode) -> None:
+    beat = asked(3, HeartbeatRequest(GROUP_ID, 1, "#1"), HeartbeatResponse(answer))
+    assert explains(finding(1_600, beat), Windows()) == (answer is ErrorCode.NONE)

@@ -1,0 +1,62 @@
+"""Whether a finding of Kafka 0.10 comes of a session that was begun twice in one millisecond.
+
+Each request of a member begins its session anew and ends the timer of the last one, unless that
+was begun in the same millisecond: then both run (`shouldKeepMemberAlive` asks for a later one). The
+second to end is not asked whether the member is there still (`GroupCoordinator.scala:737`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.windows import Windows
+
+
+def explains(finding: Finding, windows: Windows) -> bool:
+    """Whether all that was seen is lawful where any session may have another timer like its own."""
+    sequence = finding.sequence
+    if finding.failure is not None:
+        return False
+    oracle = Oracle(PROFILES[sequence.profile], sequence.broker, windows)
+    for given, seen, *_ in finding.exchanges:
+        before = oracle.states
+        oracle.states = [*before, *(each for state in before for each in _doubled(state))]
+        try:
+            oracle.accept(given, oracle.predict(given), seen)
+        except DivergedError:
+            return False
+        left = dict(pair for state in before for pair in _sessions(state))
+        oracle.states = [
+            state for state in oracle.states if not _has_both(state, left, seen.elapsed_ms)
+        ]
+    return True
+
+
+def _sessions(state: Coordinator) -> Iterator[tuple[str, int]]:
+    for member in state.group.members if state.group else ():
+        if member.session_left_ms is not None:
+            yield member.member_id, member.session_left_ms
+
+
+def _doubled(state: Coordinator) -> Iterator[Coordinator]:
+    """The state with another timer for one of the sessions."""
+    group = state.group
+    for _, left_ms in _sessions(state):
+        assert group is not None
+        yield state._replace(group=group._replace(ghosts=tuple(sorted((*group.ghosts, left_ms)))))
+
+
+def _has_both(state: Coordinator, left: dict[str, int], elapsed_ms: int) -> bool:
+    """Whether another timer of a member that is there still has not ended.
+
+    It will not, if the member asks anything; if not, it is added once more.
+    """
+    group = state.group
+    if group is None:
+        return False
+    there = (left[m.member_id] - elapsed_ms for m in group.members if m.member_id in left)
+    return not set(group.ghosts).isdisjoint(there)
