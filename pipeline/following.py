@@ -20,6 +20,8 @@ from groupcheck.pipeline.schemas import EVENTS, JUDGED, QUARANTINE, arrow, one_o
 from groupcheck.pipeline.sources import LOCAL, place
 
 BATCH: Final = 5_000  # rows
+# Of the events of recordings: those of logs and of the offsets topic have others.
+KINDS: Final = {"open", "request", "response", "hold", "release", "fault", "gap", "cut"}
 ARRIVED: Final = one_of(event=EVENTS, quarantined=QUARANTINE)
 FOLLOWED: Final = StructType([*JUDGED.fields, *one_of(quarantined=QUARANTINE).fields])
 
@@ -30,7 +32,7 @@ def arrived(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row
         for batch in batches
         for path in map(_uri, batch.column("path").to_pylist())
-        for row in _without_logs(_events(path) if _has_events(path) else rows_of(path))
+        for row in _recorded(_events(path) if _has_events(path) else rows_of(path))
     )
     return _batches(rows, arrow(ARRIVED))
 
@@ -55,17 +57,20 @@ def _followed(how: Following, batches: Iterable[pa.RecordBatch]) -> Rows:
         bucket.keep()
 
 
-def _without_logs(rows: Rows) -> Rows:
-    """The rows but for what is said of a file, and for logs, which are judged whole."""
+def _recorded(rows: Rows) -> Rows:
+    """The rows but for what is said of a file; what is no recording is judged whole alone."""
     for name, row in rows:
-        if name == "event" and (row["kind"] == "transition" or _begins_log(row)):
+        if name == "event" and (row["kind"] not in KINDS or _begins_another(row)):
             where = {"source": row["source"], "line": row["line"], "text": row["body"]}
-            yield "quarantined", {**where, "reason": "the log of a broker, which is not followed"}
+            yield (
+                "quarantined",
+                {**where, "reason": "no recording: only check without --follow judges it"},
+            )
         elif name != "file":
             yield name, row
 
 
-def _begins_log(row: dict[str, Any]) -> bool:
+def _begins_another(row: dict[str, Any]) -> bool:
     return row["kind"] == "open" and json.loads(row["body"]).get("observes") is not None
 
 
