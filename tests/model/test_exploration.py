@@ -40,7 +40,8 @@ def test_every_labelled_edge_has_a_witness_one_step_longer_than_the_way_to_its_s
 ) -> None:
     for space in exploration.spaces:
         assert space.longest_witness == space.figures.depth + 1
-        assert sum(len(c.nodes) for c in space.components or ()) == space.figures.states
+        assert space.components is not None
+        assert sum(len(c.nodes) for c in space.components) == space.figures.states
 
 
 def test_a_declared_rule_that_no_edge_applies_is_an_error_where_all_is_explored() -> None:

@@ -164,5 +164,6 @@ def test_the_version_is_told_by_the_values(
 
 
 def is_new(record: Record) -> bool:
-    group = isinstance(record, GroupMetadataRecord) and record.value is not None
-    return group and record.value.generation == 0
+    if not isinstance(record, GroupMetadataRecord) or record.value is None:
+        return False
+    return record.value.generation == 0
