@@ -98,7 +98,7 @@ def _follow(options: argparse.Namespace) -> int:
         msg = "--follow needs one folder as SOURCE, --checkpoint DIR and --report DIR"
         raise ImpossibleError(msg)
     with _spark(options) as spark:
-        from groupcheck.pipeline import stream as job
+        from groupcheck.pipeline.following import stream as job
 
         asked = job.Asked(
             options.sources[0],
@@ -139,7 +139,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     broken: dict[str, Counterexample] = {}
     try:
         with _spark(options) as spark, _folder(options.work) as work:
-            from groupcheck.pipeline import exploring as job
+            from groupcheck.pipeline.exploring import breadth_first as job
 
             found = job.explore(spark, settings, work)
     except (UnfitSettingsError, TooManyStatesError) as error:

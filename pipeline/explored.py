@@ -11,7 +11,7 @@ from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.short_spaces import short_spaces
 from groupcheck.model.step import Outcome, Profile
-from groupcheck.pipeline.observed import Edge, edge_of
+from groupcheck.pipeline.recordings.observed import Edge, edge_of
 
 MEMBERS: Final = 2
 EXPLORED: Final = "profile string, before string, given string, rules array<string>, after string"

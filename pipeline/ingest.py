@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.kernels import read_files
-from groupcheck.pipeline.log_files import Manner
-from groupcheck.pipeline.log_lines import zone
+from groupcheck.pipeline.logs.files import Manner
+from groupcheck.pipeline.logs.lines import zone
 from groupcheck.pipeline.output import Output, marker
 from groupcheck.pipeline.schemas import EVENTS, READ
 from groupcheck.pipeline.sources import LOCAL, by_age, files, folder_of, place

@@ -19,16 +19,16 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from groupcheck.pipeline.columns import Columns
-from groupcheck.pipeline.events import Event
-from groupcheck.pipeline.log_files import Manner
-from groupcheck.pipeline.log_replay import LogReplay
-from groupcheck.pipeline.observed import Edge
-from groupcheck.pipeline.partial import PartialReplay
+from groupcheck.pipeline.logs.files import Manner
+from groupcheck.pipeline.logs.replay import LogReplay
+from groupcheck.pipeline.offsets_topic.record_events import OBSERVES
+from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.record_events import OBSERVES
-from groupcheck.pipeline.record_replay import RecordReplay
-from groupcheck.pipeline.replay import Replay
+from groupcheck.pipeline.recordings.columns import Columns
+from groupcheck.pipeline.recordings.events import Event
+from groupcheck.pipeline.recordings.observed import Edge
+from groupcheck.pipeline.recordings.partial import PartialReplay
+from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, JUDGED, READ, arrow
 from groupcheck.pipeline.sources import place
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
-from groupcheck.pipeline.formatter_text import FormatterReader, is_formatted
-from groupcheck.pipeline.log_files import LogReader, Manner, is_log
-from groupcheck.pipeline.segment_files import SegmentReader
+from groupcheck.pipeline.logs.files import LogReader, Manner, is_log
+from groupcheck.pipeline.offsets_topic.formatter_text import FormatterReader, is_formatted
+from groupcheck.pipeline.offsets_topic.segment_files import SegmentReader
+from groupcheck.pipeline.recordings.traces import TraceReader
 from groupcheck.pipeline.sources import lines, place, segments
-from groupcheck.pipeline.traces import TraceReader
 
 FIRST: Final = 20  # lines that are looked at, to see what a file is
 

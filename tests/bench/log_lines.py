@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.kernels import begun
-from groupcheck.pipeline.log_automaton import MEMBERS, SPACES, automaton, steps_of
-from groupcheck.pipeline.log_files import LogReader, Manner
-from groupcheck.pipeline.log_replay import LogReplay
+from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps_of
+from groupcheck.pipeline.logs.files import LogReader, Manner
+from groupcheck.pipeline.logs.replay import LogReplay
+from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import Line
 from support.made_logs import BEGAN_MS, Printed, line, walk

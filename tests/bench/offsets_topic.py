@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from groupcheck.pipeline.appends import subsets
+from groupcheck.pipeline.offsets_topic.appends import subsets
 from support.made_segments import judged, partition, write
 
 

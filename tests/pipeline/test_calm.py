@@ -25,10 +25,10 @@ from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from groupcheck.pipeline.calm import Calm  # noqa: E402
-from groupcheck.pipeline.columns import Columns  # noqa: E402
-from groupcheck.pipeline.events import Event  # noqa: E402
-from groupcheck.pipeline.replay import Replay  # noqa: E402
+from groupcheck.pipeline.recordings.calm import Calm  # noqa: E402
+from groupcheck.pipeline.recordings.columns import Columns  # noqa: E402
+from groupcheck.pipeline.recordings.events import Event  # noqa: E402
+from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from support.made_recordings import Walk  # noqa: E402
 from support.production import BROKER, VERSIONS, Happened, Production  # noqa: E402

@@ -18,10 +18,11 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
-from groupcheck.pipeline import exploring, layers  # noqa: E402
+from groupcheck.pipeline.exploring import breadth_first as exploring  # noqa: E402
+from groupcheck.pipeline.exploring import layers  # noqa: E402
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 pytestmark = [
     pytest.mark.usefixtures("sockets"),
@@ -77,7 +78,7 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     written: list[str] = []
     write = exploring._write
 
-    def noted(rows: DataFrame, of: layers.Layers) -> None:
+    def noted(rows: Any, of: Any) -> None:
         written.append(of.next_uri)
         write(rows, of)
 

@@ -25,13 +25,13 @@ needs_packages("pandas", "pyarrow", "pyspark")
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from groupcheck.pipeline.buckets import Following  # noqa: E402
-from groupcheck.pipeline.following import arrived, follow  # noqa: E402
+from groupcheck.pipeline.following.buckets import Following  # noqa: E402
+from groupcheck.pipeline.following.stream import WRITTEN  # noqa: E402
+from groupcheck.pipeline.following.workers import arrived, follow  # noqa: E402
 from groupcheck.pipeline.kernels import replay  # noqa: E402
+from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
-from groupcheck.pipeline.stream import WRITTEN  # noqa: E402
-from groupcheck.pipeline.traces import TraceReader  # noqa: E402
 
 Rows = dict[str, list[str]]
 UNLAWFUL = 3

@@ -21,13 +21,13 @@ from groupcheck.implementation.log.records import (
     OffsetCommitValue,
     Record,
 )
-from groupcheck.pipeline.group_records import (
+from groupcheck.pipeline.offsets_topic.group_records import (
     OtherKindError,
     UnreadableError,
     decode,
     profile_of,
 )
-from groupcheck.pipeline.segments import batches
+from groupcheck.pipeline.offsets_topic.segments import batches
 from support.kafka_messages import Message
 from support.log_records import records
 

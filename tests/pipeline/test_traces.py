@@ -23,11 +23,11 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from groupcheck.pipeline import sources  # noqa: E402
 from groupcheck.pipeline.errors import PipelineError  # noqa: E402
-from groupcheck.pipeline.events import Event  # noqa: E402
 from groupcheck.pipeline.kernels import begun  # noqa: E402
-from groupcheck.pipeline.replay import Replay  # noqa: E402
+from groupcheck.pipeline.recordings.events import Event  # noqa: E402
+from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
+from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS  # noqa: E402
-from groupcheck.pipeline.traces import TraceReader  # noqa: E402
 
 Rows = dict[str, list[dict[str, Any]]]
 OPEN = b'{"type":"open","trace":1,"profile":"2.7","config":{}}\n'

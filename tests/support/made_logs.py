@@ -11,11 +11,11 @@ from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.projection import ABSENT, state_of
 from groupcheck.model.transition import successors
-from groupcheck.pipeline.events import Event
 from groupcheck.pipeline.kernels import begun
-from groupcheck.pipeline.log_files import LogReader, Manner
-from groupcheck.pipeline.log_signs import Sign, shown
-from groupcheck.pipeline.log_statements import JAVA, OLD, SCALA, WORDS
+from groupcheck.pipeline.logs.files import LogReader, Manner
+from groupcheck.pipeline.logs.signs import Sign, shown
+from groupcheck.pipeline.logs.statements import JAVA, OLD, SCALA, WORDS
+from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import Line
 

@@ -29,9 +29,9 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import GroupRecord
 from groupcheck.model.transition import appending
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.record_replay import RecordReplay
+from groupcheck.pipeline.recordings.events import Event
 
 BASE_MS = 1_600_000_000_000
 FEATURES = frozenset(

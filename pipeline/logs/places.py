@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupcheck.pipeline.log_automaton import Automaton, Letter, Reached, States
-from groupcheck.pipeline.log_signs import Sign
-from groupcheck.pipeline.observed import Edge
+from groupcheck.pipeline.logs.automaton import Automaton, Letter, Reached, States
+from groupcheck.pipeline.logs.signs import Sign
+from groupcheck.pipeline.recordings.observed import Edge
 
 Row = dict[str, Any]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from groupcheck.pipeline.group_records import Json
+from groupcheck.pipeline.offsets_topic.group_records import Json
 
 Row = dict[str, Any]
 OBSERVES: Final = "records"

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from groupcheck.model.bodies import Json, MalformedBodyError, encode_record
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.columns import Columns
-from groupcheck.pipeline.events import Event, recorded
-from groupcheck.pipeline.observed import Observed
+from groupcheck.pipeline.recordings.columns import Columns
+from groupcheck.pipeline.recordings.events import Event, recorded
+from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.properties.histories.history import Operation
 from groupcheck.properties.histories.history_file import Noted, from_zero
 from groupcheck.properties.histories.many_groups import Rejected, judge

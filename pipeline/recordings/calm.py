@@ -27,9 +27,9 @@ from groupcheck.model.state import Advance, Coordinator, Group, Log, Offset, Ser
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request
-from groupcheck.pipeline.bodies import request_body
-from groupcheck.pipeline.columns import Columns, Said
-from groupcheck.pipeline.observed import Edge, Observed, edge_of, state_name
+from groupcheck.pipeline.recordings.bodies import request_body
+from groupcheck.pipeline.recordings.columns import Columns, Said
+from groupcheck.pipeline.recordings.observed import Edge, Observed, edge_of, state_name
 
 MARK: Final = 2**52  # ms that no timer runs, and offsets that nobody commits, from here on
 NEVER: Final = 2**62

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.pipeline.observed import NO_GROUP, Edge
+from groupcheck.pipeline.recordings.observed import NO_GROUP, Edge
 
 Row = dict[str, Any]
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

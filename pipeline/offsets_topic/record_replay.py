@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from groupcheck.model.bodies import Json
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.columns import Columns
-from groupcheck.pipeline.events import Event
-from groupcheck.pipeline.observed import Observed
-from groupcheck.pipeline.record_groups import RecordJudge, Refused
-from groupcheck.pipeline.record_tables import RecordTables
+from groupcheck.pipeline.offsets_topic.record_groups import RecordJudge, Refused
+from groupcheck.pipeline.offsets_topic.record_tables import RecordTables
+from groupcheck.pipeline.recordings.columns import Columns
+from groupcheck.pipeline.recordings.events import Event
+from groupcheck.pipeline.recordings.observed import Observed
 
 Row = dict[str, Any]
 KIND: Final = "another record"

@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from groupcheck import model
 from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.expansion import Which
+from groupcheck.pipeline.exploring.expansion import Which
 from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.sources import LOCAL, place
 

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 
 from pyarrow import fs
 
-from groupcheck.pipeline.events import Event
-from groupcheck.pipeline.frozen import freeze, thaw
 from groupcheck.pipeline.kernels import begun
-from groupcheck.pipeline.observed import Edge
+from groupcheck.pipeline.recordings.events import Event
+from groupcheck.pipeline.recordings.frozen import freeze, thaw
+from groupcheck.pipeline.recordings.observed import Edge
 from groupcheck.pipeline.sources import place
 
 Row = dict[str, Any]

@@ -18,12 +18,12 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Cleanup, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
-from groupcheck.pipeline.bodies import request_body, response_body
-from groupcheck.pipeline.calm import Calm
-from groupcheck.pipeline.columns import AROUND, NO_PAIR, Columns
-from groupcheck.pipeline.events import Event, recorded, rows
 from groupcheck.pipeline.findings import finding_row
-from groupcheck.pipeline.observed import Observed
+from groupcheck.pipeline.recordings.bodies import request_body, response_body
+from groupcheck.pipeline.recordings.calm import Calm
+from groupcheck.pipeline.recordings.columns import AROUND, NO_PAIR, Columns
+from groupcheck.pipeline.recordings.events import Event, recorded, rows
+from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.properties.histories.one_group import part, parts
 from groupcheck.properties.histories.recorded import BEFORE, GroupJudge
 from groupcheck.properties.run import FoundError

@@ -30,10 +30,10 @@ from groupcheck.model.exploration import (
 )
 from groupcheck.model.explorer import TooManyStatesError
 from groupcheck.model.notation import key, written
-from groupcheck.pipeline.expansion import EXPANDED, LAYER, STATES, TALLY, Which, expand
+from groupcheck.pipeline.exploring.expansion import EXPANDED, LAYER, STATES, TALLY, Which, expand
+from groupcheck.pipeline.exploring.layers import Layer, Layers
+from groupcheck.pipeline.exploring.tallied import Shown, explored, unsafe, witness
 from groupcheck.pipeline.failures import in_a_line
-from groupcheck.pipeline.layers import Layer, Layers
-from groupcheck.pipeline.tallied import Shown, explored, unsafe, witness
 from groupcheck.properties.laws.laws import Counterexample
 
 MOST_TASKS: Final = 10_000

@@ -19,8 +19,8 @@ from groupcheck.model.bodies import (
     shown,
 )
 from groupcheck.model.step import Profile
-from groupcheck.pipeline.bodies import asked, response_body
-from groupcheck.pipeline.plain_lines import Plain, plain
+from groupcheck.pipeline.recordings.bodies import asked, response_body
+from groupcheck.pipeline.recordings.plain_lines import Plain, plain
 from groupcheck.pipeline.sources import Line
 from groupcheck.properties.histories.recorded import with_known_settings
 from groupcheck.properties.sequence import MalformedTraceError, header

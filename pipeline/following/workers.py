@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
-from groupcheck.pipeline.buckets import Bucket, Following, Rows
-from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.following.buckets import Bucket, Following, Rows
 from groupcheck.pipeline.readers import rows_of
+from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.schemas import EVENTS, JUDGED, QUARANTINE, arrow, one_of
 from groupcheck.pipeline.sources import LOCAL, place
 

@@ -22,7 +22,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.recorded_space import recorded_space
 from groupcheck.model.state import Coordinator, GroupRecord, Member
 from groupcheck.model.transition import appending
-from groupcheck.pipeline.subsets import Automaton, Subsets
+from groupcheck.pipeline.offsets_topic.subsets import Automaton, Subsets
 
 FAR: Final = 2  # generations that are no longer told apart
 BEFORE: Final = -1  # the group's generation is before that of its record

@@ -18,11 +18,11 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.pipeline.buckets import Following
 from groupcheck.pipeline.check import TABLES
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
-from groupcheck.pipeline.following import ARRIVED, FOLLOWED, arrived, follow
+from groupcheck.pipeline.following.buckets import Following
+from groupcheck.pipeline.following.workers import ARRIVED, FOLLOWED, arrived, follow
 from groupcheck.pipeline.ingest import ORDER
 from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.schemas import EVENTS

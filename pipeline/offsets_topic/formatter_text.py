@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from groupcheck.pipeline.group_records import Json
-from groupcheck.pipeline.record_events import RecordEvents
+from groupcheck.pipeline.offsets_topic.group_records import Json
+from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
 from groupcheck.pipeline.sources import Line
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.appends import (
+from groupcheck.pipeline.offsets_topic.appends import (
     ABORTED,
     COMMIT,
     COMMITTED,
@@ -25,8 +25,8 @@ from groupcheck.pipeline.appends import (
     group_label,
     subsets,
 )
-from groupcheck.pipeline.group_records import Json
-from groupcheck.pipeline.subsets import NOWHERE
+from groupcheck.pipeline.offsets_topic.group_records import Json
+from groupcheck.pipeline.offsets_topic.subsets import NOWHERE
 
 INSTANCES_SINCE: Final = 3  # the version of a group's value from which on static members are told
 Where = tuple[str, int]

@@ -19,8 +19,8 @@ from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.log_signs import SAME, Count, Sign, shown
-from groupcheck.pipeline.observed import Edge, state_name
+from groupcheck.pipeline.logs.signs import SAME, Count, Sign, shown
+from groupcheck.pipeline.recordings.observed import Edge, state_name
 
 MEMBERS: Final = 2  # with two every rule is reached
 # Those without which steps are missed; the others show nothing that is not in one of these

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupcheck.model.bodies import Json
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.pipeline.observed import NO_GROUP
+from groupcheck.pipeline.recordings.observed import NO_GROUP
 
 Row = dict[str, Any]
 Where = tuple[str, int]

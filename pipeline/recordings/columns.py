@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from groupcheck.pipeline.bodies import COMMIT, OFFSET
-from groupcheck.pipeline.events import Event
+from groupcheck.pipeline.recordings.bodies import COMMIT, OFFSET
+from groupcheck.pipeline.recordings.events import Event
 
 Codes = npt.NDArray[np.int64]
 

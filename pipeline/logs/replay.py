@@ -13,13 +13,13 @@ from typing import Any, Final
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.pipeline.columns import Columns
-from groupcheck.pipeline.events import Event
-from groupcheck.pipeline.log_automaton import Letter, automaton
-from groupcheck.pipeline.log_brokers import Brokers
-from groupcheck.pipeline.log_observed import LogObserved
-from groupcheck.pipeline.log_places import Places
-from groupcheck.pipeline.log_signs import PRINTS, Sign, rules_of
+from groupcheck.pipeline.logs.automaton import Letter, automaton
+from groupcheck.pipeline.logs.brokers import Brokers
+from groupcheck.pipeline.logs.observed import LogObserved
+from groupcheck.pipeline.logs.places import Places
+from groupcheck.pipeline.logs.signs import PRINTS, Sign, rules_of
+from groupcheck.pipeline.recordings.columns import Columns
+from groupcheck.pipeline.recordings.events import Event
 
 Row = dict[str, Any]
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's lines in a finding

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from groupcheck.pipeline.log_lines import BACK_MS, Clock, Said, is_dated, said, zone
-from groupcheck.pipeline.log_statements import JAVA, OLD, SCALA, Statement
+from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said, zone
+from groupcheck.pipeline.logs.statements import JAVA, OLD, SCALA, Statement
 from groupcheck.pipeline.sources import Line
 
 Row = dict[str, Any]

@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from groupcheck.pipeline.group_records import (
+from groupcheck.pipeline.offsets_topic.group_records import (
     Json,
     OtherKindError,
     UnreadableError,
     decode,
     profile_of,
 )
-from groupcheck.pipeline.record_events import RecordEvents
-from groupcheck.pipeline.segments import Batch, Record, batches
+from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
+from groupcheck.pipeline.offsets_topic.segments import Batch, Record, batches
 
 if TYPE_CHECKING:
     from pyarrow import fs

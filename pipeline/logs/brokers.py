@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from groupcheck.pipeline.log_lines import BACK_MS
+from groupcheck.pipeline.logs.lines import BACK_MS
 
 Row = dict[str, Any]
 LETS_GO = frozenset({"unloading", "starting", "stopping"})

@@ -19,7 +19,7 @@ from groupcheck.model.notation import read
 from groupcheck.model.path import along
 from groupcheck.model.projection import Arrow, Projection, lawful
 from groupcheck.model.state import Coordinator
-from groupcheck.pipeline.layers import Layers
+from groupcheck.pipeline.exploring.layers import Layers
 from groupcheck.properties.laws import laws
 from groupcheck.properties.laws.laws import Counterexample
 

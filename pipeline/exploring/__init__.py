@@ -1,0 +1,1 @@
+"""Exploring a space that need not fit into one machine."""

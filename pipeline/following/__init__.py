@@ -1,0 +1,1 @@
+"""Holding to the model what keeps arriving."""

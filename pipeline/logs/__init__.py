@@ -1,0 +1,1 @@
+"""Logs of brokers: their lines, and an automaton derived from the model that they are held to."""

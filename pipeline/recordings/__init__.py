@@ -1,0 +1,1 @@
+"""Recordings of requests and answers, held to the oracle."""
