@@ -8,7 +8,7 @@ it, and the ends then have to agree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from groupcheck.model import cleanup, delete_groups, failover, log, rebalance, revert
@@ -133,6 +133,17 @@ def project(space: Space) -> Projection:
             if at != after and (at, after) != (DEAD, ABSENT):
                 projection.torn.append(Hop(node, place))
     return projection
+
+
+def taken(space: Space, times: Mapping[Hop, int]) -> Counter[str]:
+    """How often each arrow was taken, where each labelled edge was taken so often."""
+    profile, found = space.instance.profile, Counter[str]()
+    for hop, number in times.items():
+        edge = space.edges[hop.node][hop.edge]
+        before, after = state_of(space.nodes[hop.node]), state_of(space.nodes[edge.target])
+        for arrow in {arrow for arrow, _ in passed(profile, before, after, edge.fired)}:
+            found[str(arrow)] += number
+    return found
 
 
 def merged(projections: list[Projection]) -> Projection:

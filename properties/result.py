@@ -96,8 +96,9 @@ NO_TOURS = Tours()
 class SpaceResult:
     """One space: what was explored of the model, and what of it the port has shown.
 
-    `kinds` has a letter for each labelled edge, in the order of the explored graph, and `broker`
-    the settings that the space is explored with.
+    `kinds` has a letter for each labelled edge, in the order of the explored graph, `broker` the
+    settings that the space is explored with, and `arrows` how often this run has taken each arrow
+    from one state of the group to another.
     """
 
     name: str
@@ -108,6 +109,7 @@ class SpaceResult:
     tours: Tours = NO_TOURS
     kinds: str = ""
     broker: Mapping[str, int] = field(default_factory=dict)
+    arrows: Mapping[str, int] = field(default_factory=dict)
 
 
 class Stage(NamedTuple):

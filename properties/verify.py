@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, repeat
@@ -24,6 +24,7 @@ from groupcheck.model.instance import (
     virtual_spaces,
 )
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.projection import taken
 from groupcheck.model.short_spaces import short_spaces
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space, digest
@@ -285,8 +286,8 @@ class Verification:
             self.result.steps += part.steps
             for finding in part.findings:
                 keep(self._raw, finding)
-            for name, shown in part.shown.items():
-                self._coverages[name].show_all(shown)
+            for name, times in part.times.items():
+                self._coverages[name].show_all(times)
                 self._walked_pairs.setdefault(name, set()).update(part.pairs[name])
             self._applied += part.applied
             self._curve.note(self._point())
@@ -440,7 +441,8 @@ class Verification:
     def _count_edges(self) -> None:
         self.result.pairs = [self._counted(name, each) for name, each in self._pairs.items()]
         for name, coverage in self._coverages.items():
-            self.result.spaces.append(self._counted(name, coverage))
+            arrows = taken(coverage.space, coverage.times)
+            self.result.spaces.append(replace(self._counted(name, coverage), arrows=arrows))
             self.result.unsupported += [
                 what for what in coverage.unsupported if what not in self.result.unsupported
             ]

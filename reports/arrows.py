@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from groupcheck.model.graph import Hop, StateGraph
@@ -12,7 +13,13 @@ from groupcheck.model.step import Rule
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.graphs_again import Known
 from groupcheck.reports.state_graph import Colour, GraphArrow
-from groupcheck.reports.words import answer_in_words, bounded, letters, step_in_words
+from groupcheck.reports.words import (
+    answer_in_words,
+    bounded,
+    counted,
+    letters,
+    step_in_words,
+)
 
 
 class Witness(NamedTuple):
@@ -34,10 +41,11 @@ class Reason(NamedTuple):
 
 
 class Reasoned(NamedTuple):
-    """An arrow with its reasons, the most frequent first."""
+    """An arrow with its reasons, the most frequent first; it was taken so many `times`."""
 
     arrow: Arrow
     reasons: tuple[Reason, ...]
+    times: int = 0
 
     @property
     def edges(self) -> int:
@@ -66,8 +74,10 @@ class Reasoned(NamedTuple):
         """As it is drawn."""
         rules = tuple(reason.rule.name for reason in self.reasons)
         said = f"{self.shown:,} of {self.edges:,} labelled edges shown"
+        if self.times:
+            said += f", taken {counted(self.times, 'time')}"
         source, target = map(str, self.arrow)
-        return GraphArrow(source, target, rules, self.shown, self.colour, said)
+        return GraphArrow(source, target, rules, self.times or self.shown, self.colour, said)
 
 
 class _Tally:
@@ -107,7 +117,13 @@ def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
                 for arrow, rule in passed(profile, before, after, edge.fired):
                     tally = tallies.setdefault(arrow, {}).setdefault(rule, _Tally())
                     tally.add(kind, known, Hop(node, place))
-    return [_reasoned(arrow, reasons, spaces) for arrow, reasons in tallies.items()]
+    times: Counter[str] = Counter()
+    for known in spaces:
+        times.update(known.saved.arrows)
+    return [
+        _reasoned(arrow, reasons, spaces)._replace(times=times[str(arrow)])
+        for arrow, reasons in tallies.items()
+    ]
 
 
 def _reasoned(arrow: Arrow, tallies: dict[str, _Tally], spaces: tuple[Known, ...]) -> Reasoned:

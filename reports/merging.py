@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -99,8 +100,17 @@ def _united(spaces: list[Space]) -> Space:
         tests=sum(space.tours.tests for space in spaces),
         steps=sum(space.tours.steps for space in spaces),
     )
-    edges = Shares.of(kinds).edges
-    return msgspec.structs.replace(spaces[0], edges=edges, edge_kinds=kinds, tours=tours, **figures)
+    arrows: Counter[str] = Counter()
+    for space in spaces:
+        arrows.update(space.arrows)
+    return msgspec.structs.replace(
+        spaces[0],
+        edges=Shares.of(kinds).edges,
+        edge_kinds=kinds,
+        tours=tours,
+        arrows=dict(sorted(arrows.items())),
+        **figures,
+    )
 
 
 def _pairs(each: Iterable[Saved]) -> tuple[Pairs, ...]:

@@ -36,7 +36,8 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
     `digest` tells from any other graph: a answered as Kafka would, h happened (time or a fault, and
     shown), d answered unlawfully, n a lawful branch that the port did not take, m tried but not to
     be told apart, l not supported, u not tried, - not asked for. `broker` has the settings that it
-    was explored with.
+    was explored with, and `arrows` how often each arrow from one state of the group to another was
+    taken.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
     tours: Tours
     broker: dict[str, int] = {}
     digest: str = ""
+    arrows: dict[str, int] = {}
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the figures are not those of the letters."""

@@ -98,6 +98,7 @@ def _space(space: SpaceResult, members: int, covered: ProfileCovered) -> saved.S
         edge_kinds=space.kinds,
         tours=saved.Tours(**space.tours._asdict()),
         broker=dict(space.broker),
+        arrows=dict(sorted(space.arrows.items())),
         digest=known.digest if known else "",
     )
 

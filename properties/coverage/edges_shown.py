@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 from threading import RLock
@@ -61,6 +61,7 @@ class Coverage:
         self._wanted = wanted
         self._lock = RLock()
         self.shown: set[Hop] = set()
+        self.times: Counter[Hop] = Counter()  # how often, in this run
         self._pairs: set[tuple[Hop, Hop]] = set()
         self.diverged: set[Hop] = set()
         self.left_out: set[Hop] = set()
@@ -140,6 +141,7 @@ class Coverage:
             if len(taken) > 1:
                 taken = [place for place in taken if edges[place].fired in fired]
             self.shown.update(Hop(node, place) for place in taken)
+            self.times.update(Hop(node, place) for place in taken)
             if all(Hop(node, place) in self.shown for place in fork.edges):
                 self._done(node, fork)
             return Hop(node, taken[0]) if len(taken) == 1 else None
@@ -154,13 +156,15 @@ class Coverage:
         """The pairs of adjacent edges that were shown."""
         return self._pairs
 
-    def show_all(self, shown: bytes) -> None:
-        """Note what was shown otherwise: a byte for each labelled edge, 0 if it was not."""
+    def show_all(self, times: Sequence[int]) -> None:
+        """Note what was shown otherwise: for each labelled edge how often."""
         with self._lock:
             hops = (
                 Hop(n, e) for n, edges in enumerate(self.space.edges) for e in range(len(edges))
             )
-            self.shown.update(hop for hop, was in zip(hops, shown, strict=True) if was)
+            often = {hop: number for hop, number in zip(hops, times, strict=True) if number}
+            self.shown.update(often)
+            self.times.update(often)
 
     def diverge(self, node: int, fork: Fork) -> None:
         """Note that the port answered unlawfully; the way on through it is barred."""

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -47,13 +47,14 @@ def processors() -> int:
 class Part(NamedTuple):
     """What one part came to.
 
-    `shown` has, for each space, a byte for each labelled edge, and `pairs` the numbers of pairs.
+    `times` has, for each space, how often each labelled edge was shown, and `pairs` the numbers of
+    pairs.
     """
 
     walks: int
     steps: int
     findings: tuple[Finding, ...]
-    shown: Mapping[str, bytes]
+    times: Mapping[str, Sequence[int]]
     applied: Counter[str]
     pairs: Mapping[str, frozenset[int]]
 
@@ -165,7 +166,7 @@ class _Under:
             done,
             self.steps,
             tuple(self.findings.values()),
-            {name: bytes(walker.shown) for name, walker in self.walkers.items()},
+            {name: walker.times for name, walker in self.walkers.items()},
             self.applied,
             {name: frozenset(walker.pairs) for name, walker in self.walkers.items()},
         )

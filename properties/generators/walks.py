@@ -7,6 +7,7 @@ on from where the oracle says that the port is.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable
 
@@ -33,14 +34,14 @@ Choice = Callable[[int, list[Track]], Track | None]
 class Walker:
     """Walks one space on one port.
 
-    `shown` has a byte for each labelled edge, 1 if it was shown, and `pairs` the numbers of the
-    pairs that were.
+    `times` has for each labelled edge how often it was shown, and `pairs` the numbers of the pairs
+    that were.
     """
 
     def __init__(self, tracks: Tracks, port: Port) -> None:
         self.tracks = tracks
         self.port = port
-        self.shown = bytearray(tracks.space.edge_count)
+        self.times = array("L", bytes(tracks.space.edge_count * array("L").itemsize))
         self.pairs: set[int] = set()
         self._led = NO_PAIR  # the first of the pairs that the last step is first in
         self.unsupported: dict[tuple[object, ...], str] = {}
@@ -139,7 +140,7 @@ class Walker:
             self._led = NO_PAIR
             return
         edge = self.tracks.first[node] + place
-        self.shown[edge] = 1
+        self.times[edge] += 1
         if self._led >= 0:
             self.pairs.add(self._led + place)
         self._led = self.tracks.first_pair[edge]

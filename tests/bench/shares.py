@@ -48,7 +48,7 @@ def walked(tracks: Tracks, choice: str, seed: int) -> Iterator[tuple[int, int]]:
         if choice == "swarm":
             choose = CHOICES[choice](tracks, random)  # each walk has another one
         done += walker.walk(choose, STEPS)[0]
-        yield done, sum(walker.shown)
+        yield done, sum(map(bool, walker.times))
 
 
 def toured(tracks: Tracks, seed: int) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from itertools import pairwise
 
 import pytest
 
@@ -15,9 +17,11 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (
+    Fault,
     Observation,
     Port,
     PortFailedError,
+    PortInfo,
     PortUnavailableError,
 )
 from groupcheck.properties.ports.python import PythonPort
@@ -331,3 +335,38 @@ def test_a_port_that_cannot_be_reached_at_all_is_no_result() -> None:
 def test_the_port_source_of_builtin_makes_a_new_port_each_time() -> None:
     source = port_source("builtin")
     assert source.connect() is not source.connect()
+
+
+class Watching(BuiltinPort):
+    """Notes the state of the group after each step, None where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.states: list[str | None] = []
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        self.states.append(None)
+        return super().open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        return self._note(super().request(request, expected))
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        return self._note(super().advance(ms, expected))
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        return self._note(super().fault(fault, expected))
+
+    def _note(self, seen: Observation) -> Observation:
+        self.states.append(seen.groups[0].state if seen.groups else None)
+        return seen
+
+
+def test_an_arrow_is_counted_as_often_as_a_port_goes_along_it() -> None:
+    """One that no step takes together with another."""
+    port = Watching()
+    settings = Settings(members=1, examples=0, walks=0)
+    result = Verification(PortSource("watching", lambda: port), settings).run()
+    steps = Counter(pairwise(port.states))["CompletingRebalance", "Stable"]
+    counted = sum(space.arrows["CompletingRebalance -> Stable"] for space in result.spaces)
+    assert counted == steps > 10
