@@ -85,7 +85,8 @@ def verify(options: argparse.Namespace) -> int:
     except (PortUnavailableError, MalformedJournalError) as error:
         raise ImpossibleError(str(error)) from error
     except OSError as error:
-        msg = f"cannot keep the run in {options.resume}: {error.strerror}"
+        what = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
+        msg = f"cannot {what}: {error.strerror or error}"
         raise ImpossibleError(msg) from error
     finally:
         source.stop()
