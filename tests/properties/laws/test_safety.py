@@ -28,7 +28,7 @@ from groupcheck.properties.laws.law import KNOWN, Broken
 from support.spaces import every_space, whole
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
-LAWS_PAGE = Path(__file__).parent.parent.parent / "docs" / "laws.md"
+LAWS_PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 
 Then = Callable[[Step, Request], None]
 

@@ -44,6 +44,7 @@ KIO_NAMES = {
     "rebalance_timeout": "rebalance_timeout_ms",
     "retention_time": "retention_time_ms",
 }
+SHORT = {"producer_epoch": st.integers(-1, 2**15 - 1)}  # of 16 bits, where others have 32
 
 
 def values(hint: Hint) -> st.SearchStrategy[Any]:
@@ -53,7 +54,8 @@ def values(hint: Hint) -> st.SearchStrategy[Any]:
     if origin is tuple:
         return st.lists(values(get_args(hint)[0]), max_size=3).map(tuple)
     if hasattr(hint, "_fields"):
-        return st.builds(hint, **{n: values(h) for n, h in get_type_hints(hint).items()})
+        of = {n: values(h) for n, h in get_type_hints(hint).items()}
+        return st.builds(hint, **{**of, **{n: each for n, each in SHORT.items() if n in of}})
     scalars: dict[Any, st.SearchStrategy[Any]] = {
         str: TEXT,
         bytes: st.binary(max_size=6),

@@ -133,6 +133,8 @@ def test_versions_that_the_mock_only_says_it_speaks_are_left_out(port: Librdkafk
         "LeaveGroup": 2,
         "OffsetCommit": 9,
         "OffsetFetch": 6,
+        "TxnOffsetCommit": 3,
+        "EndTxn": 0,
     }
     assert port.fault(Fault("crash"), ()) == Observation(unsupported="crash")
 
