@@ -32,7 +32,55 @@ PAGE: Final = ROOT / "docs" / "code.md"
 SETTINGS: Final = Settings(members=1, examples=0, walks=0)
 MOST_ALIKE: Final = 3
 # Why something of a function never ran, by what its place begins with.
-BECAUSE: Final[dict[str, str]] = {}
+SERVER: Final = "the server asks for it, and no port (`tests/implementation/server`)"
+CHOOSES: Final = "the default choice; ports choose by their seed"
+ONE_GROUP: Final = "it takes several groups, and a port has one (`tests/implementation`)"
+LATE: Final = (
+    "it takes an append that fails after it has taken effect, as in a directory that is full"
+    " (`tests/implementation`)"
+)
+UNREADABLE: Final = "bytes that cannot be read are not offered (`tests/implementation`)"
+AGAIN: Final = (
+    "it takes appends that are held or fail while the same is asked again; the spaces of"
+    " `--every-space` have it, or `tests/implementation`"
+)
+GUARD: Final = "a guard: whoever calls it has seen to that"
+BECAUSE: Final[dict[str, str]] = {
+    "administration.py: AdminApi._wait.released": ONE_GROUP,
+    "config.py: first": CHOOSES,
+    "config.py: random_member_id": "ports give ids that are the same in each run",
+    "coordinator.py: Coordinator.advance": "no port lets time go back (`tests/implementation`)",
+    "coordinator.py: Coordinator.take": LATE,
+    "coordinator.py: Coordinator.apis": SERVER,
+    "coordinator.py: Coordinator.next_deadline_ms": SERVER,
+    "coordinator.py: _nameless": AGAIN,
+    "group.py: Group.remove": GUARD,
+    "group.py: Group.rename": "only static members are given another id",
+    "group.py: _any_of": CHOOSES,
+    "leaving.py: LeaveApi._leave_at_once": AGAIN,
+    "loading.py: Loading.load": "no port is told to load what is served",
+    "loading.py: Loading.revert": LATE,
+    "loading.py: Loading.reload": LATE,
+    "loading.py: Loading._lose": AGAIN,
+    "loading.py: Loading._load": "it takes a `group.max.size` that is another after the load",
+    "offsets.py: GroupOffsets.complete": AGAIN,
+    "offsets.py: GroupOffsets.complete_stage": AGAIN,
+    "offsets.py: GroupOffsets.fail_stage": AGAIN,
+    "partitions.py: partition_for": "the group ids of tests are ASCII (`tests/implementation`)",
+    "rebalance.py: Rebalance.expire_syncs": GUARD,
+    "replay.py: Replay._put": GUARD,
+    "replay.py: Replay._remove": "nobody appends a tombstone within a transaction",
+    "static_members.py: StaticMembers.come_back": AGAIN,
+    "static_members.py: StaticMembers._tell": AGAIN,
+    "static_members.py: StaticMembers._tell_lost": AGAIN,
+    "static_members.py: StaticMembers._undo": AGAIN,
+    "subscriptions.py: _topics": UNREADABLE,
+    "syncing.py: SyncApi._lost": AGAIN,
+    "timers.py: Timer.owner": GUARD,
+    "timers.py: Timers.__len__": "tests count timers by it",
+    "timers.py: Timers.pop": CHOOSES,
+    "writing.py: Writing._settle": LATE,
+}
 
 FIRST: Final = "## What it costs\n"  # of the part that is written here
 COST: Final = """\
