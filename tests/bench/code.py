@@ -40,45 +40,53 @@ LATE: Final = (
     " (`tests/implementation`)"
 )
 UNREADABLE: Final = "bytes that cannot be read are not offered (`tests/implementation`)"
-AGAIN: Final = (
-    "it takes appends that are held or fail while the same is asked again; the spaces of"
-    " `--every-space` have it, or `tests/implementation`"
+EVERY: Final = "the spaces of `--every-space` have it"
+UNDER_WAY: Final = (
+    "it takes an append that is held, or fails, while another of the group is under way, and no"
+    " explored space has two"
+)
+TRANSACTION: Final = (
+    "it takes a marker whose append is held in 4.1 while its transaction is open; no space that is"
+    " walked has both"
 )
 GUARD: Final = "a guard: whoever calls it has seen to that"
 BECAUSE: Final[dict[str, str]] = {
     "administration.py: AdminApi._wait.released": ONE_GROUP,
+    "commits.py: CommitApi._stored": EVERY,
+    "committed.py: Committed.note": TRANSACTION,
     "config.py: first": CHOOSES,
     "config.py: random_member_id": "ports give ids that are the same in each run",
     "coordinator.py: Coordinator.advance": "no port lets time go back (`tests/implementation`)",
     "coordinator.py: Coordinator.take": LATE,
     "coordinator.py: Coordinator.apis": SERVER,
     "coordinator.py: Coordinator.next_deadline_ms": SERVER,
-    "coordinator.py: _nameless": AGAIN,
+    "coordinator.py: _nameless": EVERY,
     "group.py: Group.remove": GUARD,
     "group.py: Group.rename": "only static members are given another id",
     "group.py: _any_of": CHOOSES,
-    "leaving.py: LeaveApi._leave_at_once": AGAIN,
+    "leaving.py: LeaveApi._leave_at_once": EVERY,
     "loading.py: Loading.load": "no port is told to load what is served",
     "loading.py: Loading.revert": LATE,
     "loading.py: Loading.reload": LATE,
-    "loading.py: Loading._lose": AGAIN,
+    "loading.py: Loading._lose": UNDER_WAY,
     "loading.py: Loading._load": "it takes a `group.max.size` that is another after the load",
-    "offsets.py: GroupOffsets.complete": AGAIN,
-    "offsets.py: GroupOffsets.complete_stage": AGAIN,
-    "offsets.py: GroupOffsets.fail_stage": AGAIN,
+    "offsets.py: GroupOffsets.complete": UNDER_WAY,
+    "offsets.py: GroupOffsets.complete_stage": UNDER_WAY,
+    "offsets.py: GroupOffsets.fail_stage": UNDER_WAY,
     "partitions.py: partition_for": "the group ids of tests are ASCII (`tests/implementation`)",
     "rebalance.py: Rebalance.expire_syncs": GUARD,
     "replay.py: Replay._put": GUARD,
     "replay.py: Replay._remove": "nobody appends a tombstone within a transaction",
-    "static_members.py: StaticMembers.come_back": AGAIN,
-    "static_members.py: StaticMembers._tell": AGAIN,
-    "static_members.py: StaticMembers._tell_lost": AGAIN,
-    "static_members.py: StaticMembers._undo": AGAIN,
+    "static_members.py: StaticMembers.come_back": EVERY,
+    "static_members.py: StaticMembers._tell": UNDER_WAY,
+    "static_members.py: StaticMembers._tell_lost": UNDER_WAY,
+    "static_members.py: StaticMembers._undo": UNDER_WAY,
     "subscriptions.py: _topics": UNREADABLE,
-    "syncing.py: SyncApi._lost": AGAIN,
-    "timers.py: Timer.owner": GUARD,
+    "syncing.py: SyncApi._lost": UNDER_WAY,
+    "timers.py: Timer.owner": "each kind of timer has its own",
     "timers.py: Timers.__len__": "tests count timers by it",
     "timers.py: Timers.pop": CHOOSES,
+    "transactions.py: Transactions._readable_by": TRANSACTION,
     "writing.py: Writing._settle": LATE,
 }
 

@@ -30,6 +30,8 @@ NOT_RUN: Final = {
     ".ci/run": "it runs these tests",
     "groupcheck verify kafka:": "it needs a broker: tests/properties/brokers",
     "groupcheck verify 'kafka:": "it needs a broker: tests/properties/brokers",
+    "groupcheck verify builtin --code implementation": "minutes: tests/doors/test_code.py",
+    "groupcheck verify builtin --profile 4.1 --code implementation": "as the one before",
     "groupcheck verify librdkafka-mock": "20 s of real time: tests/properties/ports",
     "groupcheck serve": "it serves until Ctrl-C: tests/doors/test_serve.py",
     "python -c '\nfrom confluent_kafka": "it needs a server, and consumes until Ctrl-C",
