@@ -14,6 +14,7 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from support.economy import SHARED, untraced
 
@@ -21,6 +22,10 @@ pytest_plugins = ["pytester"]
 
 settings.register_profile("groupcheck", deadline=None)
 settings.load_profile("groupcheck")
+
+# Hypothesis tries the constants of whatever modules are loaded: what a seed does would be another
+# thing after other tests.
+providers._get_local_constants = providers.Constants
 
 # Explored spaces are tuples of tuples: to look through them for garbage finds none.
 gc.set_threshold(50_000)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from itertools import islice, pairwise
 
+from groupcheck.model.explorer import Edge
 from groupcheck.model.graph import StateGraph
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
@@ -51,17 +52,24 @@ def _tried(finding: Finding, graphs: Several[StateGraph], lengths: range) -> lis
 
 def _ways(finding: Finding, graph: StateGraph, lengths: range) -> Iterator[Way]:
     """The ways to every labelled edge that may show the finding, the nearest nodes first."""
-    last = finding.sequence.steps[-1]
     for node, edges in enumerate(graph.space.edges):
-        alike = dict.fromkeys(e.given for e in edges if _sort(e.given) == _sort(last))
-        by_reason = {e.given for e in edges if not finding.reason or finding.reason in e.fired}
-        wanted = [given for given in alike if given in by_reason]
-        if not wanted or _steps(graph, node, last) not in lengths:
-            continue
+        wanted = dict.fromkeys(edge.given for edge in edges if _may_show(finding, edge))
         for given in wanted:
-            way = way_to(graph, node, given)
-            if well_formed(way.sequence.steps):
-                yield way
+            if _steps(graph, node, given) in lengths:
+                way = way_to(graph, node, given)
+                if well_formed(way.sequence.steps):
+                    yield way
+
+
+def _may_show(finding: Finding, edge: Edge) -> bool:
+    """Whether it applies the rule that the finding is against, or is of the same sort as its last.
+
+    By a rule, whatever comes last: time may end a join phase, or a member that joins, and which of
+    the two was met is a matter of chance.
+    """
+    if finding.reason:
+        return finding.reason in edge.fired
+    return _sort(edge.given) == _sort(finding.sequence.steps[-1])
 
 
 def _steps(graph: StateGraph, node: int, last: Input) -> int:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
+from groupcheck.model.graph import StateGraph
 from groupcheck.model.instance import DELAY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DescribeGroupsRequest, Request
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.findings.settle import settled
-from groupcheck.properties.findings.shrink import Trial, shrink
+from groupcheck.properties.findings.settle import _sort, settled
+from groupcheck.properties.findings.shrink import Trial, shrink, way_to
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay
-from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.sequence import Sequence, well_formed
 from groupcheck.properties.verify import Explored, Verification, virtual
 from support.faults import faulty_port
 from support.spaces import together
@@ -62,6 +64,32 @@ def test_what_the_state_machine_finds_has_the_id_that_the_tours_gave_it(fault: s
     ids = {finding.key: finding.finding_id for finding in _toured(fault, 0)}
     found = found_by_the_state_machine(fault, frozenset(ids))
     assert settled(shrink(found, trial, graphs), trial, graphs).finding_id == ids[found.key]
+
+
+def test_a_finding_settles_to_one_id_whatever_step_it_was_shown_by() -> None:
+    """A join phase is ended by time, or by a member that joins: chance decides which was met."""
+    fault = "a follower is given the member list"
+    trial, graphs = _trial(fault), list(_explored().graphs.values())
+    told = {finding.reason: finding for finding in _toured(fault, 0)}["rebalance/complete"]
+    shown = {
+        _sort(finding.sequence.steps[-1]): finding for finding in _by_any_step(told, trial, graphs)
+    }
+    assert len(shown) > 1
+    for finding in shown.values():
+        assert settled(finding, trial, graphs).finding_id == told.finding_id
+
+
+def _by_any_step(told: Finding, trial: Trial, graphs: list[StateGraph]) -> Iterator[Finding]:
+    """The same finding by ways of one space that are longer, one for each sort of last step."""
+    space, sorts = graphs[0].space, set[object]()
+    for node, edges in enumerate(space.edges):
+        for edge in edges:
+            if told.reason in edge.fired and _sort(edge.given) not in sorts:
+                way = way_to(graphs[0], node, edge.given).sequence
+                found = trial([way], told.key) if well_formed(way.steps) else None
+                if found is not None:
+                    sorts.add(_sort(edge.given))
+                    yield found
 
 
 @pytest.mark.parametrize("fault", FAULTS)
