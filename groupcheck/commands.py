@@ -22,8 +22,8 @@ from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 from groupcheck.watching import code_of, watched
 
 if TYPE_CHECKING:
-    from groupcheck.model.clients import Feature
-    from groupcheck.model.exploration import Settings as ExploredSettings
+    from groupcheck.model.exploring.exploration import Settings as ExploredSettings
+    from groupcheck.model.spaces.clients import Feature
     from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.result import Result, Settings
@@ -348,7 +348,7 @@ def explore(options: argparse.Namespace) -> int:
     Raises:
         ImpossibleError: there is no such thing in it, or no room for it.
     """
-    from groupcheck.model.exploration import MOST_STATES, Settings
+    from groupcheck.model.exploring.exploration import MOST_STATES, Settings
     from groupcheck.model.profiles import PROFILES
 
     _check_known(options.profile, PROFILES)
@@ -373,8 +373,8 @@ def explore(options: argparse.Namespace) -> int:
 
 
 def _explore_here(settings: ExploredSettings, options: argparse.Namespace) -> int:
-    from groupcheck.model.exploration import KB_A_STATE, UnfitSettingsError, run
-    from groupcheck.model.explorer import Space, TooManyStatesError
+    from groupcheck.model.exploring.exploration import KB_A_STATE, UnfitSettingsError, run
+    from groupcheck.model.exploring.explorer import Space, TooManyStatesError
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.generators.suite_file import write_suite
     from groupcheck.properties.laws.laws import Counterexample, counterexamples, note
@@ -427,7 +427,7 @@ def _explore_here(settings: ExploredSettings, options: argparse.Namespace) -> in
 
 def _features(names: Sequence[str]) -> frozenset[Feature]:
     """The features of these names."""
-    from groupcheck.model.clients import Feature
+    from groupcheck.model.spaces.clients import Feature
 
     known = {feature.value: feature for feature in Feature}
     for name in names:
@@ -443,7 +443,7 @@ def bench(options: argparse.Namespace) -> int:
     Raises:
         ImpossibleError: there is no such thing to measure, or nothing to measure it by.
     """
-    from groupcheck.model.exploration import Settings, UnfitSettingsError, chosen
+    from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError, chosen
     from groupcheck.model.profiles import PROFILES
     from groupcheck.reports.progress import Bars
 

@@ -18,7 +18,7 @@ from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from groupcheck.model.exploration import Settings
+    from groupcheck.model.exploring.exploration import Settings
     from groupcheck.pipeline.summary import Checked, Told
     from groupcheck.properties.findings.finding import Finding
 
@@ -124,8 +124,8 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     Raises:
         ImpossibleError: there is no such thing in it, or it could not be done.
     """
-    from groupcheck.model.exploration import UnfitSettingsError
-    from groupcheck.model.explorer import TooManyStatesError
+    from groupcheck.model.exploring.exploration import UnfitSettingsError
+    from groupcheck.model.exploring.explorer import TooManyStatesError
     from groupcheck.properties.laws import safety
     from groupcheck.properties.laws.laws import Counterexample, note
     from groupcheck.reports.exploration import as_json, summary

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from groupcheck.model.clients import Feature
+from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,

@@ -137,7 +137,7 @@ def graph(options: argparse.Namespace) -> int:
     Raises:
         ImpossibleError: there is no such profile, space or format, or it cannot be written.
     """
-    from groupcheck.model.exploration import Settings, UnfitSettingsError, run
+    from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError, run
     from groupcheck.model.profiles import PROFILES
     from groupcheck.reports.progress import Bars
     from groupcheck.reports.state_graph_text import arrows_of

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from groupcheck.model.appended import Appended
 from groupcheck.model.config import Config
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.state import (
@@ -24,6 +23,7 @@ from groupcheck.model.state import (
     Offset,
     TopicPartition,
 )
+from groupcheck.model.storing.appended import Appended
 from groupcheck.model.vocabulary import (
     API_OF,
     ErrorCode,

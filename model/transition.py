@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from groupcheck.model.appended import Appended
-from groupcheck.model.cleanup import cleanup
-from groupcheck.model.clients import Happening
+from groupcheck.model.apis.delete_groups import delete_groups
+from groupcheck.model.apis.describe_groups import describe_groups
+from groupcheck.model.apis.end_txn import end_txn
+from groupcheck.model.apis.heartbeat import heartbeat
+from groupcheck.model.apis.join_group import join_group
+from groupcheck.model.apis.leave_group import leave_group
+from groupcheck.model.apis.list_groups import list_groups
+from groupcheck.model.apis.offset_commit import offset_commit
+from groupcheck.model.apis.offset_delete import offset_delete
+from groupcheck.model.apis.offset_fetch import offset_fetch
+from groupcheck.model.apis.sync_group import sync_group
+from groupcheck.model.apis.txn_offset_commit import txn_offset_commit
 from groupcheck.model.config import Config
-from groupcheck.model.delete_groups import delete_groups
-from groupcheck.model.describe_groups import describe_groups
-from groupcheck.model.end_txn import end_txn
-from groupcheck.model.failover import crash, load, loading, shutdown, unload
-from groupcheck.model.heartbeat import heartbeat
-from groupcheck.model.join_group import join_group
-from groupcheck.model.leave_group import leave_group
-from groupcheck.model.list_groups import list_groups
-from groupcheck.model.log import fail_appends, hold_appends, release_appends
-from groupcheck.model.offset_commit import offset_commit
-from groupcheck.model.offset_delete import offset_delete
-from groupcheck.model.offset_fetch import offset_fetch
+from groupcheck.model.rules.cleanup import cleanup
+from groupcheck.model.rules.timers import PASS, advance
+from groupcheck.model.spaces.clients import Happening
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -35,9 +35,9 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Outcome, Profile, Step, outcomes, steps
-from groupcheck.model.sync_group import sync_group
-from groupcheck.model.timers import PASS, advance
-from groupcheck.model.txn_offset_commit import txn_offset_commit
+from groupcheck.model.storing.appended import Appended
+from groupcheck.model.storing.failover import crash, load, loading, shutdown, unload
+from groupcheck.model.storing.log import fail_appends, hold_appends, release_appends
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.spaces.instance import virtual_spaces
+from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.pipeline.recordings.observed import Edge, edge_of
 

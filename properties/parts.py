@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Collection
 from functools import cache, cached_property
 
-from groupcheck.model.clients import Feature
-from groupcheck.model.explorer import Edge
+from groupcheck.model.exploring.explorer import Edge
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.skipping import needs, sparing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeGuard
 
-from groupcheck.model.canonical import rename
+from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Outcome, Profile

@@ -20,10 +20,10 @@ from groupcheck.model.bodies import (
     encode,
     shown,
 )
-from groupcheck.model.canonical import rename
-from groupcheck.model.clients import GROUP_ID, NOBODY, Happening
 from groupcheck.model.config import SETTINGS
+from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID, NOBODY, Happening
 from groupcheck.model.state import (
     Advance,
     Cleanup,

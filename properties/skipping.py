@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from groupcheck.model.clients import Feature
-from groupcheck.model.explorer import Space
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators.sketch import SIZES
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo

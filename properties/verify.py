@@ -14,18 +14,18 @@ from itertools import chain, repeat
 from random import Random
 from typing import Protocol
 
-from groupcheck.model.explorer import Edge, Space, explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import (
+from groupcheck.model.exploring.explorer import Edge, Space, explore
+from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.exploring.projection import taken
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import (
     DELAY,
     Instance,
     feature_spaces,
     real_spaces,
     virtual_spaces,
 )
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import taken
-from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space, digest
 from groupcheck.properties.coverage.curve import Curve, Point

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import Arrow, passed, state_of
 from groupcheck.model.state import Coordinator
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.graph_files import edge_in_words, node_in_words

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupcheck import model
-from groupcheck.model.exploration import COMPOSED, Exploration, Explored, Witness
-from groupcheck.model.figures import Degrees
-from groupcheck.model.graph import Component
-from groupcheck.model.path import Taken
-from groupcheck.model.projection import DEAD, Projection
+from groupcheck.model.exploring.exploration import COMPOSED, Exploration, Explored, Witness
+from groupcheck.model.exploring.figures import Degrees
+from groupcheck.model.exploring.graph import Component
+from groupcheck.model.exploring.path import Taken
+from groupcheck.model.exploring.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
 from groupcheck.properties.laws.law import Law
 from groupcheck.properties.laws.laws import LAWS, Counterexample

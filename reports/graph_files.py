@@ -15,10 +15,10 @@ from typing import Any
 import networkx as nx
 
 from groupcheck.model.bodies import encode_record
-from groupcheck.model.edge_ids import edge_ids
-from groupcheck.model.exploration import Witness
-from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.figures import action
+from groupcheck.model.exploring.edge_ids import edge_ids
+from groupcheck.model.exploring.exploration import Witness
+from groupcheck.model.exploring.explorer import Edge, Space
+from groupcheck.model.exploring.figures import action
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.properties.sequence import Sequence, dump, step_message
 from groupcheck.reports.itf import as_itf

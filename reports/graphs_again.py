@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from groupcheck.model.explorer import Space, TooManyStatesError, explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.known import instances
+from groupcheck.model.exploring.explorer import Space, TooManyStatesError, explore
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.known import instances
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.reports import saved
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final, cast
 
 from groupcheck.model.bodies import shown
-from groupcheck.model.log import RELEASE
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.timers import PASS
 from groupcheck.model.step import Profile
-from groupcheck.model.timers import PASS
+from groupcheck.model.storing.log import RELEASE
 from groupcheck.properties.compare import UNTOLD
 from groupcheck.properties.histories.history import NEVER, NS, Event, Move, Operation, Refusal
 from groupcheck.properties.histories.many_groups import Judged, Rejected

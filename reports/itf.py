@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from groupcheck.model.bodies import camel
-from groupcheck.model.exploration import Witness
+from groupcheck.model.exploring.exploration import Witness
 from groupcheck.model.state import Coordinator, Serving, TopicPartition
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input

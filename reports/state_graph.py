@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from groupcheck.model.projection import ABSENT, DEAD
-from groupcheck.model.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.exploring.projection import ABSENT, DEAD
+from groupcheck.model.rules.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
 from groupcheck.reports.text_width import width as width_of
 
 WIDE: Final = 1080

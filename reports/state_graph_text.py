@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupcheck.model.projection import Projection
+from groupcheck.model.exploring.projection import Projection
 from groupcheck.reports.state_graph import GraphArrow
 
 

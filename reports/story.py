@@ -7,9 +7,9 @@ from typing import TypeGuard
 
 from groupcheck.model.bodies import camel
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.timers import PASS
 from groupcheck.model.state import Advance, Group, Offset
 from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.timers import PASS
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     GroupView,

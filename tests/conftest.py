@@ -15,6 +15,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from support.economy import SHARED, untraced
 
@@ -25,7 +26,7 @@ settings.load_profile("groupcheck")
 
 # Hypothesis tries the constants of whatever modules are loaded: what a seed does would be another
 # thing after other tests.
-providers._get_local_constants = providers.Constants
+providers._get_local_constants = Constants
 
 # Explored spaces are tuples of tuples: to look through them for garbage finds none.
 gc.set_threshold(50_000)

@@ -18,7 +18,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.model.exploration import (
+from groupcheck.model.exploring.exploration import (
     Exploration,
     Explored,
     Settings,
@@ -28,8 +28,8 @@ from groupcheck.model.exploration import (
     shorter,
     whole_of,
 )
-from groupcheck.model.explorer import TooManyStatesError
-from groupcheck.model.notation import key, written
+from groupcheck.model.exploring.explorer import TooManyStatesError
+from groupcheck.model.exploring.notation import key, written
 from groupcheck.pipeline.exploring.expansion import EXPANDED, LAYER, STATES, TALLY, Which, expand
 from groupcheck.pipeline.exploring.layers import Layer, Layers
 from groupcheck.pipeline.exploring.tallied import Shown, explored, unsafe, witness

@@ -16,14 +16,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, StructType
 
-from groupcheck.model.clients import Feature
-from groupcheck.model.exploration import Settings, chosen
-from groupcheck.model.explorer import Space, part
-from groupcheck.model.figures import action
-from groupcheck.model.instance import Instance
-from groupcheck.model.notation import key, read, written
+from groupcheck.model.exploring.exploration import Settings, chosen
+from groupcheck.model.exploring.explorer import Space, part
+from groupcheck.model.exploring.figures import action
+from groupcheck.model.exploring.notation import key, read, written
+from groupcheck.model.exploring.projection import project
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import project
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import known
@@ -34,7 +34,7 @@ LAYER: Final = table(
     Field("id", LONG, "numbers that grow in the order in which the states were found"),
     Field("parent", LONG, "the `id` in the layer before of the first that leads to it"),
     Field("key", BinaryType(), "BLAKE2b of the state's text, 128 bits"),
-    Field("state", STRING, "the state, as model/notation.py writes it"),
+    Field("state", STRING, "the state, as model/exploring/notation.py writes it"),
 )
 REACHED: Final = StructType(
     [*LAYER.fields[1:], *table(Field("place", INT, "of the edge among those of `parent`")).fields]

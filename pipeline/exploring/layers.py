@@ -129,5 +129,5 @@ def _in_words(of: dict[str, Any]) -> str:
 @cache
 def _model() -> str:
     """What tells the model from any other: a hash of its text."""
-    sources = sorted(Path(model.__file__).parent.glob("*.py"))
+    sources = sorted(Path(model.__file__).parent.rglob("*.py"))
     return blake2b(b"\0".join(each.read_bytes() for each in sources), digest_size=8).hexdigest()

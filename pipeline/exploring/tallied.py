@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploration import Explored, Witness
-from groupcheck.model.explorer import Space, part
-from groupcheck.model.figures import Degrees, Figures
-from groupcheck.model.graph import Hop, StateGraph
-from groupcheck.model.instance import Instance
-from groupcheck.model.notation import read
-from groupcheck.model.path import along
-from groupcheck.model.projection import Arrow, Projection, lawful
+from groupcheck.model.exploring.exploration import Explored, Witness
+from groupcheck.model.exploring.explorer import Space, part
+from groupcheck.model.exploring.figures import Degrees, Figures
+from groupcheck.model.exploring.graph import Hop, StateGraph
+from groupcheck.model.exploring.notation import read
+from groupcheck.model.exploring.path import along
+from groupcheck.model.exploring.projection import Arrow, Projection, lawful
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.pipeline.exploring.layers import Layers
 from groupcheck.properties.laws import laws

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
-from groupcheck.model.instance import Instance, spaces
+from groupcheck.model.exploring.projection import ABSENT, state_of
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import ABSENT, state_of
+from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors

@@ -10,18 +10,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model import (
-    cleanup,
-    delete_groups,
-    failover,
-    leave_group,
-    log,
-    rebalance,
-    timers,
+from groupcheck.model.apis import delete_groups, leave_group
+from groupcheck.model.exploring.projection import (
+    ABSENT,
+    CONSEQUENCES,
+    DEAD,
+    ENDS,
+    LOADED,
+    MAKES,
+    state_of,
 )
-from groupcheck.model.projection import ABSENT, CONSEQUENCES, DEAD, ENDS, LOADED, MAKES, state_of
+from groupcheck.model.rules import cleanup, rebalance, timers
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
+from groupcheck.model.storing import failover, log
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 

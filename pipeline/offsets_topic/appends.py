@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from groupcheck.model.appended import (
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import TOPIC
+from groupcheck.model.spaces.recorded_space import recorded_space
+from groupcheck.model.state import Coordinator, GroupRecord, Member
+from groupcheck.model.storing.appended import (
     Appended,
     GroupRemoved,
     OffsetsRecorded,
     OffsetsRemoved,
 )
-from groupcheck.model.clients import TOPIC
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.recorded_space import recorded_space
-from groupcheck.model.state import Coordinator, GroupRecord, Member
 from groupcheck.model.transition import appending
 from groupcheck.pipeline.offsets_topic.subsets import Automaton, Subsets
 

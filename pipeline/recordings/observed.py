@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from groupcheck.model.rules.timers import PASS
 from groupcheck.model.state import Advance, Coordinator, Group
 from groupcheck.model.step import Outcome
-from groupcheck.model.timers import PASS
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     ErrorCode,

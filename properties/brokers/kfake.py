@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from groupcheck.model.clients import TOPIC
+from groupcheck.model.spaces.clients import TOPIC
 from groupcheck.properties.brokers.cache import answer, cache_folder, cached, do
 from groupcheck.properties.brokers.kept import Kept
 from groupcheck.properties.brokers.recipe import SETTINGS, Address, Recipe, said_address

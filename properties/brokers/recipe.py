@@ -12,7 +12,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from groupcheck.model.clients import OTHER_TOPIC, TOPIC
+from groupcheck.model.spaces.clients import OTHER_TOPIC, TOPIC
 from groupcheck.properties.brokers.kept import Kept
 from groupcheck.properties.ports.codec import MalformedAnswerError
 from groupcheck.properties.ports.connection import Enquiry, check

@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import Hop
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.properties.coverage.numbering import first_edges, first_pairs
 
 FORMAT: Final = 2

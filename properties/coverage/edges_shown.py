@@ -8,9 +8,9 @@ from itertools import pairwise
 from random import Random
 from threading import RLock
 
-from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.graph import Hop
-from groupcheck.model.least import least_steps
+from groupcheck.model.exploring.explorer import Edge, Space
+from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.exploring.least import least_steps
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.kind import Kind

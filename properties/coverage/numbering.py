@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Final
 
-from groupcheck.model.explorer import Space
+from groupcheck.model.exploring.explorer import Space
 
 # In the place of a pair's number: the edge is first in none.
 NO_PAIR: Final = -1

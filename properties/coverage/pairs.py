@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
-from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.graph import Hop
+from groupcheck.model.exploring.explorer import Edge, Space
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.properties.coverage.edges_shown import Coverage, Fork
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import Final
 
-from groupcheck.model.canonical import rename
+from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.timers import due
 from groupcheck.model.state import ReleaseAppends
 from groupcheck.model.step import Outcome, outcomes
-from groupcheck.model.timers import due
 from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import (
     ErrorCode,

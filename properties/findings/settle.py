@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from itertools import islice, pairwise
 
-from groupcheck.model.explorer import Edge
-from groupcheck.model.graph import StateGraph
+from groupcheck.model.exploring.explorer import Edge
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request

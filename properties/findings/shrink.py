@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Several
 from typing import NamedTuple
 
-from groupcheck.model.canonical import rename
 from groupcheck.model.config import Config
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.path import realise
+from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.timers import due_next
 from groupcheck.model.state import Advance
-from groupcheck.model.timers import due_next
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.findings.closer import closer, merged

@@ -18,9 +18,9 @@ from itertools import islice
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.step import Profile
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.choices import Guide, swarm, uniform

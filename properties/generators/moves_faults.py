@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.clients import Happening
+from groupcheck.model.spaces.clients import Happening
 from groupcheck.model.state import (
     Advance,
     Cleanup,

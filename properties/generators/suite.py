@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import Hop
-from groupcheck.model.least import every_edge, least_steps
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.exploring.least import every_edge, least_steps
 from groupcheck.properties.coverage.edges_shown import Coverage
 
 Path = tuple[Hop, ...]

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from groupcheck.model.edge_ids import edge_ids
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import Hop
+from groupcheck.model.exploring.edge_ids import edge_ids
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.properties.generators.suite import Path as TestPath
 from groupcheck.properties.generators.suite import Suite, suite
 

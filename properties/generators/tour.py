@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from groupcheck.model.graph import Hop
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request

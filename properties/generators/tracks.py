@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from groupcheck.model.canonical import Frame, parked_ids
-from groupcheck.model.explorer import Space
+from groupcheck.model.exploring.canonical import Frame, parked_ids
+from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input, successors

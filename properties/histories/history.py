@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model.clients import Happening
+from groupcheck.model.spaces.clients import Happening
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import Request, ResponseBody
 from groupcheck.properties.windows import Windows

@@ -11,7 +11,7 @@ from bisect import bisect
 from collections.abc import Hashable, Iterable
 from typing import Final, NamedTuple
 
-from groupcheck.model.retention import ageless
+from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import (
     Cleanup,
     Coordinator,

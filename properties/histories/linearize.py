@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, cast
 
 from groupcheck.model.config import Config
+from groupcheck.model.rules.timers import PASS, due_next
 from groupcheck.model.state import (
     Advance,
     Coordinator,
@@ -24,7 +25,6 @@ from groupcheck.model.state import (
     ReleaseAppends,
 )
 from groupcheck.model.step import Outcome
-from groupcheck.model.timers import PASS, due_next
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import ResponseBody
 from groupcheck.properties.compare import normal

@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from groupcheck.model.bodies import shown
-from groupcheck.model.canonical import rename
-from groupcheck.model.clients import NOBODY
+from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.spaces.clients import NOBODY
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.compare import normal
 from groupcheck.properties.histories.history import NEVER, NS, Event, Operation, Setting, Verdict

@@ -20,10 +20,10 @@ from groupcheck.model.bodies import (
     decode_response,
     shown,
 )
-from groupcheck.model.canonical import rename
-from groupcheck.model.clients import NOBODY
 from groupcheck.model.config import SETTINGS
+from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import NOBODY
 from groupcheck.model.state import Advance, Cleanup, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response

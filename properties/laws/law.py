@@ -11,9 +11,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import Hop
-from groupcheck.model.revert import FORGOTTEN
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.state import (
     Append,
     Cleanup,
@@ -27,6 +26,7 @@ from groupcheck.model.state import (
     StaticAppend,
 )
 from groupcheck.model.step import Profile
+from groupcheck.model.storing.revert import FORGOTTEN
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     GroupState,

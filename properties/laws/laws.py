@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.instance import Instance
-from groupcheck.model.path import Taken, along
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.path import Taken, along
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.properties.laws import liveness, safety
 from groupcheck.properties.laws.law import Broken, Known, Law
 

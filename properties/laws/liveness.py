@@ -22,9 +22,9 @@ from typing import Final, NamedTuple
 
 import networkx as nx
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import Hop, StateGraph
-from groupcheck.model.projection import MAKES
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import Hop, StateGraph
+from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest
 from groupcheck.properties.laws.law import (

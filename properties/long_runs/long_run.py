@@ -14,9 +14,9 @@ from random import Random
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, TypeVar
 
-from groupcheck.model.graph import Hop
-from groupcheck.model.instance import Instance
-from groupcheck.model.wire_spaces import wire_spaces
+from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.spaces.wire_spaces import wire_spaces
 from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk

@@ -14,7 +14,7 @@ from threading import Event
 from time import monotonic
 from typing import Any, Final, Self
 
-from groupcheck.model.clients import TOPIC
+from groupcheck.model.spaces.clients import TOPIC
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.connection import WAKE_S, check
 from groupcheck.properties.ports.port import (

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 from uuid import uuid4
 
-from groupcheck.model.clients import OTHER_TOPIC, TOPIC
 from groupcheck.model.config import BROKER_SETTINGS
+from groupcheck.model.spaces.clients import OTHER_TOPIC, TOPIC
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,

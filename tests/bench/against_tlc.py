@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.spaces.instance import Instance
 from support import tla
 
 WORKERS = 2

@@ -19,9 +19,9 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import feature_spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.properties.generators.bulk import Bulk, processors
 from groupcheck.properties.generators.choices import CHOICES
 from groupcheck.properties.generators.machine import lockstep

@@ -15,8 +15,8 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from groupcheck.model.instance import spaces
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps_of
 from groupcheck.pipeline.logs.files import LogReader, Manner

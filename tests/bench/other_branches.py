@@ -21,9 +21,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.story import story
 from support.other_branches import OtherBranches
 from support.wandering import Walked, everything, toured, wandered, wandered_far

@@ -15,10 +15,10 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance, feature_spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.spaces.instance import Instance, feature_spaces, virtual_spaces
+from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import Shares

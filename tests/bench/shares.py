@@ -18,9 +18,9 @@ from statistics import mean
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import feature_spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.generators.choices import CHOICES
 from groupcheck.properties.generators.tour import tour

@@ -13,10 +13,10 @@ from random import Random
 
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import HeartbeatRequest, JoinGroupRequest, Protocol, Request
 from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.generators.machine import lockstep

@@ -14,9 +14,9 @@ import time
 from random import Random
 from typing import NamedTuple
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.generators.suite import suite
 from groupcheck.properties.generators.tour import tour

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model import exploration, profiles
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model import profiles
+from groupcheck.model.exploring import exploration
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.step import Rule
 
 QUICK = ["--members", "1", "--space", "metadata"]

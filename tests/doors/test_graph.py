@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.model.exploring.projection import merged, project
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import merged, project
 from support.spaces import explored
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, SUBSCRIBED_PROTOCOLS
+from groupcheck.model.rules.subscription import topics_of
+from groupcheck.model.spaces.clients import GROUP_ID, SUBSCRIBED_PROTOCOLS
 from groupcheck.model.state import HoldAppends, ReleaseAppends
-from groupcheck.model.subscription import topics_of
 from groupcheck.model.vocabulary import (
     ErrorCode,
     ListedGroup,

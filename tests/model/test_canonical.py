@@ -7,11 +7,11 @@ from itertools import permutations
 
 import pytest
 
-from groupcheck.model.canonical import canonical, under
-from groupcheck.model.clients import Feature
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance
+from groupcheck.model.exploring.canonical import canonical, under
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Append, Coordinator, GroupAppend
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.clients import SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
 from groupcheck.model.state import (
     Cleanup,
     Crash,

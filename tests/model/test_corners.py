@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from groupcheck.model.clients import GROUP_ID, PROTOCOLS, commit
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID, PROTOCOLS, commit
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 import support.spaces
-from groupcheck.model.exploration import Exploration, Settings, UnfitSettingsError, run
-from groupcheck.model.explorer import Space, TooManyStatesError
-from groupcheck.model.graph import Hop
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.exploration import Exploration, Settings, UnfitSettingsError, run
+from groupcheck.model.exploring.explorer import Space, TooManyStatesError
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.step import Rule
 
 pytestmark = pytest.mark.untraced

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.instance import Instance, real_spaces, spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import Instance, real_spaces, spaces, virtual_spaces
 from support.spaces import explored, whole
 
 pytestmark = pytest.mark.untraced

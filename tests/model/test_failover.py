@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID, PROTOCOLS, Happening, commit, fetch
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID, PROTOCOLS, Happening, commit, fetch
 from groupcheck.model.state import (
     Advance,
     Coordinator,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.figures import Degrees, figures
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.figures import Degrees, figures
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 
 
 @pytest.fixture(scope="module")

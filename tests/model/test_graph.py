@@ -5,14 +5,14 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import (
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import (
     Hop,
     StateGraph,
     UnreachableRuleError,
     check_every_rule_is_reached,
 )
-from groupcheck.model.path import realise
+from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Rule
 from support.spaces import every_space

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.clients import (
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import (
     GROUP_ID,
     INSTANCE,
     PRODUCER_ID,
@@ -16,8 +17,7 @@ from groupcheck.model.clients import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.instance import spaces
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import (
     Advance,
     Cleanup,

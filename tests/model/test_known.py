@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instance import DELAY, real_spaces
-from groupcheck.model.known import instances
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import DELAY, real_spaces
+from groupcheck.model.spaces.known import instances
 from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import virtual
 

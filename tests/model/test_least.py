@@ -7,10 +7,10 @@ from collections import deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.explorer import Edge, Space, explore
-from groupcheck.model.instance import Instance
-from groupcheck.model.least import every_edge, least_steps
+from groupcheck.model.exploring.explorer import Edge, Space, explore
+from groupcheck.model.exploring.least import every_edge, least_steps
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Advance
 from support.spaces import explored
 

@@ -40,7 +40,7 @@ def test_the_page_has_every_source_in_order() -> None:
 
 def test_each_choice_of_the_model_names_a_source_and_each_of_these_is_chosen() -> None:
     chosen: set[str] = set()
-    for module in Path(model.__file__).parent.glob("*.py"):
+    for module in Path(model.__file__).parent.rglob("*.py"):
         chosen.update(re.findall(r"\.choose\(\s*Open\.(\w+)", module.read_text(encoding="utf-8")))
     assert chosen == {source.name for source in Open if HOW[source] is How.CHOICE}
 

@@ -8,17 +8,17 @@ import sys
 
 import pytest
 
-from groupcheck.model.explorer import part
-from groupcheck.model.notation import KEY_BYTES, digest, key, read, written
+from groupcheck.model.exploring.explorer import part
+from groupcheck.model.exploring.notation import KEY_BYTES, digest, key, read, written
 from groupcheck.model.profiles import PROFILES
 from support.spaces import every_space, explored
 
 pytestmark = pytest.mark.untraced
 
 TELLS = """
-from groupcheck.model.instance import spaces
-from groupcheck.model.notation import key, written
-from groupcheck.model.explorer import part
+from groupcheck.model.spaces.instance import spaces
+from groupcheck.model.exploring.notation import key, written
+from groupcheck.model.exploring.explorer import part
 from groupcheck.model.profiles import PROFILES
 instance = spaces(PROFILES["2.7"], 2)["static"]
 for node in part(instance, part(instance, [instance.initial]).nodes).nodes:

@@ -9,10 +9,10 @@ from operator import attrgetter
 
 import pytest
 
-from groupcheck.model.canonical import under, untimed
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import Instance, spaces
+from groupcheck.model.exploring.canonical import under, untimed
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Response

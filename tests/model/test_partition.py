@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.model.partition import SMALLEST, hash_code, partition_for
+from groupcheck.model.rules.partition import SMALLEST, hash_code, partition_for
 
 GROUP_IDS = st.text(st.characters(exclude_categories=()))  # lone surrogates too, as in Java
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.canonical import canonical
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import virtual_spaces
-from groupcheck.model.path import along
+from groupcheck.model.exploring.canonical import canonical
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.exploring.path import along
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Coordinator
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Request, SyncGroupRequest

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.figures import figures
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.figures import figures
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from support import tla, tlc_record
 from support.tla_as_model import answered
 from support.tlc_record import STALE, cases, checked, digest, recorded

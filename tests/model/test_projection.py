@@ -7,10 +7,10 @@ from typing import Final
 
 import pytest
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.failover import CRASH
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import MAKES, Arrow, Projection, merged, passed, project
+from groupcheck.model.storing.failover import CRASH
 from groupcheck.model.vocabulary import GroupState
 from support.spaces import every_space
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.clients import (
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import (
     GROUP_ID,
     PRODUCER_ID,
     TOPIC,
@@ -15,7 +16,6 @@ from groupcheck.model.clients import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Log, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import successors

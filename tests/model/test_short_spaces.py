@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.explorer import explore
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.vocabulary import OffsetFetchRequest, Request
 from support.wandering import toured
 

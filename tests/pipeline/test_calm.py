@@ -19,7 +19,7 @@ needs_packages("pandas", "pyarrow", "pyspark")
 import pyarrow as pa  # noqa: E402
 
 from groupcheck.model.bodies import encode  # noqa: E402
-from groupcheck.model.clients import GROUP_ID  # noqa: E402
+from groupcheck.model.spaces.clients import GROUP_ID  # noqa: E402
 from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

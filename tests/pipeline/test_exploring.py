@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.clients import Feature
-from groupcheck.model.exploration import Settings, run
-from groupcheck.model.explorer import TooManyStatesError
+from groupcheck.model.exploring.exploration import Settings, run
+from groupcheck.model.exploring.explorer import TooManyStatesError
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.laws.laws import Counterexample, unsafe
 from support.needs import needs_packages
 

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.clients import commit, fetch
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import commit, fetch
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Advance, Cleanup
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.edges_shown import Coverage

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import virtual_spaces
-from groupcheck.model.path import realise
+from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import replay

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.graph import StateGraph
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import shrink

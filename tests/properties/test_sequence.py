@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.explorer import explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import virtual_spaces
-from groupcheck.model.path import realise
+from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import (
     Advance,
     Cleanup,

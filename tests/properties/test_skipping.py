@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import pytest
 
-from groupcheck.model.clients import Feature
-from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import virtual_spaces
+from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.short_spaces import short_spaces
+from groupcheck.model.spaces.instance import virtual_spaces
+from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification, explored

@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import pytest
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (

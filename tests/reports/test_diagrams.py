@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import (
     HeartbeatRequest,

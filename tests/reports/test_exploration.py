@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import support.spaces
-from groupcheck.model.exploration import Exploration, Settings, run
+from groupcheck.model.exploring.exploration import Exploration, Settings, run
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws.laws import Counterexample, counterexamples
 from groupcheck.reports.exploration import MODEL, as_json, summary

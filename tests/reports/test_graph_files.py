@@ -17,13 +17,13 @@ import networkx as nx
 import pytest
 
 from groupcheck.model.bodies import camel
-from groupcheck.model.exploration import Witness
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.figures import figures
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import spaces, virtual_spaces
-from groupcheck.model.path import along
+from groupcheck.model.exploring.exploration import Witness
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.figures import figures
+from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.exploring.path import along
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Rule
 from groupcheck.model.vocabulary import (

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.rules.timers import PASS
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -19,7 +20,6 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Outcome
-from groupcheck.model.timers import PASS
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribeGroupsRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from groupcheck.model.clients import GROUP_ID
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import PortFailedError

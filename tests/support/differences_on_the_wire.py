@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.clients import (
+from groupcheck.model.config import Config
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import (
     GROUP_ID,
     INSTANCE,
     NO_INSTANCE,
@@ -22,8 +24,6 @@ from groupcheck.model.clients import (
     fetch,
     txn_commit,
 )
-from groupcheck.model.config import Config
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, Log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.projection import ABSENT, state_of
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import ABSENT, state_of
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.transition import successors
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.logs.files import LogReader, Manner

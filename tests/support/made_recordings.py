@@ -15,9 +15,9 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import encode
-from groupcheck.model.clients import GROUP_ID
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (

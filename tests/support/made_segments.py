@@ -22,11 +22,11 @@ from groupcheck.implementation.log.records import (
     Record,
 )
 from groupcheck.implementation.log.stored import to_bytes
-from groupcheck.model import appended
-from groupcheck.model.clients import Feature
-from groupcheck.model.instance import Instance, composed, supported
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance, composed, supported
 from groupcheck.model.state import GroupRecord
+from groupcheck.model.storing import appended
 from groupcheck.model.transition import appending
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay

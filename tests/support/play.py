@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from groupcheck.model.exploring.projection import ABSENT, passed
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.projection import ABSENT, passed
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors

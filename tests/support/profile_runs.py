@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.model.clients import GROUP_ID, PROTOCOLS
+from groupcheck.model.spaces.clients import GROUP_ID, PROTOCOLS
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors

@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.graph import Hop
-from groupcheck.model.path import realise
+from groupcheck.model.exploring.explorer import Edge, Space
+from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.exploring.path import realise
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request

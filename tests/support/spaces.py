@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
-from groupcheck.model import exploration as exploration_of_all
-from groupcheck.model.exploration import Exploration, Settings, run
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import Instance, spaces
+from groupcheck.model.exploring import exploration as exploration_of_all
+from groupcheck.model.exploring.exploration import Exploration, Settings, run
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.properties.verify import Explored
 from support.economy import SHARED, untraced
 

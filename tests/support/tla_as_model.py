@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from groupcheck.model import log
-from groupcheck.model.canonical import UNTIMED_MS
-from groupcheck.model.clients import (
+from groupcheck.model.exploring.canonical import UNTIMED_MS
+from groupcheck.model.exploring.explorer import Edge, Space
+from groupcheck.model.spaces.clients import (
     INSTANCE,
     OTHER_TOPIC,
     PRODUCER_ID,
@@ -15,8 +15,7 @@ from groupcheck.model.clients import (
     TOPIC,
     TOPIC_PROTOCOLS,
 )
-from groupcheck.model.explorer import Edge, Space
-from groupcheck.model.instance import Instance
+from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import (
     GONE,
     Append,
@@ -38,6 +37,7 @@ from groupcheck.model.state import (
     Serving,
     StaticAppend,
 )
+from groupcheck.model.storing import log
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,

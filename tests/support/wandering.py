@@ -11,9 +11,9 @@ from contextlib import suppress
 from random import Random
 from typing import Any, NamedTuple
 
-from groupcheck.model.clients import happenings
-from groupcheck.model.explorer import Space
-from groupcheck.model.instance import Instance, composed, supported
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.spaces.clients import happenings
+from groupcheck.model.spaces.instance import Instance, composed, supported
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input

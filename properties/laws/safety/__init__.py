@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupcheck.model.explorer import Space
-from groupcheck.model.graph import StateGraph
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.state import Coordinator
 from groupcheck.properties.laws.law import Broken, Known, Law, Taken, hop_of, known, taken
 from groupcheck.properties.laws.safety import (

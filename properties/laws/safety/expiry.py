@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from groupcheck.model.retention import ageless
+from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import Cleanup, Group, Offset, TopicPartition
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.properties.laws.law import Law, Taken

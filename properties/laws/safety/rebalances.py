@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from groupcheck.model.projection import MAKES
-from groupcheck.model.revert import FORGOTTEN
+from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.state import (
     GONE,
     Group,
     Member,
 )
+from groupcheck.model.storing.revert import FORGOTTEN
 from groupcheck.model.vocabulary import (
     GroupState,
     JoinGroupResponse,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.story import story
 from support.wandering import Walked, everything, toured, wandered
 

@@ -9,9 +9,9 @@ from itertools import permutations
 
 import pytest
 
-from groupcheck.model.partition import partition_for
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rebalance import supported_by_all, times_supported, vote_winners, votes
+from groupcheck.model.rules.partition import partition_for
+from groupcheck.model.rules.rebalance import supported_by_all, times_supported, vote_winners, votes
 from groupcheck.model.state import Member
 from groupcheck.model.vocabulary import ErrorCode, Protocol
 from support.consumers import Consumers

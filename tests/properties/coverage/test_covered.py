@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.graph import Hop
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.explorer import Space
+from groupcheck.model.exploring.explorer import Space
 from groupcheck.properties.coverage.pairs import PairCoverage, Second, unfolded
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.ports.builtin import BuiltinPort

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Advance, Coordinator, HoldAppends
 from groupcheck.model.step import Outcome, Profile, Rule
 from groupcheck.model.transition import Input, successors

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import DELAY
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import DELAY
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DescribeGroupsRequest, Request
 from groupcheck.properties.findings.finding import Finding

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from groupcheck.model.instance import virtual_spaces
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.builtin import BuiltinPort

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from groupcheck.model.canonical import rename
-from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.explorer import explore
-from groupcheck.model.graph import StateGraph
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.clients import GROUP_ID
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     LeaveGroupRequest,

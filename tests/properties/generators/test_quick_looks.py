@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import feature_spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.model.vocabulary import API_OF, GroupView, ResponseBody
 from groupcheck.properties.alike import agree, agree_at_last
 from groupcheck.properties.compare import differing_field

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.graph import Hop
-from groupcheck.model.instance import spaces
-from groupcheck.model.least import every_edge, least_steps
-from groupcheck.model.path import realise
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.exploring.least import every_edge, least_steps
+from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.properties.generators.nearest import Nearest, Way
 from groupcheck.properties.generators.suite import suite
 from support.spaces import explored

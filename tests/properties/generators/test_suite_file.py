@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.edge_ids import edge_ids
-from groupcheck.model.explorer import Edge, Space, explore
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.edge_ids import edge_ids
+from groupcheck.model.exploring.explorer import Edge, Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
 from groupcheck.properties.generators.suite_file import write_suite
 from support.spaces import explored

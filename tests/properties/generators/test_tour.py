@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import HoldAppends
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 from groupcheck.properties.coverage.edges_shown import Coverage

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import spaces, virtual_spaces
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators import bulk
 from groupcheck.properties.generators.bulk import Bulk, Part

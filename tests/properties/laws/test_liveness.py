@@ -7,16 +7,17 @@ from typing import Any, cast
 
 import pytest
 
-from groupcheck.model import log, rebalance, timers
-from groupcheck.model.clients import Feature
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.graph import Hop
-from groupcheck.model.instance import Instance, spaces, virtual_spaces
-from groupcheck.model.profile_0_10_2 import HEARTBEAT_COMPLETING
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.session import rearm_session
+from groupcheck.model.profiles.kafka_0_10_2 import HEARTBEAT_COMPLETING
+from groupcheck.model.rules import rebalance, timers
+from groupcheck.model.rules.session import rearm_session
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance, spaces, virtual_spaces
 from groupcheck.model.state import JoinTimer, Member, Pending, ReleaseAppends
 from groupcheck.model.step import Profile, Step
+from groupcheck.model.storing import log
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.laws import liveness
 from groupcheck.properties.laws.law import Broken

@@ -8,12 +8,15 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from groupcheck.model import clients, leave_group, log, rebalance, session, timers
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.apis import leave_group
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules import rebalance, session, timers
+from groupcheck.model.spaces import clients
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
+from groupcheck.model.storing import log
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,

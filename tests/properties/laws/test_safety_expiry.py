@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pytest
 
-from groupcheck.model import cleanup
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules import cleanup
+from groupcheck.model.rules.transactions import forget
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Offset, TopicPartition
 from groupcheck.model.step import Profile, Retention, Step
-from groupcheck.model.transactions import forget
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.safety import expiry as safety_expiry
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model import failover, log, offset_commit, rebalance, revert
-from groupcheck.model.explorer import Space, explore
-from groupcheck.model.instance import feature_spaces, virtual_spaces
+from groupcheck.model.apis import offset_commit
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.records import next_error, record_offsets
+from groupcheck.model.rules import rebalance
+from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.model.state import Append, HeldAnswer, OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
+from groupcheck.model.storing import failover, log, revert
+from groupcheck.model.storing.records import next_error, record_offsets
 from groupcheck.model.vocabulary import ErrorCode, GroupState
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import Broken

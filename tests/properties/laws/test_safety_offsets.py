@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import spaces
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.clients import GROUP_ID, TOPIC, commit, offset_delete
-from groupcheck.model.explorer import explore
-from groupcheck.model.instance import DELAY
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID, TOPIC, commit, offset_delete
+from groupcheck.model.spaces.instance import DELAY
+from groupcheck.model.spaces.wire_spaces import AtOnce, wire_spaces
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
-from groupcheck.model.wire_spaces import AtOnce, wire_spaces
 from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import long_run, watch
 from groupcheck.properties.long_runs.journal import Journal, MalformedJournalError

@@ -1,0 +1,1 @@
+"""The APIs: for each request, the rules by which Kafka answers it."""

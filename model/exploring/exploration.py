@@ -1,0 +1,238 @@
+"""Several spaces of a profile explored one after the other, and what is to be said of them all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from groupcheck.model.exploring.explorer import Space, TooManyStatesError, explore
+from groupcheck.model.exploring.figures import Figures, figures
+from groupcheck.model.exploring.graph import Component, StateGraph
+from groupcheck.model.exploring.notation import digest, key, written
+from groupcheck.model.exploring.path import Taken, along
+from groupcheck.model.exploring.projection import Projection, merged, project
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance, composed, spaces, supported
+from groupcheck.model.step import Profile
+
+# What an explored space and its graph need in memory, about: seen with 25 labelled edges a state.
+KB_A_STATE = 20
+# So many are kept in memory unless more are asked for: some 2 GB.
+MOST_STATES = 100_000
+
+COMPOSED: Final = "composed"  # the name of the space that is made of features
+
+
+class UnfitSettingsError(Exception):
+    """What is asked for cannot be explored; the message says why, and what can."""
+
+
+class Witness(NamedTuple):
+    """A shortest path to a labelled edge that applies a rule."""
+
+    rule: str
+    space: str
+    instance: Instance
+    steps: tuple[Taken, ...]
+
+
+class Explored(NamedTuple):
+    """One space: what TLC reports, and what networkx says about its graph.
+
+    `digest` is that of its states, as `notation` has it. `unreachable` labelled edges no path leads
+    to; the others can be shown in `longest_witness` steps at most. `components` are None where
+    nobody has looked for them.
+    """
+
+    name: str
+    instance: Instance
+    figures: Figures
+    digest: str
+    unreachable: int
+    longest_witness: int
+    components: list[Component] | None
+    projection: Projection
+    seconds: float
+
+
+class Settings(NamedTuple):
+    """What is explored: some `spaces`, else one of these `features`, else all spaces there are."""
+
+    profile: Profile
+    members: int = 2
+    spaces: tuple[str, ...] = ()
+    symmetry: bool = True
+    most_states: int | None = None
+    witness: str | None = None
+    features: frozenset[Feature] = frozenset()
+    generations: int = 1
+
+
+class Exploration(NamedTuple):
+    """All spaces together."""
+
+    settings: Settings
+    spaces: list[Explored]
+    witness: Witness | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is all that there is, so that whatever is not reached nowhere is."""
+        part = self.settings.spaces or self.settings.features
+        return not part and self.settings.members > 1
+
+    @property
+    def unreached(self) -> list[str]:
+        """The declared rules that no labelled edge applies."""
+        reached = {rule for space in self.spaces for rule in space.figures.rules}
+        return sorted(set(self.settings.profile.rules) - reached)
+
+    @property
+    def projection(self) -> Projection:
+        """The arrows of the group's state in all spaces."""
+        return merged([space.projection for space in self.spaces])
+
+    @property
+    def errors(self) -> list[str]:
+        """What is wrong with the model, in words."""
+        projection = self.projection
+        found = [
+            f"{space.unreachable} labelled edges of {space.name} cannot be reached"
+            for space in self.spaces
+            if space.unreachable
+        ]
+        found += [
+            f"{len(space.projection.torn)} labelled edges of {space.name} lead to another state"
+            " of the group than their rules do"
+            for space in self.spaces
+            if space.projection.torn
+        ]
+        found += [f"Kafka has no arrow {arrow}" for arrow in projection.unlawful]
+        if self.whole:
+            found += [f"nothing goes along {arrow}" for arrow in projection.missing]
+            found += [f"no labelled edge applies the rule {rule}" for rule in self.unreached]
+        return found
+
+
+def run(
+    settings: Settings,
+    progress: Callable[[str, int | None], Callable[[int], None]],
+    keep: Callable[[str, Space], None] = lambda _name, _space: None,
+) -> Exploration:
+    """Explore the spaces; `keep` is shown each before it is let go.
+
+    Raises:
+        TooManyStatesError: a space has more than `most_states`; the message says which.
+        UnfitSettingsError: there is no such space, rule or witness, or it is sought by names.
+    """
+    check_witness(settings)
+    found: list[Explored] = []
+    witness: Witness | None = None
+    for name, instance in chosen(settings).items():
+        started = time.monotonic()
+        space = _explore(settings, name, instance, progress(f"exploring {name}", None))
+        seconds = time.monotonic() - started
+        graph = StateGraph(space)
+        found.append(_explored(name, graph, seconds))
+        if settings.witness is not None:
+            witness = shorter(witness, _witness(settings.witness, name, graph))
+        keep(name, space)
+    return whole_of(settings, found, witness)
+
+
+def whole_of(settings: Settings, found: list[Explored], witness: Witness | None) -> Exploration:
+    """All spaces together.
+
+    Raises:
+        UnfitSettingsError: the witness that is asked for is in none.
+    """
+    if settings.witness is not None and witness is None:
+        names = ", ".join(space.name for space in found)
+        msg = f"no labelled edge of {names} applies the rule {settings.witness}"
+        raise UnfitSettingsError(msg)
+    return Exploration(settings, found, witness)
+
+
+def chosen(settings: Settings) -> dict[str, Instance]:
+    """The spaces asked for.
+
+    Raises:
+        UnfitSettingsError: there is no space of that name, or the version lacks a feature.
+    """
+    found = {COMPOSED: _composed(settings)} if settings.features else _named(settings)
+    return {name: space._replace(generations=settings.generations) for name, space in found.items()}
+
+
+def _composed(settings: Settings) -> Instance:
+    profile = settings.profile
+    if lacking := settings.features - supported(profile):
+        msg = f"the model of {profile.kafka} has no {', '.join(sorted(lacking))}"
+        raise UnfitSettingsError(msg)
+    return composed(profile, settings.members, settings.features)
+
+
+def _named(settings: Settings) -> dict[str, Instance]:
+    known = spaces(settings.profile, settings.members)
+    for name in settings.spaces:
+        if name not in known:
+            msg = f"unknown space {name!r}; known: {', '.join(known)}"
+            raise UnfitSettingsError(msg)
+    return {name: known[name] for name in known if name in (settings.spaces or known)}
+
+
+def check_witness(settings: Settings) -> None:
+    """See that there may be a witness of what is asked for.
+
+    Raises:
+        UnfitSettingsError: there is no such rule, or it is sought by names.
+    """
+    rules, rule = settings.profile.rules, settings.witness
+    if rule is None:
+        return
+    if rule not in rules:
+        near = ", ".join(get_close_matches(rule, rules, 3, 0))
+        msg = f"{settings.profile.kafka} has no rule {rule!r}; the nearest are {near}"
+        raise UnfitSettingsError(msg)
+    if not settings.symmetry:
+        msg = "a witness is sought among states without names, so with symmetry"
+        raise UnfitSettingsError(msg)
+
+
+def _explore(
+    settings: Settings, name: str, instance: Instance, tell: Callable[[int], None]
+) -> Space:
+    try:
+        return explore(instance, tell, symmetry=settings.symmetry, most_states=settings.most_states)
+    except TooManyStatesError as error:
+        msg = f"the space {name} has {error}, and was not explored whole"
+        raise TooManyStatesError(msg) from error
+
+
+def _explored(name: str, graph: StateGraph, seconds: float) -> Explored:
+    space = graph.space
+    return Explored(
+        name,
+        space.instance,
+        figures(space),
+        digest(key(written(node)) for node in space.nodes),
+        len(graph.unreachable()),
+        1 + max(len(graph.path(node)) for node, edges in enumerate(space.edges) if edges),
+        graph.components(),
+        project(space),
+        seconds,
+    )
+
+
+def _witness(rule: str, name: str, graph: StateGraph) -> Witness | None:
+    hops = graph.witness_of(rule)
+    if hops is None:
+        return None
+    return Witness(rule, name, graph.space.instance, tuple(along(graph.space, hops)))
+
+
+def shorter(one: Witness | None, other: Witness | None) -> Witness | None:
+    """The witness of fewer steps, if there is one at all."""
+    known = [witness for witness in (one, other) if witness is not None]
+    return min(known, key=lambda witness: len(witness.steps), default=None)

@@ -1,0 +1,185 @@
+"""The state graph seen through the group's state alone: its arrows, and the reasons for each.
+
+One step may pass through several states: when the last member leaves a stable group, a rebalance
+begins and ends in it. So an arrow is not read off the ends of an edge but off the rules applied on
+it, and the ends then have to agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from groupcheck.model.apis import delete_groups
+from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.rules import cleanup, rebalance
+from groupcheck.model.rules.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.storing import failover, log, revert
+from groupcheck.model.vocabulary import GroupState
+
+ABSENT: Final = "absent"
+DEAD: Final = GroupState.DEAD
+
+
+class Arrow(NamedTuple):
+    """From one state of the group to another; `absent` is before anybody named it."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
+
+def lawful(profile: Profile) -> tuple[Arrow, ...]:
+    """Kafka's arrows: validPreviousStates of each state (GroupMetadata.scala), and the beginning.
+
+    Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
+    that its rules make. Nor are those of a group that is loaded (`LOADED`).
+    """
+    begins = profile.traits.begins
+    arrows = (
+        Arrow(ABSENT, begins),
+        Arrow(EMPTY, PREPARING),
+        Arrow(PREPARING, COMPLETING),
+        Arrow(COMPLETING, STABLE),
+        Arrow(STABLE, PREPARING),
+        Arrow(COMPLETING, PREPARING),
+        Arrow(PREPARING, EMPTY),
+    )
+    return tuple(arrow for arrow in arrows if begins is EMPTY or EMPTY not in arrow)
+
+
+# Where a group may be once it is loaded: what it was before is of no account.
+LOADED: Final = {
+    failover.RESTORED.name: Arrow(ABSENT, STABLE),
+    failover.RESTORED_EMPTY.name: Arrow(ABSENT, EMPTY),
+}
+# What ends a group wherever it is.
+ENDS: Final = frozenset(
+    {failover.CRASH.name, failover.UNLOAD.name, failover.LOADING.name, revert.FORGOTTEN.name}
+)
+
+# The rules that change the group's state; none but these, a load and an end do.
+MAKES: Final = {
+    rebalance.PREPARE_FROM_EMPTY.name: Arrow(EMPTY, PREPARING),
+    rebalance.PREPARE_FROM_STABLE.name: Arrow(STABLE, PREPARING),
+    rebalance.PREPARE_FROM_COMPLETING.name: Arrow(COMPLETING, PREPARING),
+    rebalance.COMPLETE.name: Arrow(PREPARING, COMPLETING),
+    rebalance.COMPLETE_EMPTY.name: Arrow(PREPARING, EMPTY),
+    rebalance.COMPLETE_DEAD.name: Arrow(PREPARING, DEAD),
+    log.STABILISE.name: Arrow(COMPLETING, STABLE),
+    delete_groups.DELETED.name: Arrow(EMPTY, DEAD),
+    cleanup.GROUP_GONE.name: Arrow(EMPTY, DEAD),
+}
+
+# What follows from another rule of the same step, and is no reason of its own.
+CONSEQUENCES: Final = frozenset(
+    rule.name
+    for rule in (
+        *rebalance.RULES,
+        rebalance.COMPLETE_DEAD,
+        rebalance.NO_PROTOCOL,
+        log.STABILISE,
+        log.NOT_STABILISED,
+        log.TOO_LATE,
+        log.COMMITTED,
+        log.TXN_STORED,
+        log.TOLD_ALREADY,
+        log.COMMITTED_AT_LAST,
+    )
+)
+
+
+class Projection(NamedTuple):
+    """The arrows of a space, each with its reasons, and on how many labelled edges.
+
+    `kafkas` are the arrows that there are to be, `torn` the edges whose rules do not lead from the
+    state before to the state after.
+    """
+
+    kafkas: tuple[Arrow, ...]
+    arrows: dict[Arrow, Counter[str]]
+    torn: list[Hop]
+
+    @property
+    def unlawful(self) -> list[Arrow]:
+        """The arrows that Kafka does not have."""
+        known = {*self.kafkas, *LOADED.values()}
+        return [a for a in self.arrows if a not in known and a.target != DEAD]
+
+    @property
+    def missing(self) -> list[Arrow]:
+        """The arrows that Kafka has and the space has not."""
+        return [arrow for arrow in self.kafkas if arrow not in self.arrows]
+
+
+def project(space: Space) -> Projection:
+    """The projection of a space."""
+    profile = space.instance.profile
+    projection = Projection(lawful(profile), {}, [])
+    for node, edges in enumerate(space.edges):
+        before = state_of(space.nodes[node])
+        for place, edge in enumerate(edges):
+            after = state_of(space.nodes[edge.target])
+            at: str | None = before
+            for arrow, reason in passed(profile, before, after, edge.fired):
+                projection.arrows.setdefault(arrow, Counter())[reason] += 1
+                # One that is dead is no more there than one that never was.
+                there = at if arrow.source != ABSENT or at != DEAD else ABSENT
+                at = arrow.target if arrow.source == there else None
+            if at != after and (at, after) != (DEAD, ABSENT):
+                projection.torn.append(Hop(node, place))
+    return projection
+
+
+def taken(space: Space, times: Mapping[Hop, int]) -> Counter[str]:
+    """How often each arrow was taken, where each labelled edge was taken so often."""
+    profile, found = space.instance.profile, Counter[str]()
+    for hop, number in times.items():
+        edge = space.edges[hop.node][hop.edge]
+        before, after = state_of(space.nodes[hop.node]), state_of(space.nodes[edge.target])
+        for arrow in {arrow for arrow, _ in passed(profile, before, after, edge.fired)}:
+            found[str(arrow)] += number
+    return found
+
+
+def merged(projections: list[Projection]) -> Projection:
+    """The projection of several spaces of a profile together."""
+    arrows: dict[Arrow, Counter[str]] = {}
+    for projection in projections:
+        for arrow, reasons in projection.arrows.items():
+            arrows.setdefault(arrow, Counter()).update(reasons)
+    torn = [hop for projection in projections for hop in projection.torn]
+    return Projection(projections[0].kafkas, arrows, torn)
+
+
+def passed(
+    profile: Profile, before: str, after: str, fired: tuple[str, ...]
+) -> Iterator[tuple[Arrow, str]]:
+    """The arrows that an edge passes, in order, each with the rule that is the reason."""
+    reason, at = fired[0], before
+    named = before == ABSENT and LOADED.keys().isdisjoint(fired)
+    if named and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
+        at = profile.traits.begins
+        yield Arrow(ABSENT, at), reason
+    for rule in fired:
+        if rule in ENDS:
+            if at != ABSENT:
+                yield Arrow(at, DEAD), rule
+        elif rule in LOADED:
+            yield LOADED[rule], reason
+        elif rule in MAKES:
+            at = MAKES[rule].target
+            yield MAKES[rule], reason
+        elif rule not in CONSEQUENCES:
+            reason = rule
+
+
+def state_of(node: Coordinator) -> GroupState | str:
+    """The state of the group; one that is dead is no more there than one that never was."""
+    return node.group.state if node.group and node.group.state is not DEAD else ABSENT

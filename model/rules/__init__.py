@@ -1,0 +1,1 @@
+"""The rules that several APIs and timers share."""

@@ -1,0 +1,317 @@
+"""Instances: how many members, which timeouts, and which features a space has.
+
+What a `.cfg` file is to TLC. The space of an instance is finite, because timers are a few ticks
+long and the canonical form forgets names and counts, and it is explored whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from groupcheck.model.config import Config
+from groupcheck.model.exploring.canonical import Frame, canonical
+from groupcheck.model.rules import static_members
+from groupcheck.model.spaces.clients import Feature, Scene, commit, happenings, membership, returns
+from groupcheck.model.state import Advance, Coordinator, Group, Log
+from groupcheck.model.step import Profile
+from groupcheck.model.storing import failover
+from groupcheck.model.transition import Input
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
+
+DELAY = "group.initial.rebalance.delay.ms"
+
+TIMED = frozenset({Feature.TIME})
+
+
+class Instance(NamedTuple):
+    """One finite space.
+
+    `members` bounds members and pending ids together, with those that are in the log alone. A tick
+    is as long as half the new-member timeout, which Kafka 2.7 does not let anyone configure. A
+    space that is not `timed` knows no time but the initial delay: it is for coordinators on real
+    clocks, where one waits for nothing else. `settings` are those of the broker besides the
+    initial delay. So many `generations` are told apart: one, as the rules see only whether two are
+    the same, and whether one is the first.
+    """
+
+    profile: Profile
+    members: int = 2
+    features: frozenset[Feature] = TIMED
+    tick_ms: int = 150_000
+    session_ticks: int = 2
+    rebalance_ticks: int = 3
+    delay_ticks: int = 1
+    settings: Mapping[str, int] = MappingProxyType({})
+    generations: int = 1
+
+    @property
+    def timed(self) -> bool:
+        """Whether time passes, and not only the initial delay."""
+        return Feature.TIME in self.features
+
+    @property
+    def initial(self) -> Coordinator:
+        """Where it begins: nobody has named the group; what is loaded one day is kept in a log."""
+        return Coordinator(log=Log() if self._logged else None)
+
+    @property
+    def _logged(self) -> bool:
+        return not self.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES})
+
+    def frame(self, state: Coordinator) -> Frame:
+        """The canonical form of a state, as this space has it."""
+        aged = Feature.EXPIRY in self.features
+        return canonical(
+            state,
+            timed=self.timed,
+            logged=self._logged,
+            aged=aged,
+            generations=self.generations,
+        )
+
+    @property
+    def config(self) -> Config:
+        """The broker settings of the space."""
+        return Config.of(self.broker)._replace(keeps_ages=Feature.EXPIRY in self.features)
+
+    @property
+    def broker(self) -> dict[str, int]:
+        """The same under Kafka's names, as `open` takes them."""
+        return {**self.settings, DELAY: self.delay_ticks * self.tick_ms}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members' names where they keep them; elsewhere they are named by what they are."""
+        return tuple(f"m{i}" for i in range(1, self.members + 1))
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """What clients and time may do in a canonical state."""
+        scene = self._scene(state)
+        for body in membership(scene, self.features):
+            version = self._version(body)
+            yield Request(0, version, trim(body, version))
+        newest = self.profile.max_versions["JoinGroup"]
+        if newest >= static_members.SKIPS_SINCE:
+            # Before a leader that is back could be told to skip its assignment.
+            for body in returns(scene, self.features):
+                yield Request(0, static_members.SKIPS_SINCE - 1, body)
+        if scene.room and newest > 3:
+            yield Request(0, 3, scene.join(NO_MEMBER_ID))  # before ids were required
+        if Feature.EXPIRY in self.features:
+            # In these versions a commit could say how long its offsets are to be retained.
+            said = commit(NO_GENERATION, NO_MEMBER_ID)._replace(retention_time_ms=self.tick_ms)
+            yield Request(0, 2, trim(said, 2))
+        timer = state.group.join_timer if state.group else None
+        if self.timed:
+            yield Advance(self.tick_ms)
+        elif timer is not None and timer.initial:
+            yield Advance(timer.left_ms)
+        yield from happenings(state, self.features)
+
+    def admits(self, state: Coordinator) -> bool:
+        """Whether a successor belongs to the space: at most one append is held at a time.
+
+        Where it is the answers that wait, there may be another behind it. Nor is there a member for
+        whom there was no room beside those in the log.
+        """
+        if state.log is not None and len(_ids(state)) > self.members:
+            return False
+        most = 1 + self.profile.traits.answers_wait
+        return len(state.appends) <= (most if Feature.HELD_APPENDS in self.features else 0)
+
+    def _version(self, body: RequestBody) -> int:
+        return self.profile.max_versions[type(body).__name__.removesuffix("Request")]
+
+    def _scene(self, state: Coordinator) -> Scene:
+        return Scene(
+            self.profile,
+            self.config,
+            state,
+            self.session_ticks * self.tick_ms,
+            self.rebalance_ticks * self.tick_ms,
+            len(_ids(state)) < self.members,
+            not self.features.isdisjoint({Feature.ADMINISTRATION, Feature.EXPIRY}),
+        )
+
+
+def _ids(state: Coordinator) -> set[str]:
+    """The ids of members, those given out, and those that the log alone has."""
+    group = state.group or Group()
+    ids = {m.member_id for m in group.members} | {p.member_id for p in group.pending}
+    recorded = state.log.group if state.log else None
+    return ids | {m.member_id for m in recorded.members} if recorded else ids
+
+
+def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces for a coordinator in virtual time.
+
+    `membership` has every timer, `metadata` members that change what they offer, `storing` the
+    offsets and the appends that are held. Together in one space they would multiply, and what one
+    is about hardly depends on the others.
+    """
+    return {
+        "membership": Instance(profile, members),
+        "metadata": _untimed(profile, members, Feature.METADATA),
+        "storing": _untimed(profile, members, Feature.OFFSETS, Feature.HELD_APPENDS),
+    }
+
+
+def _held_commits(profile: Profile) -> tuple[Feature, ...]:
+    """Appends of transactions are held, unless it is the answers that wait, as any others do."""
+    return () if profile.traits.answers_wait else (Feature.HELD_APPENDS,)
+
+
+def _while_held(profile: Profile, members: int) -> int:
+    """How many members there are while appends are held: with all the answers that wait, fewer."""
+    return _few(members) if profile.traits.answers_wait else members
+
+
+def _few(members: int) -> int:
+    """One member fewer, where what a space is about hardly depends on them."""
+    return max(members - 1, 1)
+
+
+def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
+    return Instance(profile, members, frozenset(features), 3_000, 600, 600, 1)
+
+
+def real_spaces(
+    profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Instance]:
+    """The space for a coordinator on a real clock, whose broker's settings are as they are.
+
+    Timeouts are long, so that nothing but the initial delay ends while one waits for it, as far as
+    the broker allows it.
+    """
+    config = Config.of(broker)
+    delay_ms = config.group_initial_rebalance_delay_ms
+    long_ms = max(20 * delay_ms, 60_000)
+    session_ms = min(
+        max(long_ms, config.group_min_session_timeout_ms), config.group_max_session_timeout_ms
+    )
+    features = frozenset({Feature.METADATA, Feature.OFFSETS})
+    return {"order": Instance(profile, members, features, 1, session_ms, long_ms, delay_ms, broker)}
+
+
+def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces of what not every coordinator has, one for each."""
+    found: dict[str, Instance] = {}
+    if static_members.RULES[-1].name in profile.rules:
+        features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
+        found["static"] = Instance(profile, members, features, rebalance_ticks=1)
+        held = _while_held(profile, members)
+        found["static-storing"] = _untimed(
+            profile, held, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS
+        )
+        crowded = _untimed(profile, members + 1, Feature.MAX_SIZE)
+        found["crowded"] = crowded._replace(settings={"group.max.size": members})
+    if "ListGroups" in profile.max_versions:
+        found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
+    if "TxnOffsetCommit" in profile.max_versions:
+        found["transactions"] = _untimed(
+            profile, members, Feature.TRANSACTIONS, *_held_commits(profile)
+        )
+    if failover.CRASH.name in profile.rules:
+        found |= _failing_spaces(profile, members)
+    return found | _expiring_spaces(profile, members)
+
+
+def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces of offsets that expire, alone and together with what else may become of them.
+
+    The retention is as long as a new member may wait. One member fewer is enough.
+    """
+    shortest = Instance(
+        profile,
+        _few(members),
+        frozenset({Feature.TIME, Feature.EXPIRY}),
+        300_000,
+        1,
+        1,
+        settings={"offsets.retention.minutes": 5},
+    )
+    found = {"expiry": shortest._replace(tick_ms=150_000, session_ticks=2)}
+    if "TxnOffsetCommit" in profile.max_versions:
+        features = shortest.features | {Feature.TRANSACTIONS}
+        found["expiry-transactions"] = shortest._replace(features=features)
+    if failover.CRASH.name in profile.rules:
+        features = shortest.features | {Feature.FAILING_APPENDS, Feature.CRASHES}
+        found["expiry-failing"] = shortest._replace(features=features)
+    return found
+
+
+def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The spaces of what may fail: appends, and the coordinator itself.
+
+    What becomes of transactions and deletions hardly depends on members: one fewer is enough.
+    """
+    few = _few(members)
+    crashes = (Feature.FAILING_APPENDS, Feature.CRASHES)
+    held = _while_held(profile, members)
+    found = {
+        "failing": _untimed(profile, members, Feature.OFFSETS, *crashes),
+        "failover": _untimed(
+            profile, held, Feature.OFFSETS, Feature.HELD_APPENDS, Feature.FAILOVER
+        ),
+    }
+    if "list/not-active" in profile.rules:
+        found["failover-administration"] = _untimed(
+            profile, members, Feature.ADMINISTRATION, Feature.FAILOVER
+        )
+    if static_members.RULES[-1].name in profile.rules:
+        found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
+        if not profile.traits.answers_wait:
+            # Elsewhere no answer outlives an unloading.
+            found["failover-static"] = _untimed(
+                profile, few, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS, Feature.FAILOVER
+            )
+    if "txn-commit/not-active" in profile.rules:
+        found["failing-transactions"] = _untimed(profile, few, Feature.TRANSACTIONS, *crashes)
+        found["failover-transactions"] = _untimed(
+            profile, few, Feature.TRANSACTIONS, *_held_commits(profile), Feature.FAILOVER
+        )
+    if "delete/not-active" in profile.rules:
+        found["failing-administration"] = _untimed(profile, few, Feature.ADMINISTRATION, *crashes)
+        # What is deleted while a transaction has it: only the log shows whether that ended.
+        found["deleting-transactions"] = _untimed(
+            profile, few, Feature.TRANSACTIONS, Feature.ADMINISTRATION, Feature.CRASHES
+        )
+    if profile.traits.loaded_count_as_static or profile.traits.syncs_expire:
+        # Only time shows who is spared by the rebalance timeout, and who may not have synced.
+        found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
+    return found
+
+
+def supported(profile: Profile) -> frozenset[Feature]:
+    """The features that the version has, as far as the model has it."""
+    has = {
+        Feature.STATIC_MEMBERS: static_members.RULES[-1].name in profile.rules,
+        Feature.MAX_SIZE: static_members.RULES[-1].name in profile.rules,
+        Feature.TRANSACTIONS: "TxnOffsetCommit" in profile.max_versions,
+        Feature.ADMINISTRATION: "ListGroups" in profile.max_versions,
+        Feature.FAILING_APPENDS: failover.CRASH.name in profile.rules,
+        Feature.CRASHES: failover.CRASH.name in profile.rules,
+        Feature.FAILOVER: failover.CRASH.name in profile.rules,
+    }
+    return frozenset(feature for feature in Feature if has.get(feature, True))
+
+
+def composed(profile: Profile, members: int, features: frozenset[Feature]) -> Instance:
+    """A space of features put together; with `max-size` there is one more member than room."""
+    timed = Feature.TIME in features
+    space = Instance(profile, members, features) if timed else _untimed(profile, members, *features)
+    if Feature.MAX_SIZE in features:
+        return space._replace(members=members + 1, settings={"group.max.size": members})
+    return space
+
+
+def spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """All the spaces that there are for so many members; with two they reach every rule."""
+    return {
+        **virtual_spaces(profile, members),
+        **real_spaces(profile, members),
+        **feature_spaces(profile, members),
+    }

@@ -1,0 +1,97 @@
+"""The space in which all is appended that ever is: one member, two partitions, whatever else.
+
+It is for what the log shows, and not for ports: requests that only read are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
+
+from groupcheck.model.spaces.clients import NOBODY, OTHER_TOPIC, Feature
+from groupcheck.model.spaces.instance import Instance, supported
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    Request,
+    RequestBody,
+    SyncGroupRequest,
+    TxnOffsetCommitRequest,
+)
+
+READING: Final = (
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+    OffsetFetchRequest,
+    HeartbeatRequest,
+)
+APPENDING: Final = frozenset(
+    {
+        Feature.STATIC_MEMBERS,
+        Feature.ADMINISTRATION,
+        Feature.TRANSACTIONS,
+        Feature.OFFSETS,
+        Feature.METADATA,
+        Feature.CRASHES,
+        Feature.EXPIRY,
+    }
+)
+
+
+class Recorded(Instance):
+    """Everything that is appended, and nothing that is only read."""
+
+    __slots__ = ()
+
+    @property
+    def _logged(self) -> bool:
+        return True
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """What appends, or leads to it; commits are of either partition."""
+        for given in super().inputs(state):
+            if not isinstance(given, Request):
+                yield given
+                continue
+            body = given.body
+            if isinstance(body, READING) or _comes_to_nothing(body):
+                continue
+            yield given
+            if isinstance(body, OffsetCommitRequest):
+                topics = tuple(each._replace(name=OTHER_TOPIC) for each in body.topics)
+                yield given._replace(body=body._replace(topics=topics))
+
+
+def _comes_to_nothing(body: RequestBody) -> bool:
+    """Whether it is refused wherever it is asked, or only another version of what is asked."""
+    if isinstance(body, OffsetCommitRequest):
+        long = any(each.committed_metadata for topic in body.topics for each in topic.partitions)
+        return long or body.retention_time_ms >= 0 or body.member_id == NOBODY
+    if isinstance(body, SyncGroupRequest):
+        other = body.protocol_type == "connect" or body.protocol_name == "roundrobin"
+        return other or body.member_id == NOBODY
+    if isinstance(body, LeaveGroupRequest):
+        return any(each.member_id == NOBODY for each in body.members)
+    return isinstance(body, TxnOffsetCommitRequest) and body.member_id == NOBODY
+
+
+def recorded_space(profile: Profile) -> Instance:
+    """The space of a version: no time passes in it, and what can expire may do so at once."""
+    return Recorded(
+        profile,
+        1,
+        APPENDING & supported(profile),
+        300_000,
+        1,
+        1,
+        1,
+        settings=MappingProxyType({"offsets.retention.minutes": 0}),
+    )

@@ -1,0 +1,112 @@
+"""The spaces that any coordinator in virtual time is tried on besides those for every coordinator.
+
+Each is of one member, or of none, and walked in a second or two: enough to see whether a feature is
+there and does what it should, not how it goes with everything else. No text of PlusCal has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
+
+from groupcheck.model.spaces.clients import (
+    GROUP_ID,
+    INSTANCE,
+    NOBODY,
+    PRODUCER_ID,
+    Feature,
+    commit,
+    fetch,
+    happenings,
+    txn_commit,
+)
+from groupcheck.model.spaces.instance import Instance, feature_spaces
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.storing import failover
+from groupcheck.model.transition import Input
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import (
+    API_OF,
+    NO_GENERATION,
+    NO_MEMBER_ID,
+    DeleteGroupsRequest,
+    EndTxnRequest,
+    Request,
+    RequestBody,
+)
+
+# Of the spaces of features those that are short with one member, in every version.
+SHORT: Final = (
+    "crowded",
+    "administration",
+    "failing-static",
+    "failover-administration",
+    "reload",
+    "expiry",
+)
+
+# Some 25 days in minutes: as milliseconds it is more than a number of 32 bits can be.
+LONG_RETENTION: Final = 36_500
+
+
+class Loners(Instance):
+    """The space of consumers that use no group management, at every version of what they ask.
+
+    No time passes, and nobody is a member: it is about what becomes of offsets, and about who is
+    answered how while the partition is not served.
+    """
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """What they and producers ask, and what may happen."""
+        for body, versions in self._asked(state):
+            for version in versions:
+                yield Request(0, version, trim(body, version))
+        yield from happenings(state, self.features)
+
+    def _asked(self, state: Coordinator) -> Iterator[tuple[RequestBody, range]]:
+        simple = commit(NO_GENERATION, NO_MEMBER_ID)
+        asked: list[RequestBody] = [simple, fetch(require_stable=False)]
+        for body in asked:
+            yield body, self._versions(body)
+        newest: list[RequestBody] = [
+            commit(1, NOBODY),
+            simple._replace(group_instance_id=INSTANCE),
+            fetch(require_stable=True),
+            DeleteGroupsRequest((GROUP_ID,)),
+            txn_commit(NO_GENERATION, NO_MEMBER_ID),
+            EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True),
+            EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=False),
+        ]
+        if state.group is None:
+            # Another group, of which there is never anything; not that it has no right to a name.
+            newest.append(fetch(require_stable=False)._replace(group_id=""))
+            newest.append(commit(1, NOBODY)._replace(group_id=""))
+        for body in newest:
+            yield body, self._versions(body)[-1:]
+
+    def _versions(self, body: RequestBody) -> range:
+        api, profile = API_OF[type(body)], self.profile
+        return range(profile.min_versions.get(api, 0), profile.max_versions.get(api, -1) + 1)
+
+
+def short_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+    """The short spaces of a version; that of static members has more of them, if there may be."""
+    found = feature_spaces(profile, 1)
+    short: dict[str, Instance] = {name: found[name] for name in SHORT if name in found}
+    if "static" in found:
+        # Who is away is told from who is gone only if somebody else is there.
+        short["static"] = feature_spaces(profile, members)["static"]
+    if failover.CRASH.name in profile.rules:
+        features = frozenset({Feature.FAILOVER, Feature.EXPIRY})
+        short["loners"] = Loners(
+            profile,
+            0,
+            features,
+            delay_ticks=0,
+            settings=MappingProxyType({"offsets.retention.minutes": LONG_RETENTION}),
+        )
+    return short

@@ -1,0 +1,83 @@
+"""The spaces for a long run on a broker: no timer of theirs may fire but the initial delay.
+
+Order alone says what is lawful in them, so that hundreds of tests may be under way at once. They
+hold what can be asked over the wire: no faults, and no appends that are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance, real_spaces, supported
+from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import EndTxnRequest, Request
+
+
+class Askable(Instance):
+    """A space of what can be asked over the wire: no marker of a group without a name."""
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """What clients may do that a broker can be asked."""
+        return filter(_is_askable, super().inputs(state))
+
+
+def _is_askable(given: Input) -> bool:
+    """Whether a broker can be asked: it writes markers for those alone who committed before."""
+    if not isinstance(given, Request) or not isinstance(given.body, EndTxnRequest):
+        return True
+    return bool(given.body.group_id)
+
+
+class AtOnce(Askable):
+    """A space without an initial delay: nobody is quick enough to come before it is over.
+
+    Whether somebody was, nobody could tell: both are lawful, and the answers cross on their way.
+    """
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """What clients may do, or the end of the delay where that is due."""
+        timer = state.group.join_timer if state.group else None
+        if timer is not None and timer.initial:
+            yield Advance(timer.left_ms)
+        else:
+            yield from super().inputs(state)
+
+
+# What the spaces besides `order` are about, in the order in which they are walked. Who lists groups
+# is told of all that there are on the broker, which with each test are more: that comes first.
+ABOUT: Final[Mapping[str, Feature]] = MappingProxyType(
+    {
+        "order-administration": Feature.ADMINISTRATION,
+        "order-transactions": Feature.TRANSACTIONS,
+        "order-static": Feature.STATIC_MEMBERS,
+    }
+)
+
+
+def wire_spaces(
+    profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Instance]:
+    """The spaces of a version for a broker whose settings are as they are; `order` is the last."""
+    (order,) = real_spaces(profile, members, broker).values()
+    at_once = not order.config.group_initial_rebalance_delay_ms
+    order = AtOnce(*order) if at_once else Askable(*order)
+    features = supported(profile)
+    needs = {
+        Feature.ADMINISTRATION: "ListGroups" in profile.max_versions,
+        Feature.TRANSACTIONS: "TxnOffsetCommit" in profile.max_versions,
+    }
+    found = {
+        name: order._replace(features=frozenset({feature}))
+        for name, feature in ABOUT.items()
+        if feature in features and needs.get(feature, True)
+    }
+    return {**found, "order": order}
