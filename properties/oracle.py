@@ -104,6 +104,10 @@ class Oracle:
         """Whether these symbols stand for ids that somebody was told."""
         return all(symbol in self._symbols for symbol in symbols)
 
+    def bind(self, member_id: str, symbol: str) -> None:
+        """Note what symbol stands for an id that the port has told."""
+        self.names[member_id] = self._symbols[symbol] = symbol
+
     def predict(self, given: Input) -> list[Outcome]:
         """Every lawful outcome of an input, from every state the port may be in."""
         if isinstance(given, Request):
@@ -247,8 +251,7 @@ class Oracle:
             if isinstance(request, JoinGroupRequest) and not request.member_id:
                 told: str = response.body.member_id  # type: ignore[union-attr]
                 if told and told not in self.names:
-                    symbol = f"#{response.request_id}"
-                    self.names[told] = self._symbols[symbol] = symbol
+                    self.bind(told, f"#{response.request_id}")
 
     def _normal(self, response: Response, names: Names) -> ResponseBody:
         return normal(response.body, names, self.requests[response.request_id].api_version)

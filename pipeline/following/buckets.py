@@ -111,6 +111,7 @@ class Bucket:
                 del self._opened[next(iter(self._opened))]
             return first._replace(body=json.dumps(header))
         unknown = {"trace": 1, "profile": self._how.profile or self._how.unknown, "config": {}}
+        unknown["assumed"] = True
         header = json.loads(self._opened.get(session) or json.dumps(unknown))
         return first._replace(kind="open", body=json.dumps({**header, "before": True}))
 

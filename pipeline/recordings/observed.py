@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from groupcheck.model.rules.timers import PASS
 from groupcheck.model.state import Advance, Coordinator, Group
@@ -47,6 +47,10 @@ def edge_of(before: Coordinator, given: Input, outcome: Outcome) -> Edge:
 def state_name(group: Group | None) -> str:
     """The state of a group, or that there is none."""
     return NO_GROUP if group is None else str(group.state)
+
+
+def _joins(given: Input) -> TypeGuard[Request]:
+    return isinstance(given, Request) and isinstance(given.body, JoinGroupRequest)
 
 
 class _Rebalance:
@@ -94,7 +98,6 @@ class Observed:
         before: list[Coordinator],
         oracle: Oracle,
         given: Input,
-        answers: list[Response],
         at_ms: int,
     ) -> None:
         """A step was lawful, and has led from those states to where the oracle is."""
@@ -103,13 +106,15 @@ class Observed:
         self.edges[edge] += 1
         if isinstance(given, Advance):
             self._ms[edge.before] += given.ms
-        elif isinstance(given, Request):
-            if isinstance(given.body, JoinGroupRequest) and self._rebalance is not None:
-                self._rebalance.last_client = given.client_id
-            if isinstance(given.body, OffsetCommitRequest):
-                self._asked[given.request_id] = given.body
+        elif _joins(given) and self._rebalance is not None:
+            self._rebalance.last_client = given.client_id
         if edge.after != self._state or edge.before != self._state:
             self._enter(edge, outcome, given, at_ms)
+
+    def told(self, given: Input, answers: list[Response], at_ms: int) -> None:
+        """Something was answered: whether offsets were committed shows whatever the group is."""
+        if isinstance(given, Request) and isinstance(given.body, OffsetCommitRequest):
+            self._asked[given.request_id] = given.body
         if self._asked:
             self._commits(answers, at_ms)
 
@@ -133,7 +138,7 @@ class Observed:
                 if rebalance is not None:  # it is begun anew before anybody had an assignment
                     self._rebalances.append(rebalance.row(at_ms, group, edge.after))
                 rebalance = self._rebalance = _Rebalance(at_ms, edge.rules[-1])
-                if isinstance(given, Request) and isinstance(given.body, JoinGroupRequest):
+                if _joins(given):
                     rebalance.last_client = given.client_id
         elif rebalance is not None and edge.after == GroupState.COMPLETING_REBALANCE:
             rebalance.joined_ms = at_ms

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Cleanup, HoldAppends, ReleaseAppends
+from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.pipeline.findings import finding_row
@@ -24,6 +24,7 @@ from groupcheck.pipeline.recordings.calm import Calm
 from groupcheck.pipeline.recordings.columns import AROUND, NO_PAIR, Columns
 from groupcheck.pipeline.recordings.events import Event, recorded, rows
 from groupcheck.pipeline.recordings.observed import Observed
+from groupcheck.properties.histories.middle import MiddleJudge
 from groupcheck.properties.histories.one_group import part, parts
 from groupcheck.properties.histories.recorded import BEFORE, GroupJudge
 from groupcheck.properties.run import FoundError
@@ -35,6 +36,7 @@ Row = dict[str, Any]
 KEPT: Final = 200  # exchanges that are known of a long history, or twice as many
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a finding
 MOST_WAITING: Final = 100_000  # exchanges that wait for a release
+ASSUMED: Final = f"{BEFORE}, and nobody knows by what settings to judge it"
 
 
 class _Exchange(NamedTuple):
@@ -56,7 +58,11 @@ class Replay:
         self.profile: str = header["profile"]
         self.broker: Mapping[str, int] = header["config"]
         self.observed = Observed()
-        self._judge = GroupJudge(self.profile, self.broker)
+        # Why nothing is known of what it was before; it is then judged as soon as that shows.
+        self._middle: str | None = BEFORE if header.get("before") else None
+        self._judge = (MiddleJudge if self._middle else GroupJudge)(self.profile, self.broker)
+        self._asked: set[int] = set()  # since then, without an answer
+        self._since: int | None = None  # the line from which on it is judged
         self._calm = Calm(PROFILES[self.profile], self._judge.run.oracle.config, self.observed)
         self._waits = PROFILES[self.profile].traits.answers_wait
         self._open: _Exchange | None = None  # to which answers may yet come
@@ -64,9 +70,9 @@ class Replay:
         self._holding = False
         self._now_ms = 0
         self._events = self._accepted = self._steps = 0
-        self._undecided: str | None = BEFORE if header.get("before") else None
+        self._undecided: str | None = ASSUMED if header.get("assumed") else None
         self._answered = False
-        self._header = json.dumps({"type": "open", **header})
+        self._told = {"type": "open", **header}
         self._kept: list[Event | pa.RecordBatch] | None = []
         self._characters = 0
         self._last_ms = 0
@@ -126,7 +132,7 @@ class Replay:
 
     def _learn(self, events: Columns, at: int) -> None:
         """The pair was taken, and nothing more is answered: know it again, if it is lawful."""
-        if self._decided or not self._closed():
+        if self._decided or not self._closed() or not self._judge.judged:
             return
         given, oracle = self._judge.run.exchanges[-1].given, self._judge.run.oracle
         entered = self._calm.enter(oracle.states, len(oracle.names), self._now_ms)
@@ -154,8 +160,7 @@ class Replay:
     def _take(self, event: Event) -> None:
         kind = event.kind
         if kind == "gap":
-            self._open = None  # an answer to it may be what could not be read
-            self._undecided = f"gap: {event.body}"
+            self._lose(f"gap: {event.body}")
             return
         if kind == "cut":
             self._undecided = str(event.body)
@@ -185,14 +190,32 @@ class Replay:
             return
         self._begin(given, event.at_ms).events.append(event.line)
 
+    def _lose(self, why: str) -> None:
+        """Something is not known: what comes is judged when it shows where the group is."""
+        self._open = None  # an answer to it may be what could not be read
+        self._waiting, self._holding = [], False
+        self._asked, self._kept, self._characters = set(), [], 0
+        if isinstance(self._judge, MiddleJudge):
+            self._judge.gap()
+        else:
+            self._judge = MiddleJudge(self.profile, self.broker, self._now_ms)
+        if self._middle is None or self._middle == BEFORE:
+            self._middle = why
+
     def _request(self, event: Event) -> Request:
         api, version = str(event.api), int(event.api_version or 0)
         body = request_body(api, version, event.body or "null")
         asked = parts(body, (event.group_id,))[event.group_id]
+        if self._middle is not None:
+            self._asked.add(int(event.request_id or 0))
         client = (event.client_id or "", event.client_host or "")
         return Request(int(event.request_id or 0), version, asked, *client)
 
     def _answer(self, event: Event) -> None:
+        if self._middle is not None:
+            if event.request_id not in self._asked:
+                return  # it was asked before
+            self._asked.discard(event.request_id)
         if event.at_ms > self._now_ms:
             self._begin(Advance(event.at_ms - self._now_ms), event.at_ms)
             self._now_ms = event.at_ms
@@ -238,12 +261,23 @@ class Replay:
         before = judge.run.oracle.states
         self._rejected = exchange  # unless it is accepted
         answers = exchange.answers
+        if isinstance(judge, MiddleJudge):
+            judge.now_ms = exchange.at_ms
         judge.take(exchange.given, answers, held)
         self._rejected = None
+        self.observed.told(exchange.given, answers, exchange.at_ms)
+        if isinstance(judge, MiddleJudge) and not self._knows(judge, before, exchange):
+            return
         self._steps += 1
         self._accepted += len(exchange.events)
-        self.observed.step(before, judge.run.oracle, exchange.given, answers, exchange.at_ms)
+        self.observed.step(before, judge.run.oracle, exchange.given, exchange.at_ms)
         judge.forget(KEPT)
+
+    def _knows(self, judge: MiddleJudge, before: list[Coordinator], exchange: _Exchange) -> bool:
+        """Whether the step was judged, from states in which the group was before it."""
+        if self._since is None and judge.ever:
+            self._since = exchange.events[-1] if exchange.events else 0
+        return judge.judged and bool(before)
 
     @property
     def rejected(self) -> bool:
@@ -275,6 +309,11 @@ class Replay:
             verdict, reason = "rejected", self._finding.pop("rule")
         elif self._undecided is not None:
             verdict, reason = "undecided", self._undecided
+        elif self._middle is not None and self._since is None:
+            verdict, reason = "undecided", self._middle
+        elif self._middle is not None:
+            verdict = "accepted" if self._middle == BEFORE else "undecided"
+            reason = f"{self._middle}; judged from line {self._since} on"
         else:
             verdict, reason = "accepted", None
         whose, finding = self._whose, self._finding
@@ -301,7 +340,7 @@ class Replay:
         exchange = self._rejected
         if exchange is None:
             raise found
-        recording = None if self._kept is None else _recording(self._header, self._kept)
+        recording = None if self._kept is None else _recording(self._header(), self._kept)
         self._finding = finding_row(found.finding, exchange.lines, exchange.events)
         self._finding |= {
             "profile": self.profile,
@@ -311,6 +350,13 @@ class Replay:
             "recording": recording,
         }
         self._kept = None
+
+    def _header(self) -> str:
+        """The first line of a recording of the group, as far as it was kept."""
+        told = {name: said for name, said in self._told.items() if name != "before"}
+        if self._middle is not None:
+            told["groups"] = [self.key[0]]
+        return json.dumps(told)
 
     def _note(self, event: Event) -> None:
         """Keep the event for the recording of a finding, if there is room."""

@@ -73,7 +73,7 @@ class _Told:
         self.faults = faults
         self.releases = releases
         self.holds = False
-        self.gap = False
+        self.gap = ""
         self.line = 0  # of its last event
 
 
@@ -274,7 +274,7 @@ class _Session:
     def torn(self, line: int) -> Iterator[Row]:
         """The session ends with a line that could not be read, which may have been an answer."""
         for group_id, told in self._groups.items():
-            if told is not None and not told.gap and told.line >= self._caused:
+            if told is not None and told.gap != self.gap and told.line >= self._caused:
                 yield self._row(group_id, line, "gap", body=self.gap)
 
     def _row(self, group_id: str, line: int, kind: str, **fields: Any) -> Row:  # noqa: ANN401
@@ -315,7 +315,8 @@ class _Session:
         """Refuse what is no request of this session."""
         if number in self._ids:
             reason = f"a second request with the id {number}"
-            raise _RefusedError(reason, gap=False)
+            # What could not be read may have been the beginning of a session, with ids of its own.
+            raise _RefusedError(reason, gap=bool(self.gap))
         if not (0 <= number <= MOST_ID and 0 <= version < 2**15):
             reason = f"no id or version of a request: {number}, {version}"
             raise _RefusedError(reason)
@@ -330,7 +331,7 @@ class _Session:
         if of is None:
             known = number in self._ids
             reason = f"request {number} is answered twice" if known else f"no request {number}"
-            raise _RefusedError(reason, gap=not known)
+            raise _RefusedError(reason, gap=not known or bool(self.gap))
         try:
             response_body(of.api, of.version, told)
         except MalformedBodyError as error:
@@ -357,8 +358,8 @@ class _Session:
             rows.append(self._row(group_id, line, "open", at_ms=0, body=first))
         if told.faults < len(self._faults) or told.releases < len(self._releases):
             self._tell_happened(told, group_id, line, rows)
-        if self.gap and not told.gap:
-            told.gap = True
+        if self.gap != told.gap:
+            told.gap = self.gap
             rows.append(self._row(group_id, line, "gap", body=self.gap))
         told.line = line
         return told

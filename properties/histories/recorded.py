@@ -101,6 +101,11 @@ class GroupJudge:
     """Holds to the model what was recorded of one group, exchange by exchange."""
 
     def __init__(self, profile: str, broker: Mapping[str, int]) -> None:
+        self.judged = True  # whether the last exchange was
+        self.begin(profile, broker)
+
+    def begin(self, profile: str, broker: Mapping[str, int]) -> None:
+        """Begin, or begin anew: there is no group."""
         self._port = _RecordedPort()
         self.run = Run(self._port, PROFILES[profile], broker)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -16,8 +14,6 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
-import pyarrow as pa  # noqa: E402
-
 from groupcheck.model.bodies import encode  # noqa: E402
 from groupcheck.model.spaces.clients import GROUP_ID  # noqa: E402
 from groupcheck.model.vocabulary import (  # noqa: E402
@@ -28,57 +24,11 @@ from groupcheck.model.vocabulary import (  # noqa: E402
 from groupcheck.pipeline.recordings.calm import Calm  # noqa: E402
 from groupcheck.pipeline.recordings.columns import Columns  # noqa: E402
 from groupcheck.pipeline.recordings.events import Event  # noqa: E402
-from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
-from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from support.made_recordings import Walk  # noqa: E402
-from support.production import BROKER, VERSIONS, Happened, Production  # noqa: E402
+from support.production import VERSIONS, Happened, Production  # noqa: E402
+from support.replayed import Rows, as_events, at_once, one_by_one, told  # noqa: E402
 
 PROFILES = ("0.10.0", "0.10.2", "2.7", "4.1")
-HEADER = {"trace": 1, "profile": "2.7", "config": BROKER}
-Rows = list[tuple[str, str]]
-
-
-def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
-    """The events of a group of that history."""
-    header = json.dumps({**HEADER, "profile": profile})
-    opened = Event("group", "file", 1, 1, 1, 0, "open", None, None, None, None, None, header)
-    found = [opened]
-    for n, each in enumerate(happened, 2):
-        event = opened._replace(seq=n, line=n, at_ms=each.at_ms, kind=each.kind, body=each.body)
-        event = event._replace(request_id=each.number, api=each.api, api_version=each.version)
-        if each.kind == "request":
-            event = event._replace(client_id=each.client, client_host="/10.0.0.1")
-        found.append(event)
-    return found
-
-
-def columns(events: list[Event], size: int) -> Iterator[Columns]:
-    """The events as Spark hands them over, so many at once."""
-    table = pa.Table.from_pylist([event._asdict() for event in events], arrow(EVENTS))
-    return (Columns(batch) for batch in table.combine_chunks().to_batches(size))
-
-
-def one_by_one(events: list[Event]) -> Replay:
-    """The replay by the oracle alone."""
-    replay = Replay(events[0])
-    for event in events:
-        replay.take(event)
-    return replay
-
-
-def at_once(events: list[Event], size: int = 1_000) -> Replay:
-    """The replay that knows again what it has seen."""
-    replay = Replay(events[0])
-    for batch in columns(events, size):
-        for start, stop in pairwise(batch.histories):
-            replay.run(batch, start, stop)
-    return replay
-
-
-def told(replay: Replay) -> Rows:
-    """All rows that come of it, and how often each edge was shown."""
-    rows = [(name, repr(sorted(row.items()))) for name, row in replay.end()]
-    return sorted([*rows, *(("edge", repr(each)) for each in replay.observed.edges.items())])
 
 
 def same(events: list[Event], size: int = 1_000) -> Rows:

@@ -101,10 +101,10 @@ def _steps(instance: Instance, run: Run, pick: Random) -> Iterator[Input]:
             else [given for given in instance.inputs(frame.node) if isinstance(given, Request)]
         )
         given = pick.choice(options)
-        yield _distinct(frame.restore(given, number)) if isinstance(given, Request) else given
+        yield distinct(frame.restore(given, number)) if isinstance(given, Request) else given
 
 
-def _distinct(given: Request) -> Request:
+def distinct(given: Request) -> Request:
     """The same, each commit with an offset of its own.
 
     Kafka takes two equal commits of one millisecond for one; the model tells them apart, which

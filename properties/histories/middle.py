@@ -1,0 +1,400 @@
+"""A group that was there before anybody looked, held to the model as soon as it is known again.
+
+Nobody knows in which state such a group is. But when a join phase ends, all that the model has of
+its members has been told: who they are by the leader's answer, what each of them is by its
+JoinGroup. So there are few states in which the group may be then, and it is judged from there on.
+What is still open is never guessed at:
+
+- that nothing else is under way shows when the leader's SyncGroup is answered as the model has it.
+  Until then what differs only says that the group was in none of those states.
+- a member that was there before keeps the timeouts it first joined with (up to 3.x), which nobody
+  has seen. It is silent for no longer than the shortest session there may be, or else the group is
+  unknown again, until its next join phase ends.
+- the end of a join phase that was brought about by time leaves ids open that were given out before
+  and not used yet, and when in that time it came. Until all of those are past, too, what differs
+  says nothing.
+- offsets, and what transactions have pending, may be any. What is said of them is not judged.
+- of versions in which the timers of removed members run on (0.10), nothing is said at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+from typing import Final, NamedTuple, TypeVar
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.timers import due
+from groupcheck.model.state import (
+    Advance,
+    Cleanup,
+    Coordinator,
+    Group,
+    HoldAppends,
+    JoinTimer,
+    Member,
+    ReleaseAppends,
+)
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    EndTxnRequest,
+    ErrorCode,
+    GroupState,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    Request,
+    RequestBody,
+    Response,
+    TxnOffsetCommitRequest,
+)
+from groupcheck.properties.histories.recorded import GroupJudge
+from groupcheck.properties.run import FoundError
+
+SINCE_BEFORE: Final = "?"  # the host of a member that was there before: no host has that name
+MOST_STARTS: Final = 64  # states to begin with
+MOST_KEPT: Final = 10_000  # JoinGroups without an answer, and ids
+# What is said of offsets and of transactions.
+OF_OFFSETS = (OffsetFetchRequest, OffsetDeleteRequest, TxnOffsetCommitRequest, EndTxnRequest)
+
+
+K = TypeVar("K", int, str)
+
+
+class _Joined(NamedTuple):
+    """The end of a join phase: what the leader was told, and the JoinGroup of each member."""
+
+    told: JoinGroupResponse
+    asked: dict[str, Request]
+
+    @property
+    def numbers(self) -> set[int]:
+        """The ids of the JoinGroups."""
+        return {asked.request_id for asked in self.asked.values()}
+
+
+class MiddleJudge(GroupJudge):
+    """Holds to the model what was recorded of a group that was there before.
+
+    `now_ms` is the time, which is told before each exchange.
+    """
+
+    def __init__(self, profile: str, broker: Mapping[str, int], now_ms: int = 0) -> None:
+        super().__init__(profile, broker)
+        self._profile = PROFILES[profile]
+        self._broker = broker
+        self.now_ms = now_ms
+        self._asked: dict[int, Request] = {}  # JoinGroups that are not answered
+        self._given: set[str] = set()  # ids that were given out, and not joined with
+        self._born: dict[str, Request] = {}  # with which JoinGroup members came into being
+        self._idle_ms = 0  # when the last id was given out, or may have been
+        self._holding = False
+        self.ever = False  # whether it was known at any time
+        self.judged = False  # whether the last exchange was judged
+        self.gap()
+
+    def gap(self) -> None:
+        """Something may have happened that nobody has seen."""
+        self._asked.clear()
+        self._given.clear()
+        self._born.clear()
+        self._idle_ms = self.now_ms
+        self._holding = False
+        self._lose()
+
+    def take(self, given: Input, answers: list[Response], held: list[Response]) -> None:
+        """Go on by one exchange; `held` is answered at the release that it may have waited for.
+
+        Raises:
+            FoundError: from none of the states in which the group may have been it is lawful.
+        """
+        self._note(given)
+        self.judged = False
+        if self.run.oracle.states and self._is_open(given):
+            self._lose()
+        if not self.run.oracle.states:
+            self._begin(given, answers, held)
+        elif not self._is_any(given):
+            self._go_on(given, answers, held)
+        self._note_answers(answers)
+
+    def _lose(self) -> None:
+        """From now on the group may be in any state."""
+        self.begin(self._profile.name, self._broker)
+        self.run.oracle.states = []
+        self._known = False
+        self._open_until_ms = -1
+        self._instances: set[str] = set()  # for whom these may stand is known
+
+    def _go_on(self, given: Input, answers: list[Response], held: list[Response]) -> None:
+        asked, kept = self.run.oracle.requests, [*held]
+        number = given.request_id if isinstance(given, Request) else None
+        of_known = [a for a in answers if a.request_id in asked or a.request_id == number]
+        try:
+            super().take(given, of_known, held)
+        except FoundError:
+            if self._known and self.now_ms > self._open_until_ms:
+                raise
+            held[:] = kept
+            self._lose()
+            self._begin(given, answers, held)
+            return
+        self.judged = self._known
+        if not self._known:
+            self._known = all(map(_is_settled, self.run.oracle.states))
+            self.ever = self.ever or self._known
+
+    def _is_any(self, given: Input) -> bool:
+        """Whether its answer may be any, as far as is known, and it changes no member."""
+        if isinstance(given, Cleanup):
+            return True
+        if not isinstance(given, Request):
+            return False
+        if isinstance(given.body, DescribeGroupsRequest):  # tells whence a member first came
+            return any(m.client_host == SINCE_BEFORE for m in self._members())
+        return isinstance(given.body, OF_OFFSETS)
+
+    def _is_open(self, given: Input) -> bool:
+        """Whether nobody knows what comes of it."""
+        states = self.run.oracle.states
+        if isinstance(given, Advance):
+            any_due = self.now_ms <= self._open_until_ms
+            return any(self._may_end(state.group, given.ms, any_due=any_due) for state in states)
+        deletes = (DeleteGroupsRequest, OffsetDeleteRequest)
+        if isinstance(given, Cleanup) or (
+            isinstance(given, Request) and isinstance(given.body, deletes)
+        ):
+            return any(state.group is None or not state.group.members for state in states)
+        if isinstance(given, Request):
+            return not self._instances.issuperset(_instances(given.body))
+        return False
+
+    def _may_end(self, group: Group | None, ms: int, *, any_due: bool) -> bool:
+        """Whether a timer may end within a time of which it is not known when it does."""
+        if group is None or not due(group, ms):
+            return False
+        return any_due or any(m.client_host == SINCE_BEFORE for m in group.members)
+
+    def _members(self) -> Iterator[Member]:
+        return (m for s in self.run.oracle.states if s.group for m in s.group.members)
+
+    def _begin(self, given: Input, answers: list[Response], held: list[Response]) -> None:
+        """Begin with the states in which the group may be if a join phase ends here."""
+        joined = self._end_of_join(given, answers)
+        if joined is None:
+            return
+        self._lose()
+        kept = [*held]
+        oracle = self.run.oracle
+        for member_id, asked in joined.asked.items():
+            if asked is not given:
+                oracle.requests[asked.request_id] = asked
+            if asked is not given or asked.body.member_id:  # type: ignore[union-attr]
+                oracle.bind(member_id, f"#{asked.request_id}")
+        oracle.states = [Coordinator(each, self._holding) for each in self._before(joined, given)]
+        try:
+            super().take(given, [a for a in answers if a.request_id in joined.numbers], held)
+        except FoundError:
+            held[:] = kept
+            self._lose()
+            return
+        if not all(_completes(state) for state in oracle.states):  # more has come of it
+            self._lose()
+            return
+        self._mark(joined)
+        if isinstance(given, Advance):
+            config = oracle.config
+            longest_ms = max(m.rebalance_timeout_ms for m in self._members())
+            given_ms = self._idle_ms + config.group_max_session_timeout_ms
+            self._open_until_ms = max(
+                given_ms, self.now_ms + max(longest_ms, config.group_max_session_timeout_ms)
+            )
+
+    def _end_of_join(self, given: Input, answers: list[Response]) -> _Joined | None:
+        """The join phase that ends here with all members, of whom nobody is absent."""
+        if self._profile.traits.dropped_keep_timers:
+            return None
+        ended_by = isinstance(given, Request) and isinstance(given.body, JoinGroupRequest)
+        if not ended_by and not isinstance(given, Advance):
+            return None
+        told: dict[str, JoinGroupResponse] = {}
+        asked: dict[str, Request] = {}
+        for answer in answers:
+            body, request = answer.body, self._asked.get(answer.request_id)
+            if not isinstance(body, JoinGroupResponse) or request is None:
+                continue
+            if body.error_code != ErrorCode.NONE:
+                return None
+            told[body.member_id], asked[body.member_id] = body, request
+        leader = next((body for body in told.values() if body.members), None)
+        if leader is None or {m.member_id for m in leader.members} != told.keys():
+            return None
+        # One alone that joins may be told once more what it has been told before.
+        if ended_by and (len(told) == 1 or given not in asked.values()):
+            return None
+        return _Joined(leader, asked)
+
+    def _before(self, joined: _Joined, given: Input) -> list[Group]:
+        """Each group that there may have been before a join phase ended so."""
+        members = tuple(
+            sorted(
+                self._member(joined, member_id, asked, waits=asked is not given)
+                for member_id, asked in joined.asked.items()
+                if asked is not given or asked.body.member_id  # type: ignore[union-attr]
+            )
+        )
+        leader = self.run.oracle.names.get(joined.told.leader)
+        first: JoinGroupRequest = next(iter(joined.asked.values())).body  # type: ignore[assignment]
+        group = Group(
+            GroupState.PREPARING_REBALANCE,
+            joined.told.generation_id - 1,
+            first.protocol_type,
+            leader=leader,
+            members=members,
+            # At the earliest: no timer has less left afterwards.
+            join_timer=JoinTimer(0 if isinstance(given, Advance) else 1),
+        )
+        return [group._replace(statics=statics) for statics in self._statics(joined, given)]
+
+    def _statics(self, joined: _Joined, given: Input) -> list[tuple[tuple[str, str], ...]]:
+        """For which members the instance ids may stand that were named; there may be too many.
+
+        An instance id stood for who joined by it, and for nobody else. But then another member may
+        have been removed that had joined by the same one before, and then it stands for nobody.
+        """
+        stood: dict[str, list[str | None]] = {}
+        for asked in joined.asked.values():
+            body: JoinGroupRequest = asked.body  # type: ignore[assignment]
+            if body.group_instance_id is not None:
+                of_it = stood.setdefault(body.group_instance_id, [None])
+                if asked is not given or body.member_id:
+                    of_it.append(f"#{asked.request_id}")
+                else:  # it stands for this one as soon as that has joined
+                    stood[body.group_instance_id] = [None]
+        if prod(map(len, stood.values())) > MOST_STARTS:
+            stood = {}
+        self._instances = set(stood)
+        return [
+            tuple(sorted((i, m) for i, m in zip(stood, each, strict=True) if m is not None))
+            for each in product(*stood.values())
+        ]
+
+    def _member(self, joined: _Joined, member_id: str, asked: Request, *, waits: bool) -> Member:
+        body: JoinGroupRequest = asked.body  # type: ignore[assignment]
+        born = self._birth(member_id, asked)
+        began: JoinGroupRequest = (born or asked).body  # type: ignore[assignment]
+        session_ms, rebalance_ms = began.session_timeout_ms, began.rebalance_timeout_ms
+        if self._profile.traits.rejoin_sets_timeouts:
+            session_ms, rebalance_ms = body.session_timeout_ms, body.rebalance_timeout_ms
+        elif born is None:
+            session_ms, rebalance_ms = self.run.oracle.config.group_min_session_timeout_ms, 1
+        listed = next(m for m in joined.told.members if m.member_id == member_id)
+        return Member(
+            f"#{asked.request_id}",
+            born.client_id if born else "",
+            born.client_host if born else SINCE_BEFORE,
+            session_ms,
+            rebalance_ms,
+            body.protocols,
+            is_new=False,
+            told=True,
+            session_left_ms=None if waits else session_ms,
+            awaiting_join=asked.request_id if waits else None,
+            group_instance_id=listed.group_instance_id or body.group_instance_id,
+        )
+
+    def _birth(self, member_id: str, asked: Request) -> Request | None:
+        """With which JoinGroup a member came into being; None if nobody has seen that."""
+        body: JoinGroupRequest = asked.body  # type: ignore[assignment]
+        if not body.member_id:
+            return asked if body.group_instance_id is None else None
+        return self._born.get(member_id)
+
+    def _mark(self, joined: _Joined) -> None:
+        """Of the member whose JoinGroup ended the join phase: it may have come back."""
+        strangers = {
+            f"#{asked.request_id}"
+            for member_id, asked in joined.asked.items()
+            if self._birth(member_id, asked) is None
+        }
+        oracle = self.run.oracle
+        oracle.states = [
+            state._replace(
+                group=state.group._replace(
+                    members=tuple(
+                        self._marked(m) if m.member_id in strangers else m
+                        for m in state.group.members
+                    )
+                )
+            )
+            for state in oracle.states
+            if state.group is not None
+        ]
+
+    def _marked(self, member: Member) -> Member:
+        if member.client_host == SINCE_BEFORE or self._profile.traits.rejoin_sets_timeouts:
+            return member._replace(client_host=SINCE_BEFORE)
+        least_ms = self.run.oracle.config.group_min_session_timeout_ms
+        return member._replace(
+            client_host=SINCE_BEFORE,
+            session_timeout_ms=least_ms,
+            rebalance_timeout_ms=1,
+            session_left_ms=least_ms,
+        )
+
+    def _note(self, given: Input) -> None:
+        """Note what tells of members, whether it is known where the group is or not."""
+        if isinstance(given, HoldAppends | ReleaseAppends):
+            self._holding = isinstance(given, HoldAppends)
+        elif isinstance(given, Request) and isinstance(given.body, JoinGroupRequest):
+            _put(self._asked, given.request_id, given)
+            member_id = given.body.member_id
+            if member_id in self._given:
+                self._given.discard(member_id)
+                _put(self._born, member_id, given)
+
+    def _note_answers(self, answers: list[Response]) -> None:
+        for answer in answers:
+            asked, body = self._asked.pop(answer.request_id, None), answer.body
+            if asked is None or not isinstance(body, JoinGroupResponse):
+                continue
+            if body.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+                self._given.add(body.member_id)
+                self._idle_ms = self.now_ms
+            elif body.error_code != ErrorCode.NONE:
+                own: JoinGroupRequest = asked.body  # type: ignore[assignment]
+                if self._born.get(own.member_id) is asked:  # it did not join with it
+                    del self._born[own.member_id]
+                    self._given.add(own.member_id)
+            elif (born := self._birth(body.member_id, asked)) is not None:
+                _put(self._born, body.member_id, born)
+
+
+def _completes(state: Coordinator) -> bool:
+    return state.group is not None and state.group.state is GroupState.COMPLETING_REBALANCE
+
+
+def _is_settled(state: Coordinator) -> bool:
+    """Whether nothing is under way in a group whose members have their assignments."""
+    group = state.group
+    stable = group is not None and group.state is GroupState.STABLE
+    return stable and not (state.holding or state.appends or state.committed)
+
+
+def _instances(body: RequestBody) -> Iterator[str]:
+    """The static members that a request names."""
+    for each in (body, *getattr(body, "members", ())):
+        instance_id = getattr(each, "group_instance_id", None)
+        if instance_id is not None:
+            yield instance_id
+
+
+def _put(kept: dict[K, Request], key: K, request: Request) -> None:
+    """Keep it, and forget the oldest if there are too many."""
+    kept[key] = request
+    if len(kept) > MOST_KEPT:
+        del kept[next(iter(kept))]

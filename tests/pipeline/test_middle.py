@@ -1,0 +1,136 @@
+"""Histories that begin in the middle: judged when the group is known, and never wrongly."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from support.needs import needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+from groupcheck.pipeline.recordings.events import Event  # noqa: E402
+from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
+from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
+from groupcheck.pipeline.sources import Line  # noqa: E402
+from support.production import Production  # noqa: E402
+from support.replayed import as_events, at_once, one_by_one, told  # noqa: E402
+from support.walked_recordings import walk  # noqa: E402
+
+PROFILES = ("2.7", "4.1")
+
+
+def verdict(replay: Replay) -> dict[str, Any]:
+    """What is said of the history."""
+    return next(row for name, row in replay.end() if name == "verdict")
+
+
+def judged(rows: list[Event]) -> dict[str, Any]:
+    """The verdict on rows, one by one."""
+    return verdict(one_by_one(rows))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_lawful_history_is_not_rejected_wherever_it_is_cut(profile: str) -> None:
+    known = 0
+    for seed in range(30):
+        walked = walk(profile, seed, 200)
+        assert judged(walked.rows())["verdict"] == "accepted"
+        pick = Random(seed)
+        for begin in (1, pick.randrange(2, 60), pick.randrange(60, 150)):
+            found = judged(walked.rows(begin))
+            assert found["verdict"] != "rejected", (seed, begin, found)
+            known += found["verdict"] == "accepted"
+    assert known > 10
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_lawful_history_is_not_rejected_after_a_gap(profile: str) -> None:
+    known = 0
+    for seed in range(100, 120):
+        walked = walk(profile, seed, 200)
+        pick = Random(seed)
+        begin = pick.randrange(2, 80)
+        found = judged(walked.rows(gap=range(begin, begin + pick.randrange(1, 40))))
+        assert found["verdict"] == "undecided", (seed, found)
+        known += "judged from" in found["reason"]
+    assert known
+
+
+def middle(profile: str, seed: int, begin: int) -> list[Event]:
+    """The events of a group in production, but for the first."""
+    rows = as_events(Production(Random(seed), profile).go(3_000)[begin:], profile)
+    header = {**json.loads(rows[0].body or ""), "before": True}
+    return [rows[0]._replace(body=json.dumps(header)), *rows[1:]]
+
+
+def since(reason: str) -> int:
+    """From which line on it is judged."""
+    return int(reason.split("from line ")[1].split(maxsplit=1)[0])
+
+
+def spoilt(rows: list[Event], random: Random) -> tuple[list[Event], int]:
+    """The rows with one error that the group never gives here, and its line."""
+    good = [
+        n
+        for n, row in enumerate(rows)
+        if row.kind == "response" and row.api == "Heartbeat" and row.body == '{"errorCode":0}'
+    ]
+    at = random.choice(good)
+    bad = rows[at]._replace(body=f'{{"errorCode":{random.choice((16, 82, 25, 22))}}}')
+    return [*rows[:at], bad, *rows[at + 1 :]], bad.line
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_unlawful_is_found_once_the_group_is_known(profile: str) -> None:
+    found = known = 0
+    for seed in range(8):
+        rows = middle(profile, seed, 300 + 50 * seed)
+        lawful = judged(rows)
+        if lawful["verdict"] == "undecided":
+            continue
+        bad, line = spoilt(rows, Random(seed))
+        row = judged(bad)
+        known += line > since(lawful["reason"])
+        found += row["verdict"] == "rejected"
+        assert row["verdict"] == "accepted" or row["line"] == line
+    assert 0 < found <= known
+    assert found >= known - 2  # not while a rebalance is under way that old members are part of
+
+
+def test_what_is_known_again_is_judged_as_by_the_oracle() -> None:
+    for seed in range(3):
+        rows = middle("2.7", seed, 400)
+        assert told(at_once(rows)) == told(one_by_one(rows))
+        bad, _ = spoilt(rows, Random(seed))
+        assert told(at_once(bad)) == told(one_by_one(bad))
+
+
+def test_nothing_is_said_of_a_version_in_which_timers_outlive_members() -> None:
+    row = judged(middle("0.10.2", 1, 300))
+    assert (row["verdict"], row["reason"]) == (
+        "undecided",
+        "it was there before the recording began",
+    )
+
+
+def test_a_finding_has_a_recording_that_is_judged_again_and_says_the_same() -> None:
+    bad = next(
+        rows
+        for seed in range(20)
+        for rows, _ in [spoilt(middle("2.7", seed, 300), Random(seed))]
+        if judged(rows)["verdict"] == "rejected"
+    )
+    finding = next(row for name, row in one_by_one(bad).end() if name == "finding")
+    lines = finding["recording"].splitlines(keepends=True)
+    assert json.loads(lines[0])["groups"] == ["group"]
+    read = TraceReader("file:///again").rows(
+        Line(number, line.encode()) for number, line in enumerate(lines, 1)
+    )
+    rows = [Event._make(map(row.get, Event._fields)) for name, row in read if name == "event"]
+    again = next(row for name, row in one_by_one(rows).end() if name == "finding")
+    same = ("kind", "api", "seen", "lawful", "because", "refused")
+    assert [again[name] for name in same] == [finding[name] for name in same]
