@@ -21,7 +21,7 @@ def in_a_line() -> Iterator[None]:
 
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, ConnectionError) as error:
         raise PipelineError(plainly(str(error))) from error
 
 

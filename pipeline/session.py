@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.java import java_home
+from groupcheck.properties.interruption import held_back
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +78,13 @@ def session(
         try:
             yield spark
         finally:
-            spark.stop()
+            _stop(spark)
+
+
+def _stop(spark: SparkSession) -> None:
+    """Stop it; if its Java is gone, it has stopped."""
+    with contextlib.suppress(PipelineError), in_a_line():
+        spark.stop()
 
 
 def _active() -> SparkSession | None:
@@ -137,7 +145,8 @@ def _started(scratch: Path, master: str | None, conf: dict[str, str]) -> SparkSe
         java_options = f"{settings.get('spark.driver.extraJavaOptions', '')} {option}".strip()
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
     try:
-        with _errors_to(None if LOG_LEVEL in settings else log):
+        # Interrupted while it starts, it would leave a Java behind that nobody ends.
+        with held_back(), _errors_to(None if LOG_LEVEL in settings else log):
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         msg = f"Spark cannot be started: {_last_line(log) or error}"

@@ -46,6 +46,19 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def held_back() -> Iterator[None]:
+    """In the block nothing is interrupted: what was to be is when it has ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    with _handled_by(lambda number, _frame: came.append(number)):
+        yield
+    if came:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def _handled_by(interrupt: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     # A handler that was not set from Python is None, and could not be set again.
     found = {number: signal.getsignal(number) for number in SIGNALS}

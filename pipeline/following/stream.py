@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -104,7 +105,9 @@ def wait(query: StreamingQuery) -> None:
         with in_a_line():
             query.awaitTermination()
     except KeyboardInterrupt:
-        query.stop()
+        # Whoever tells all processes to end has told Java, too; what was done is written anyway.
+        with suppress(PipelineError), in_a_line():
+            query.stop()
 
 
 def _claim(asked: Asked) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from groupcheck.pipeline.following.buckets import Following  # noqa: E402
 from groupcheck.pipeline.following.stream import WRITTEN  # noqa: E402
 from groupcheck.pipeline.following.workers import arrived, follow  # noqa: E402
 from groupcheck.pipeline.kernels import replay  # noqa: E402
+from groupcheck.pipeline.readers import rows_of  # noqa: E402
 from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
@@ -166,24 +168,93 @@ def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted
     assert "is the checkpoint of something else" in capsys.readouterr().err
 
 
-def _killed_in_a_batch(command: list[str], checkpoint: Path) -> None:
-    """Follow, and be killed when a batch has written down what waits, and not yet what it found."""
+@pytest.mark.usefixtures("spark", "sockets")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_a_run_that_is_told_to_stop_ends_in_a_line_and_another_goes_on(
+    events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arriving, checkpoint, report = (tmp_path / name for name in ("in", "checkpoint", "report"))
+    arriving.mkdir()
+    command = ["check", str(arriving), "--follow"]
+    command += ["--checkpoint", str(checkpoint), "--report", str(report)]
+    first, second = _parts(events, 2)
+    pq.write_table(first, arriving / "first.parquet")
+    with _following(command) as process:
+        _until_there_is(checkpoint, "waiting/*/*.pickle", process)  # in the middle of a batch
+        process.terminate()
+        _ends_in_a_line(process, {0, 1})
+    with _following(command) as process:
+        _until_there_is(checkpoint, "spark/commits/0", process)
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
+        _ends_in_a_line(process, {1})  # there are findings
+    pq.write_table(second, arriving / "second.parquet")
+    assert main([*command, "--every", "0", "--idle", "0"]) in {0, 1}
+    capsys.readouterr()
+    together = _together(_written(report))
+    expected = _together(_rows(replay(_in_order(events).to_batches())))
+    assert _edges(together) == _edges(expected)
+    assert together == expected
+
+
+def _ends_in_a_line(process: subprocess.Popen[str], status: set[int]) -> None:
+    out, err = process.communicate(timeout=LONG_S)
+    assert process.returncode in status, (out, err)
+    assert out.startswith("followed   ")
+    assert out.endswith("it can go on\n")
+    assert out.count("\n") == 1
+    assert all(line.startswith("groupcheck: finding: ") for line in err.splitlines())
+
+
+@contextmanager
+def _following(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Follow, in a process of its own; nothing of it is left behind."""
     quick = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     process = subprocess.Popen(
         [sys.executable, "-m", "groupcheck", *command, "--master", "local[2]", "--conf", quick],
         start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
-        until = time.monotonic() + LONG_S
-        while not list(checkpoint.glob("waiting/*/*.pickle")):
-            assert process.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        yield process
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _until_there_is(folder: Path, what: str, process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + LONG_S
+    while not list(folder.glob(what)):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def _killed_in_a_batch(command: list[str], checkpoint: Path) -> None:
+    """Follow, and be killed when a batch has written down what waits, and not yet what it found."""
+    with _following(command) as process:
+        _until_there_is(checkpoint, "waiting/*/*.pickle", process)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "logs/2.7/server.log",
+        "offsets_topic/kafka-2.7/__consumer_offsets-2/00000000000000000000.log",
+        "offsets_topic/kafka-2.7/OffsetsMessageFormatter.txt",
+    ],
+)
+def test_what_is_no_recording_is_not_followed_and_none_of_it_is_lost(name: str) -> None:
+    path = Path(__file__).parent / name
+    whole = [row for kind, row in rows_of(f"file://{path}") if kind == "event"]
+    told = _rows(arrived([pa.RecordBatch.from_pydict({"path": [f"file:{path}"]})]))
+    assert whole
+    assert "event" not in told
+    reasons = [json.loads(row)["reason"] for row in told["quarantined"]]
+    refused = "no recording: only check without --follow judges it"
+    assert reasons.count(refused) == len(whole)
 
 
 def _written(report: Path) -> Rows:
