@@ -116,7 +116,13 @@ VERDICTS: Final = table(
     *HISTORY,
     Field("profile", STRING, "the Kafka version by which it was judged"),
     Field("verdict", STRING, "`accepted`, `rejected` or `undecided`"),
-    Field("reason", STRING, "rejected: the rule it is against; undecided: why", may_be_null=True),
+    Field(
+        "reason",
+        STRING,
+        "rejected: the rule it is against; undecided: why; accepted, if it was there before: from "
+        "which line on it is judged",
+        may_be_null=True,
+    ),
     Field("events", LONG, "events of the group in the session"),
     Field("accepted", LONG, "how many of them are in the longest accepted prefix"),
     Field("steps", LONG, "requests and other inputs of that prefix, passing of time included"),
@@ -183,7 +189,7 @@ REBALANCES: Final = table(
     Field("generation", INT, "the generation after it", may_be_null=True),
     Field("members", INT, "the members after it", may_be_null=True),
     Field("last_client", STRING, "the client of the last JoinGroup in it", may_be_null=True),
-    Field("late", STRING, "of logs: members that did not join in time", may_be_null=True),
+    Field("late", STRING, "members that did not join in time", may_be_null=True),
     Field("outcome", STRING, "the state it ended in; `unended`: the history ends before"),
 )
 
@@ -202,10 +208,18 @@ OFFSETS: Final = table(
     Field("refused", LONG, "commits that were refused"),
     Field("stale", LONG, "of those, commits of another generation or of nobody's member id"),
     Field("rewinds", LONG, "accepted commits of a lower offset than the one before"),
-    Field("removed", LONG, "of the offsets topic: removals of the offset", may_be_null=True),
-    Field("offset", LONG, "the offset committed last", may_be_null=True),
+    Field("removed", LONG, "how often the offset was removed: it expired, or was deleted"),
+    Field("expired", LONG, "of those, by a cleanup; the offsets topic: null", may_be_null=True),
+    Field(
+        "lag_ms",
+        LONG,
+        "the longest time from the last commit of a generation to the first of another; "
+        "null: one generation alone has committed",
+        may_be_null=True,
+    ),
+    Field("offset", LONG, "the offset committed last; null: it was removed", may_be_null=True),
     Field("first_ms", LONG, "the first commit, in ms since the session began"),
-    Field("last_ms", LONG, "the last commit, in ms since the session began"),
+    Field("last_ms", LONG, "the last accepted commit, or else refused, in ms since it began"),
 )
 
 

@@ -150,18 +150,25 @@ def _batch(
     new = rows.where("path is not null").repartition(cores, "path").mapInArrow(arrived, ARRIVED)
     new.persist(StorageLevel.DISK_ONLY)
     events = new.where("event is not null").select("event.*").select(*EVENTS.names)
-    bucket = F.pmod(F.xxhash64(*ORDER[:3]), F.lit(BUCKETS)).cast("int").alias("bucket")
-    nobody = [F.lit(None).cast(field.dataType).alias(field.name) for field in EVENTS]
-    each = spark.range(BUCKETS).select(F.col("id").cast("int").alias("bucket"), *nobody)
-    together = events.select(bucket, *EVENTS.names).union(each).repartition(cores, "bucket")
-    in_order = together.sortWithinPartitions("bucket", *ORDER)
-    judged = in_order.mapInArrow(partial(follow, how), FOLLOWED).persist(StorageLevel.DISK_ONLY)
+    judged = gone_on(events, how).persist(StorageLevel.DISK_ONLY)
     try:
         unread = new.where("quarantined is not null").select("quarantined.*")
         _write(judged, unread, number, asked, followed)
     finally:
         judged.unpersist()
         new.unpersist()
+
+
+def gone_on(events: DataFrame, how: Following) -> DataFrame:
+    """Rows of `FOLLOWED`: what waits, held to the model by more rows of `EVENTS`."""
+    spark = events.sparkSession
+    bucket = F.pmod(F.xxhash64(*ORDER[:3]), F.lit(BUCKETS)).cast("int").alias("bucket")
+    nobody = [F.lit(None).cast(field.dataType).alias(field.name) for field in EVENTS]
+    each = spark.range(BUCKETS).select(F.col("id").cast("int").alias("bucket"), *nobody)
+    together = events.select(bucket, *EVENTS.names).union(each)
+    together = together.repartition(spark.sparkContext.defaultParallelism, "bucket")
+    in_order = together.sortWithinPartitions("bucket", *ORDER)
+    return in_order.mapInArrow(partial(follow, how), FOLLOWED)
 
 
 def _write(

@@ -26,6 +26,7 @@ class RecordTables:
         self._ms: Counter[str] = Counter()
         self._entered: Counter[str] = Counter()
         self._offsets: dict[Where, Row] = {}
+        self._committed_in: dict[Where, int | None] = {}  # the generation at the last commit
         self._pending: dict[int, list[tuple[Where, int]]] = {}
 
     def take(self, told: Json, at_ms: int) -> None:
@@ -99,13 +100,16 @@ class RecordTables:
 
     def _commit(self, where: Where, offset: int, at_ms: int) -> None:
         row = self._row(where, at_ms)
+        if self._generation is not None:
+            if self._committed_in.get(where, self._generation) != self._generation:
+                row["lag_ms"] = max(row["lag_ms"] or 0, at_ms - row["last_ms"])
+            self._committed_in[where] = self._generation
+        row["last_ms"] = at_ms
         row["commits"] += 1
         row["rewinds"] += row["offset"] is not None and offset < row["offset"]
         row["offset"] = offset
 
     def _row(self, where: Where, at_ms: int) -> Row:
         counts = dict.fromkeys(("commits", "refused", "stale", "rewinds", "removed"), 0)
-        new = {"topic": where[0], "partition": where[1], "offset": None, **counts}
-        row = self._offsets.setdefault(where, {**new, "first_ms": at_ms})
-        row["last_ms"] = at_ms
-        return row
+        new = {"topic": where[0], "partition": where[1], "offset": None, "lag_ms": None, **counts}
+        return self._offsets.setdefault(where, {**new, "first_ms": at_ms, "last_ms": at_ms})

@@ -6,23 +6,28 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from groupcheck.model.rules.rebalance import DROP_NOT_REJOINED
 from groupcheck.model.rules.timers import PASS
-from groupcheck.model.state import Advance, Coordinator, Group
+from groupcheck.model.state import Advance, Cleanup, Coordinator, Group
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     ErrorCode,
     GroupState,
     JoinGroupRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
     Request,
     Response,
 )
+from groupcheck.properties.compare import Names
 from groupcheck.properties.oracle import Oracle
 
 Row = dict[str, Any]
 NO_GROUP: Final = "none"
+DROPPED: Final = DROP_NOT_REJOINED.name
 STALE: Final = frozenset(
     {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 )
@@ -53,6 +58,24 @@ def _joins(given: Input) -> TypeGuard[Request]:
     return isinstance(given, Request) and isinstance(given.body, JoinGroupRequest)
 
 
+def _removes_offsets(given: Input) -> bool:
+    deletes = (DeleteGroupsRequest, OffsetDeleteRequest)
+    return isinstance(given, Cleanup) or (
+        isinstance(given, Request) and isinstance(given.body, deletes)
+    )
+
+
+def _dropped(before: Group | None, outcome: Outcome, names: Names) -> list[str]:
+    """The members that are gone as they had not joined again."""
+    left = outcome.coordinator.group
+    ids = {symbol: member_id for member_id, symbol in names.items()}
+    return [
+        ids.get(m.member_id, m.member_id)
+        for m in (before.members if before else ())
+        if m.awaiting_join is None and (left is None or left.member(m.member_id) is None)
+    ]
+
+
 class _Rebalance:
     """A rebalance under way."""
 
@@ -61,6 +84,7 @@ class _Rebalance:
         self.reason = reason
         self.joined_ms: int | None = None
         self.last_client: str | None = None
+        self.late: list[str] = []
 
     def row(self, ended_ms: int | None, group: Group | None, outcome: str) -> Row:
         """What came of it."""
@@ -73,6 +97,7 @@ class _Rebalance:
             "generation": group.generation_id if group and ended_ms is not None else None,
             "members": len(group.members) if group and ended_ms is not None else None,
             "last_client": self.last_client,
+            "late": ", ".join(self.late) or None,
             "outcome": outcome,
         }
 
@@ -91,6 +116,7 @@ class Observed:
         self._rebalance: _Rebalance | None = None
         self._rebalances: list[Row] = []
         self._offsets: dict[tuple[str, int], Row] = {}
+        self._generations: dict[tuple[str, int], int] = {}  # of the last commits
         self._asked: dict[int, OffsetCommitRequest] = {}
 
     def step(
@@ -103,6 +129,8 @@ class Observed:
         """A step was lawful, and has led from those states to where the oracle is."""
         outcome = oracle.kept[0]
         edge = edge_of(before[0], given, outcome)
+        if DROPPED in edge.rules and self._rebalance is not None:
+            self._rebalance.late += _dropped(before[0].group, outcome, oracle.names)
         self.edges[edge] += 1
         if isinstance(given, Advance):
             self._ms[edge.before] += given.ms
@@ -110,6 +138,8 @@ class Observed:
             self._rebalance.last_client = given.client_id
         if edge.after != self._state or edge.before != self._state:
             self._enter(edge, outcome, given, at_ms)
+        if _removes_offsets(given):
+            self._removed(before[0].group, outcome.coordinator.group, given)
 
     def told(self, given: Input, answers: list[Response], at_ms: int) -> None:
         """Something was answered: whether offsets were committed shows whatever the group is."""
@@ -165,16 +195,38 @@ class Observed:
             for each in topic.partitions:
                 where = topic.name, each.partition_index
                 row = self._offsets.setdefault(where, _nothing_committed(where, at_ms))
-                row["last_ms"] = at_ms
                 error = errors.get(where)
                 if error is None or error != ErrorCode.NONE:
                     row["refused"] += 1
                     row["stale"] += error in STALE
+                    if not row["commits"]:
+                        row["last_ms"] = at_ms
                     continue
+                self._lag(where, row, asked.generation_id, at_ms)
                 row["commits"] += 1
                 before = row["offset"]
                 row["rewinds"] += before is not None and each.committed_offset < before
                 row["offset"] = each.committed_offset
+                row["last_ms"] = at_ms
+
+    def _lag(self, where: tuple[str, int], row: Row, generation_id: int, at_ms: int) -> None:
+        """How long nobody has committed it from one generation to another."""
+        if generation_id < 0:  # of nobody's who is a member
+            return
+        before = self._generations.get(where, generation_id)
+        self._generations[where] = generation_id
+        if before != generation_id:
+            row["lag_ms"] = max(row["lag_ms"] or 0, at_ms - row["last_ms"])
+
+    def _removed(self, before: Group | None, after: Group | None, given: Input) -> None:
+        """Offsets have expired, or were deleted."""
+        left = dict(after.offsets) if after else {}
+        for where, _ in before.offsets if before else ():
+            row = self._offsets.get(where)
+            if where not in left and row is not None:
+                row["removed"] += 1
+                row["expired"] += isinstance(given, Cleanup)
+                row["offset"] = None
 
     def over(self) -> Iterator[tuple[str, Row]]:
         """The rebalances that are over and were not told yet, with the name of their table."""
@@ -194,6 +246,6 @@ class Observed:
 
 
 def _nothing_committed(where: tuple[str, int], at_ms: int) -> Row:
-    counts = dict.fromkeys(("commits", "refused", "stale", "rewinds"), 0)
-    told = {"topic": where[0], "partition": where[1], "offset": None}
-    return {**told, **counts, "first_ms": at_ms, "last_ms": at_ms}
+    names = ("commits", "refused", "stale", "rewinds", "removed", "expired")
+    told = {"topic": where[0], "partition": where[1], "offset": None, "lag_ms": None}
+    return {**told, **dict.fromkeys(names, 0), "first_ms": at_ms, "last_ms": at_ms}
