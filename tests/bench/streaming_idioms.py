@@ -5,8 +5,8 @@ Events come in files, one a batch; what waits of each group between them is the 
 idiom has to come to the same findings. Seconds of processor are told beside the time, as other work
 on the machine does not count in them. Spark's start is left out.
 
-With `--groups 400 --events 200` (80,000 events in 4 batches), Spark 4.3, Java 17, Python 3.11, on two
-cores that other programs used at the same time:
+With `--groups 400 --events 200` (80,000 events in 4 batches), Spark 4.3, Java 17, Python 3.11, on
+two cores that other programs used at the same time:
 
 foreachBatch, mapInArrow, buckets      35.5 s   19.3 s of processor    4,163 events/s
 applyInPandasWithState                 56.4 s   25.6 s of processor    3,139 events/s
@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from groupcheck.pipeline.following.buckets import Following
 from groupcheck.pipeline.following.stream import gone_on
