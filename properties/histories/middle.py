@@ -9,7 +9,8 @@ What is still open is never guessed at:
   Until then what differs only says that the group was in none of those states.
 - a member that was there before keeps the timeouts it first joined with (up to 3.x), which nobody
   has seen. It is silent for no longer than the shortest session there may be, or else the group is
-  unknown again, until its next join phase ends.
+  unknown again, until its next join phase ends. (That its rebalance timeout is none at all is left
+  out: no client says so.)
 - the end of a join phase that was brought about by time leaves ids open that were given out before
   and not used yet, and when in that time it came. Until all of those are past, too, what differs
   says nothing.
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
-from typing import Final, NamedTuple, TypeVar
+from typing import Final
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import due
@@ -41,10 +42,8 @@ from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     EndTxnRequest,
-    ErrorCode,
     GroupState,
     JoinGroupRequest,
-    JoinGroupResponse,
     OffsetDeleteRequest,
     OffsetFetchRequest,
     Request,
@@ -52,29 +51,14 @@ from groupcheck.model.vocabulary import (
     Response,
     TxnOffsetCommitRequest,
 )
+from groupcheck.properties.histories.joining import Joined, Joining
 from groupcheck.properties.histories.recorded import GroupJudge
 from groupcheck.properties.run import FoundError
 
 SINCE_BEFORE: Final = "?"  # the host of a member that was there before: no host has that name
 MOST_STARTS: Final = 64  # states to begin with
-MOST_KEPT: Final = 10_000  # JoinGroups without an answer, and ids
 # What is said of offsets and of transactions.
 OF_OFFSETS = (OffsetFetchRequest, OffsetDeleteRequest, TxnOffsetCommitRequest, EndTxnRequest)
-
-
-K = TypeVar("K", int, str)
-
-
-class _Joined(NamedTuple):
-    """The end of a join phase: what the leader was told, and the JoinGroup of each member."""
-
-    told: JoinGroupResponse
-    asked: dict[str, Request]
-
-    @property
-    def numbers(self) -> set[int]:
-        """The ids of the JoinGroups."""
-        return {asked.request_id for asked in self.asked.values()}
 
 
 class MiddleJudge(GroupJudge):
@@ -88,10 +72,6 @@ class MiddleJudge(GroupJudge):
         self._profile = PROFILES[profile]
         self._broker = broker
         self.now_ms = now_ms
-        self._asked: dict[int, Request] = {}  # JoinGroups that are not answered
-        self._given: set[str] = set()  # ids that were given out, and not joined with
-        self._born: dict[str, Request] = {}  # with which JoinGroup members came into being
-        self._idle_ms = 0  # when the last id was given out, or may have been
         self._holding = False
         self.ever = False  # whether it was known at any time
         self.judged = False  # whether the last exchange was judged
@@ -99,10 +79,7 @@ class MiddleJudge(GroupJudge):
 
     def gap(self) -> None:
         """Something may have happened that nobody has seen."""
-        self._asked.clear()
-        self._given.clear()
-        self._born.clear()
-        self._idle_ms = self.now_ms
+        self._joining = Joining(self.now_ms)
         self._holding = False
         self._lose()
 
@@ -112,7 +89,9 @@ class MiddleJudge(GroupJudge):
         Raises:
             FoundError: from none of the states in which the group may have been it is lawful.
         """
-        self._note(given)
+        self._joining.note(given)
+        if isinstance(given, HoldAppends | ReleaseAppends):
+            self._holding = isinstance(given, HoldAppends)
         self.judged = False
         if self.run.oracle.states and self._is_open(given):
             self._lose()
@@ -120,7 +99,7 @@ class MiddleJudge(GroupJudge):
             self._begin(given, answers, held)
         elif not self._is_any(given):
             self._go_on(given, answers, held)
-        self._note_answers(answers)
+        self._joining.note_answers(answers, self.now_ms)
 
     def _lose(self) -> None:
         """From now on the group may be in any state."""
@@ -184,8 +163,8 @@ class MiddleJudge(GroupJudge):
 
     def _begin(self, given: Input, answers: list[Response], held: list[Response]) -> None:
         """Begin with the states in which the group may be if a join phase ends here."""
-        joined = self._end_of_join(given, answers)
-        if joined is None:
+        joined = self._joining.end_of_join(given, answers)
+        if joined is None or self._profile.traits.dropped_keep_timers:
             return
         self._lose()
         kept = [*held]
@@ -209,36 +188,12 @@ class MiddleJudge(GroupJudge):
         if isinstance(given, Advance):
             config = oracle.config
             longest_ms = max(m.rebalance_timeout_ms for m in self._members())
-            given_ms = self._idle_ms + config.group_max_session_timeout_ms
+            given_ms = self._joining.given_ms + config.group_max_session_timeout_ms
             self._open_until_ms = max(
                 given_ms, self.now_ms + max(longest_ms, config.group_max_session_timeout_ms)
             )
 
-    def _end_of_join(self, given: Input, answers: list[Response]) -> _Joined | None:
-        """The join phase that ends here with all members, of whom nobody is absent."""
-        if self._profile.traits.dropped_keep_timers:
-            return None
-        ended_by = isinstance(given, Request) and isinstance(given.body, JoinGroupRequest)
-        if not ended_by and not isinstance(given, Advance):
-            return None
-        told: dict[str, JoinGroupResponse] = {}
-        asked: dict[str, Request] = {}
-        for answer in answers:
-            body, request = answer.body, self._asked.get(answer.request_id)
-            if not isinstance(body, JoinGroupResponse) or request is None:
-                continue
-            if body.error_code != ErrorCode.NONE:
-                return None
-            told[body.member_id], asked[body.member_id] = body, request
-        leader = next((body for body in told.values() if body.members), None)
-        if leader is None or {m.member_id for m in leader.members} != told.keys():
-            return None
-        # One alone that joins may be told once more what it has been told before.
-        if ended_by and (len(told) == 1 or given not in asked.values()):
-            return None
-        return _Joined(leader, asked)
-
-    def _before(self, joined: _Joined, given: Input) -> list[Group]:
+    def _before(self, joined: Joined, given: Input) -> list[Group]:
         """Each group that there may have been before a join phase ended so."""
         members = tuple(
             sorted(
@@ -260,7 +215,7 @@ class MiddleJudge(GroupJudge):
         )
         return [group._replace(statics=statics) for statics in self._statics(joined, given)]
 
-    def _statics(self, joined: _Joined, given: Input) -> list[tuple[tuple[str, str], ...]]:
+    def _statics(self, joined: Joined, given: Input) -> list[tuple[tuple[str, str], ...]]:
         """For which members the instance ids may stand that were named; there may be too many.
 
         An instance id stood for who joined by it, and for nobody else. But then another member may
@@ -283,9 +238,9 @@ class MiddleJudge(GroupJudge):
             for each in product(*stood.values())
         ]
 
-    def _member(self, joined: _Joined, member_id: str, asked: Request, *, waits: bool) -> Member:
+    def _member(self, joined: Joined, member_id: str, asked: Request, *, waits: bool) -> Member:
         body: JoinGroupRequest = asked.body  # type: ignore[assignment]
-        born = self._birth(member_id, asked)
+        born = self._joining.birth(member_id, asked)
         began: JoinGroupRequest = (born or asked).body  # type: ignore[assignment]
         session_ms, rebalance_ms = began.session_timeout_ms, began.rebalance_timeout_ms
         if self._profile.traits.rejoin_sets_timeouts:
@@ -307,19 +262,12 @@ class MiddleJudge(GroupJudge):
             group_instance_id=listed.group_instance_id or body.group_instance_id,
         )
 
-    def _birth(self, member_id: str, asked: Request) -> Request | None:
-        """With which JoinGroup a member came into being; None if nobody has seen that."""
-        body: JoinGroupRequest = asked.body  # type: ignore[assignment]
-        if not body.member_id:
-            return asked if body.group_instance_id is None else None
-        return self._born.get(member_id)
-
-    def _mark(self, joined: _Joined) -> None:
+    def _mark(self, joined: Joined) -> None:
         """Of the member whose JoinGroup ended the join phase: it may have come back."""
         strangers = {
             f"#{asked.request_id}"
             for member_id, asked in joined.asked.items()
-            if self._birth(member_id, asked) is None
+            if self._joining.birth(member_id, asked) is None
         }
         oracle = self.run.oracle
         oracle.states = [
@@ -346,33 +294,6 @@ class MiddleJudge(GroupJudge):
             session_left_ms=least_ms,
         )
 
-    def _note(self, given: Input) -> None:
-        """Note what tells of members, whether it is known where the group is or not."""
-        if isinstance(given, HoldAppends | ReleaseAppends):
-            self._holding = isinstance(given, HoldAppends)
-        elif isinstance(given, Request) and isinstance(given.body, JoinGroupRequest):
-            _put(self._asked, given.request_id, given)
-            member_id = given.body.member_id
-            if member_id in self._given:
-                self._given.discard(member_id)
-                _put(self._born, member_id, given)
-
-    def _note_answers(self, answers: list[Response]) -> None:
-        for answer in answers:
-            asked, body = self._asked.pop(answer.request_id, None), answer.body
-            if asked is None or not isinstance(body, JoinGroupResponse):
-                continue
-            if body.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-                self._given.add(body.member_id)
-                self._idle_ms = self.now_ms
-            elif body.error_code != ErrorCode.NONE:
-                own: JoinGroupRequest = asked.body  # type: ignore[assignment]
-                if self._born.get(own.member_id) is asked:  # it did not join with it
-                    del self._born[own.member_id]
-                    self._given.add(own.member_id)
-            elif (born := self._birth(body.member_id, asked)) is not None:
-                _put(self._born, body.member_id, born)
-
 
 def _completes(state: Coordinator) -> bool:
     return state.group is not None and state.group.state is GroupState.COMPLETING_REBALANCE
@@ -391,10 +312,3 @@ def _instances(body: RequestBody) -> Iterator[str]:
         instance_id = getattr(each, "group_instance_id", None)
         if instance_id is not None:
             yield instance_id
-
-
-def _put(kept: dict[K, Request], key: K, request: Request) -> None:
-    """Keep it, and forget the oldest if there are too many."""
-    kept[key] = request
-    if len(kept) > MOST_KEPT:
-        del kept[next(iter(kept))]
