@@ -188,6 +188,8 @@ def test_a_run_that_is_told_to_stop_ends_in_a_line_and_another_goes_on(
         os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does
         _ends_in_a_line(process, {1})  # there are findings
     pq.write_table(second, arriving / "second.parquet")
+    assert main([*command, "--every", "0"]) in {0, 1}
+    time.sleep(1)
     assert main([*command, "--every", "0", "--idle", "0"]) in {0, 1}
     capsys.readouterr()
     together = _together(_written(report))
