@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from groupcheck import __version__
-from groupcheck.commands import bench, brokers, coverage, explore, history, replay, serve, verify
+from groupcheck.commands import bench, brokers, coverage, history, serve, verify
+from groupcheck.exploring import explore
 from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, Number, whole
 from groupcheck.pipeline_options import add_check, add_engine, add_ingest
+from groupcheck.replaying import replay
 from groupcheck.reporting import graph, report
 from groupcheck.status import STATUS, ImpossibleError
+from groupcheck.telling import add_verbose
 
 
 class _Parser(argparse.ArgumentParser):
@@ -125,6 +128,7 @@ of requests that it answers as Kafka never would.
     command.add_argument(
         "--json", action="store_true", help="print the result as JSON, not as text"
     )
+    add_verbose(command, "settings, time, each space, the rules")
     command.set_defaults(command=verify)
 
 
@@ -182,6 +186,7 @@ Without a PORT it judges those of a recording (serve --record), group by group.
     command.add_argument(
         "port", metavar="PORT", nargs="?", help="the coordinator, in a form given below"
     )
+    add_verbose(command, "each step, or each group of a recording")
     command.set_defaults(command=replay)
 
 
@@ -268,6 +273,7 @@ def _add_report(commands: argparse._SubParsersAction[_Parser]) -> None:
         type=Path,
         help="write all that verify --report writes there, in the place of an earlier report",
     )
+    add_verbose(command, "settings, time, each space, the rules")
     command.set_defaults(command=report)
 
 
@@ -324,6 +330,7 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
     _add_number(command, NUMBERS["steps"]._replace(says=longest))
     command.add_argument("--json", action="store_true", help="print the result as JSON")
     add_engine(command)
+    add_verbose(command, "settings, rules, laws, digests")
     command.set_defaults(command=explore)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.telling import tell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,11 +81,10 @@ def check(options: argparse.Namespace) -> int:
     from groupcheck.reports.pipeline import as_json, checked
 
     findings = [(told, _finding_of(told)) for told in done.findings]
-    sys.stdout.write(
-        json.dumps(as_json(done._asdict(), findings), indent=1) + "\n"
-        if options.json
-        else checked(done._asdict(), findings, options.report)
-    )
+    if options.json:
+        sys.stdout.write(json.dumps(as_json(done._asdict(), findings), indent=1) + "\n")
+    else:
+        tell(checked(done._asdict(), findings, options.report, every=options.verbose))
     if options.html:
         _write_page(options.html, done, findings)
     if done.rejected:
@@ -129,6 +129,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     from groupcheck.properties.laws import safety
     from groupcheck.properties.laws.laws import Counterexample, note
     from groupcheck.reports.exploration import as_json, summary
+    from groupcheck.reports.exploration_details import details
 
     if options.out or not settings.symmetry:
         msg = "--engine spark has no graph in memory: --out and --no-symmetry are for the other"
@@ -147,11 +148,11 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     for each in (each for of_space in found.broken.values() for each in of_space):
         note(broken, each)
     laws = list(broken.values())
-    sys.stdout.write(
-        json.dumps(as_json(found.exploration, laws), indent=1) + "\n"
-        if options.json
-        else summary(found.exploration, [], laws, asked=safety.LAWS)
-    )
+    if options.json:
+        sys.stdout.write(json.dumps(as_json(found.exploration, laws), indent=1) + "\n")
+    else:
+        more = details(found.exploration, laws, safety.LAWS) if options.verbose else ""
+        tell(summary(found.exploration, [], laws, asked=safety.LAWS) + more)
     wrong = found.exploration.errors or any(each.known is None for each in laws)
     return DIVERGES if wrong else CONFORMS
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError, check_known
+from groupcheck.telling import tell
 
 if TYPE_CHECKING:
     from groupcheck.reports.changes import Changes
@@ -47,7 +48,10 @@ def report(options: argparse.Namespace) -> int:
     }
     printed = made.pop(STANDARD_OUTPUT, None)
     written = _write(made, saved, options.out, status)
-    sys.stdout.write(_summary(saved, changed, written) if printed is None else printed)
+    if printed is None:
+        tell(_summary(saved, changed, written, more=options.verbose))
+    else:
+        sys.stdout.write(printed)
     if options.github:
         sys.stdout.write(as_annotations(saved, changed))
     return status
@@ -123,12 +127,12 @@ def _write(made: dict[Path, str], saved: Saved, directory: Path | None, status: 
     return written
 
 
-def _summary(saved: Saved, changed: Changes, written: list[Path]) -> str:
+def _summary(saved: Saved, changed: Changes, written: list[Path], *, more: bool) -> str:
     from groupcheck.reports.changes import lines
     from groupcheck.reports.terminal import summary
 
     notes = [f"written    {path}" for path in written]
-    return summary(saved, [], changed.new, [*notes, *lines(changed)])
+    return summary(saved, [], changed.new, [*notes, *lines(changed)], more=more)
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -143,9 +147,7 @@ def graph(options: argparse.Namespace) -> int:
     from groupcheck.reports.state_graph_text import arrows_of
 
     draw = _drawing(options.file)
-    if options.profile not in PROFILES:
-        msg = f"unknown profile {options.profile!r}; known: {', '.join(PROFILES)}"
-        raise ImpossibleError(msg)
+    check_known(options.profile, PROFILES)
     profile = PROFILES[options.profile]
     gc.set_threshold(50_000)  # as in verify
     try:

@@ -153,6 +153,13 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase of a run, as its progress bar names it, and how long it took."""
+
+    name: str
+    seconds: float
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One verification: of what, with what, and how it went. `started` is ISO 8601, in UTC.
 
@@ -172,6 +179,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     curve: tuple[Moment, ...] = ()
     stages: tuple[Stage, ...] = ()
     outages: tuple[Outage, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from groupcheck.properties.result import Shares
 from groupcheck.properties.windows import Windows
 from groupcheck.reports import long_runs
 from groupcheck.reports.code import in_lines
+from groupcheck.reports.details import details
 from groupcheck.reports.saved import Found, Saved, Tours
 from groupcheck.reports.words import bounded, counted
 
@@ -18,10 +19,13 @@ def summary(
     files: list[Path],
     told: Iterable[Found] | None = None,
     notes: Iterable[str] = (),
+    *,
+    more: bool = False,
 ) -> str:
     """What was done, what was shown, and the verdict; findings first, the verdict last.
 
-    The findings that are `told` are all, unless it is said; `notes` are lines of others.
+    The findings that are `told` are all, unless it is said; `notes` are lines of others. With
+    `more` there are the details, too.
     """
     lines = [f"port       {result.port}, judged as {result.kafka}"]
     for space in result.spaces:
@@ -55,13 +59,15 @@ def summary(
     if result.presumed:
         lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
     if result.more_findings:
-        more = counted(result.more_findings, "other finding")
-        lines.append(f"more       {more}, not made minimal and not told")
+        others = counted(result.more_findings, "other finding")
+        lines.append(f"more       {others}, not made minimal and not told")
     if result.not_reproduced:
         lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
     if result.code is not None:
         lines += in_lines(result.code)
-    if files:
+    if more:
+        lines += [*details(result), *(f"written    {path}" for path in files)]
+    elif files:
         lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
     lines += [*notes, f"verdict    {verdict(result)}"]
     stories = "".join(

@@ -146,4 +146,8 @@ def _run(result: Result) -> saved.Run:
             )
             for outage in result.outages
         ),
+        phases=tuple(
+            saved.Phase(name=name, seconds=round(seconds, 3))
+            for name, seconds in result.phases.items()
+        ),
     )

@@ -16,6 +16,7 @@ import groupcheck
 from groupcheck import pytest_plugin
 from groupcheck.options import parser
 from groupcheck.properties.ports import python
+from groupcheck.reports.saved_file import schema
 from support.scenarios import ROOT
 
 DOCS: Final = ROOT / "docs"
@@ -181,5 +182,6 @@ PAGES: Final = {
 }
 
 if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(schema(), indent=1) + "\n", encoding="utf-8")
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")
