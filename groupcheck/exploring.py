@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.pipeline_commands import explore_on_spark
-from groupcheck.status import CONFORMS, DIVERGES, ImpossibleError, check_known
+from groupcheck.saving import Watch, finish_exploration
+from groupcheck.status import ImpossibleError, check_known
 from groupcheck.telling import tell
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     from groupcheck.model.exploring.explorer import Space, TooManyStatesError
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.generators.suite_file import write_suite
-    from groupcheck.properties.laws.laws import Counterexample, counterexamples, note
+    from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples, note
     from groupcheck.reports.exploration import as_json, summary
     from groupcheck.reports.exploration_details import details
     from groupcheck.reports.graph_files import write_graph, write_witness
@@ -76,7 +77,8 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
             written, suites[name] = write_suite(name, space, options.steps, options.out)
             files.append(written)
 
-    gc.set_threshold(50_000)  # as in _verify
+    gc.set_threshold(50_000)  # as in verify
+    watch = Watch()
     try:
         with bars:
             exploration = run(settings, bars, keep)
@@ -99,8 +101,7 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     else:
         more = details(exploration, laws) if options.verbose else ""
         tell(summary(exploration, files, laws, suites) + more)
-    wrong = exploration.errors or any(each.known is None for each in broken.values())
-    return DIVERGES if wrong else CONFORMS
+    return finish_exploration(exploration, laws, LAWS, options.save, watch)
 
 
 def _features(names: Sequence[str]) -> frozenset[Feature]:

@@ -13,6 +13,7 @@ from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, Number, whole
 from groupcheck.pipeline_options import add_check, add_engine, add_ingest
 from groupcheck.replaying import replay
 from groupcheck.reporting import graph, report
+from groupcheck.saving import add_save
 from groupcheck.status import STATUS, ImpossibleError
 from groupcheck.telling import add_verbose
 
@@ -186,6 +187,7 @@ Without a PORT it judges those of a recording (serve --record), group by group.
     command.add_argument(
         "port", metavar="PORT", nargs="?", help="the coordinator, in a form given below"
     )
+    add_save(command)
     add_verbose(command, "each step, or each group of a recording")
     command.set_defaults(command=replay)
 
@@ -238,9 +240,9 @@ def _add_report(commands: argparse._SubParsersAction[_Parser]) -> None:
     command = commands.add_parser(
         "report",
         help="make a report of saved results, and compare them with earlier ones",
-        description="Puts saved results together (verify --report), and tells them in any form; "
-        "nothing is run again. A FILE that is written may be -, which is standard output in the "
-        "place of the summary.",
+        description="Puts saved results together (verify --report; replay, check and explore "
+        "--save), and tells them in any form; nothing is run again. A FILE that is written may "
+        "be -, which is standard output in the place of the summary.",
         epilog="Exit status, with a baseline: 0 nothing is new, 1 a finding is, 2 the run ended "
         "early or showed nothing. Without one: 0 conforms, 1 diverges, 2 nothing can be said.",
     )
@@ -330,6 +332,7 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
     _add_number(command, NUMBERS["steps"]._replace(says=longest))
     command.add_argument("--json", action="store_true", help="print the result as JSON")
     add_engine(command)
+    add_save(command)
     add_verbose(command, "settings, rules, laws, digests")
     command.set_defaults(command=explore)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from groupcheck.numbers import whole
 from groupcheck.pipeline_commands import check, ingest
+from groupcheck.saving import add_save
 from groupcheck.telling import add_verbose
 
 
@@ -48,6 +49,7 @@ def add_check(command: argparse.ArgumentParser) -> None:
         help="write a page: verdicts, findings, and the rebalances of the groups that have most",
     )
     _add_common(command)
+    add_save(command)
     add_verbose(command, "every finding in full, of the first 20")
     command.set_defaults(command=check)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from groupcheck.saving import Watch, save
 from groupcheck.status import CONFORMS, DIVERGES, ImpossibleError
 from groupcheck.telling import tell
 
 if TYPE_CHECKING:
+    from groupcheck.properties.findings.finding import Finding
     from groupcheck.properties.histories.recorded import Recorded
 
 
@@ -26,8 +28,11 @@ def replay(options: argparse.Namespace) -> int:
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
     from groupcheck.reports.story import steps_in_words, story
+    from groupcheck.reports.told_otherwise import Replayed
+    from groupcheck.reports.told_otherwise import replay as told
     from groupcheck.reports.words import counted
 
+    watch = Watch()
     try:
         sequence = load(options.trace)
         with interruptible():
@@ -43,14 +48,27 @@ def replay(options: argparse.Namespace) -> int:
     ) as error:
         raise ImpossibleError(str(error)) from error
     omission = f"{replayed.omission}\n" if replayed.omission else ""
+    steps = len(sequence.steps) - len(replayed.left_out)
+    if options.save:
+        lines = (replayed.omission,) if replayed.omission else ()
+        done = Replayed(
+            str(options.trace),
+            options.port,
+            sequence.profile,
+            0,
+            steps,
+            replayed.finding,
+            "",
+            lines,
+        )
+        save(told(done, watch.took()), options.save, _status(replayed.finding))
     if replayed.finding is not None:
         tell(story(replayed.finding) + omission)
         return DIVERGES
     if options.verbose:
-        lines = steps_in_words(replayed.exchanges, replayed.names)
-        tell("".join(f"{line}\n" for line in lines))
-    done = counted(len(sequence.steps) - len(replayed.left_out), "step")
-    tell(f"{done}, each answered as Kafka would\n{omission}")
+        did = steps_in_words(replayed.exchanges, replayed.names)
+        tell("".join(f"{line}\n" for line in did))
+    tell(f"{counted(steps, 'step')}, each answered as Kafka would\n{omission}")
     return CONFORMS
 
 
@@ -61,8 +79,11 @@ def _judge(options: argparse.Namespace) -> int:
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
     from groupcheck.reports.story import story
+    from groupcheck.reports.told_otherwise import Replayed
+    from groupcheck.reports.told_otherwise import replay as told
     from groupcheck.reports.words import counted
 
+    watch = Watch()
     try:
         with interruptible():
             recorded = load(options.trace)
@@ -72,15 +93,31 @@ def _judge(options: argparse.Namespace) -> int:
         raise ImpossibleError(msg) from error
     except MalformedTraceError as error:
         raise ImpossibleError(str(error)) from error
+    if options.save:
+        done = Replayed(
+            str(options.trace),
+            "",
+            recorded[0].profile,
+            judged.groups,
+            judged.steps,
+            judged.finding,
+            judged.group_id,
+            judged.cut,
+        )
+        save(told(done, watch.took()), options.save, _status(judged.finding))
     if options.verbose:
         tell("".join(f"{_group(each)}\n" for each in recorded))
     if judged.finding is not None:
         tell(f"In group {shown(judged.group_id)}:\n{story(judged.finding)}")
         return DIVERGES
     steps, groups = counted(judged.steps, "step"), counted(judged.groups, "group")
-    told = f"{steps} of {groups}, each answered as Kafka would"
-    tell("".join(f"{line}\n" for line in (told, *judged.cut)))
+    verdict = f"{steps} of {groups}, each answered as Kafka would"
+    tell("".join(f"{line}\n" for line in (verdict, *judged.cut)))
     return CONFORMS
+
+
+def _status(finding: Finding | None) -> int:
+    return CONFORMS if finding is None else DIVERGES
 
 
 def _group(recorded: Recorded) -> str:

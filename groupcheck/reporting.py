@@ -34,6 +34,9 @@ def report(options: argparse.Namespace) -> int:
     try:
         saved = merged([Named(str(path), _read(path)) for path in options.files])
         before = _read(options.baseline) if options.baseline else None
+        if before is not None and before.command != saved.command:
+            msg = f"the baseline is a result of {before.command}, and not of {saved.command}"
+            raise ImpossibleError(msg)
         if before is not None and before.profile != saved.profile:
             msg = f"the baseline is of Kafka {before.profile}, and not of {saved.profile}"
             raise ImpossibleError(msg)
@@ -107,7 +110,7 @@ def _read(path: Path) -> Saved:
 def _status(saved: Saved, changed: Changes) -> int:
     if changed.fails:
         return DIVERGES
-    incomplete = saved.ended_early or not saved.answered
+    incomplete = saved.ended_early or not saved.decided
     return IMPOSSIBLE if incomplete else CONFORMS
 
 

@@ -56,7 +56,7 @@ def summary(
         _findings(exploration)
         if broken is None
         else [*_findings(exploration), *_laws(broken, asked)],
-        *map(_broken, broken or ()),
+        *map(broken_in_words, broken or ()),
     ]
     if exploration.witness is not None:
         sections.append(_path(exploration.witness))
@@ -74,7 +74,11 @@ def _suite(name: str, suite: Suite) -> str:
     )
 
 
-def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
+def as_json(
+    exploration: Exploration,
+    broken: list[Counterexample] | None = None,
+    asked: tuple[Law, ...] = LAWS,
+) -> dict[str, Any]:
     """The same as JSON-able values; `format` is the version of this form."""
     settings, witness = exploration.settings, exploration.witness
     return {
@@ -94,6 +98,7 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
             for arrow, reasons in sorted(exploration.projection.arrows.items())
         },
         "rules_not_applied": exploration.unreached,
+        "laws": None if broken is None else _asked(broken, asked),
         "laws_broken": broken
         and [
             {
@@ -112,6 +117,15 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
             "steps": [step_message(step.given) for step in witness.steps],
         },
     }
+
+
+def _asked(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[dict[str, Any]]:
+    """Every law that was asked, and whether it holds."""
+    known = {each.law.name: each.known is not None for each in broken}
+    return [
+        {**law._asdict(), "holds": law.name not in known, "known": known.get(law.name, False)}
+        for law in asked
+    ]
 
 
 def _seconds(seconds: float) -> str:
@@ -288,7 +302,7 @@ def _laws(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[str]:
     return [*wrapped("laws", [f"{held} of {len(asked)} hold{others}"]), *more, *errors]
 
 
-def _broken(broken: Counterexample) -> list[str]:
+def broken_in_words(broken: Counterexample) -> list[str]:
     """A law that does not hold, and the steps that show it."""
     law, why = broken.law, broken.known
     lines = [f"The law {law.name} ({law.says}) [{law.source}] is broken, in {broken.space}:"]

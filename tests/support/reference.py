@@ -34,8 +34,9 @@ same. The options of the pytest plugin are [with it](pytest.md#options).
 RESULT: Final = f"""\
 # The schema of a saved result
 
-`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same. What the
-fields are for is said [with the reports](reports.md#the-saved-result); this is their form, as
+`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same; `replay`,
+`check` and `explore` write it with `--save FILE`. What the fields are
+for is said [with the reports](reports.md#the-saved-result); this is their form, as
 [`result.schema.json`](../reports/result.schema.json) has it.
 {WRITTEN.format("that")}
 """
