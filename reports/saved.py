@@ -234,7 +234,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     beside what Kafka does. `would_be_right` are the rules by which the answer would be right, `law`
     the one that it breaks. `itf` is the trace for the tools of TLA+. What was found without a port
     has an empty one; of what was found in a log, or in the model, there is less: no `diagram`,
-    `states` or `itf`, and perhaps no `trace`.
+    `states` or `itf`, and perhaps no `trace`. Of a sequence of more than 300 steps there are no
+    `states` and no `itf`.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{8}$")]

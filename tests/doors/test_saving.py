@@ -217,6 +217,22 @@ def test_a_finding_in_a_recording_has_no_port_and_so_no_test_of_it(
     assert names == {"result.json", "finding_"}
 
 
+def test_of_a_long_history_no_states_are_kept(tmp_path: Path) -> None:
+    opened, request, right, wrong = *RIGHT.splitlines(), WRONG.splitlines()[-1]
+    lines = [opened]
+    for number in range(1, 302):
+        answer = right if number < 301 else wrong
+        lines += [each.replace('"id":1', f'"id":{number}') for each in (request, answer)]
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text("".join(f"{line}\n" for line in lines))
+    assert main(["replay", str(recording), "--save", str(tmp_path / "r.json")]) == 1
+    saved = read(tmp_path / "r.json")
+    (finding,) = saved.findings
+    assert (len(finding.trace), finding.states, finding.itf) == (302, (), None)
+    assert (tmp_path / "r.json").stat().st_size < 300_000
+    assert "The model's states" not in _faces(saved, tmp_path)["html"]
+
+
 def test_an_exploration_has_its_spaces_laws_and_arrows_in_every_face(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
