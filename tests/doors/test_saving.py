@@ -399,3 +399,11 @@ def test_in_a_browser_the_pages_open_and_an_arrow_of_the_model_shows_its_reasons
                 explored_arrow = saved.exploration.arrows[arrow]
                 assert reasons == [f"{rule}: {n}" for rule, n in explored_arrow.items()]
                 assert opened.console() == []
+
+
+def test_what_is_followed_without_end_is_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", "folder", "--follow", "--checkpoint", "c", "--report", "r", "--save", "s"]
+    assert main(asked) == 2
+    assert capsys.readouterr().err == (
+        "groupcheck: --save is for a check that ends, and not for --follow\n"
+    )
