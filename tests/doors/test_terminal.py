@@ -108,14 +108,12 @@ def test_with_v_a_report_tells_settings_time_spaces_and_rules(
     assert all(f"s: {phase.name}\n" in told for phase in run.phases)
     assert run.phases[0].name == "exploring the model"
     assert run.phases[-1].name == "making findings minimal"
-    assert all(f"space      {space.name}/1: depth {space.depth}, " in told for space in SPACES)
+    spaces = diverging().spaces
+    assert all(f"space      {space.name}/1: depth {space.depth}, " in told for space in spaces)
     rules = diverging().rules
     assert rules
     known = len(rules.applied) + len(rules.starved)
     assert f"rules      {len(rules.applied)} of {known} were seen to hold\n" in told
-
-
-SPACES = diverging().spaces
 
 
 def test_the_phases_of_a_run_are_no_longer_than_it_was() -> None:
