@@ -18,12 +18,12 @@ PLAIN: Final = ""
 
 # What a line begins with, and how the line is coloured.
 LINES: Final = (
-    (r"verdict    conforms to ", f"{BOLD};{GREEN}"),
-    (r"verdict    (diverges from |.* with \d)", f"{BOLD};{RED}"),
-    (r"verdict    ", f"{BOLD};{YELLOW}"),
-    (r"groups     .* 0 rejected", f"{BOLD};{GREEN}"),
-    (r"groups     .* rejected", f"{BOLD};{RED}"),
+    (r"verdict    (conforms to |the model of .* is as it should be$)", f"{BOLD};{GREEN}"),
+    (r"verdict    (diverges from |.* with \d|\d+ findings? in )", f"{BOLD};{RED}"),
+    (r"(groups|verdict) .*[1-9][\d,]* accepted, 0 rejected", f"{BOLD};{GREEN}"),
+    (r"(groups|verdict) .* [1-9][\d,]* rejected", f"{BOLD};{RED}"),
     (r".* answered as (by )?Kafka( would)?$", f"{BOLD};{GREEN}"),
+    (r"(groups|verdict)  ", f"{BOLD};{YELLOW}"),
     (r"In group .* no order of the operations is lawful", f"{BOLD};{RED}"),
     (r"Finding [0-9a-f]{8}: ", BOLD),
     (r"The port failed", RED),

@@ -13,11 +13,12 @@ import msgspec
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.reports.colours import painted
 from groupcheck.reports.saved_file import as_text
 from support.saved_results import conforming, diverging
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-RED, GREEN, BOLD_RED = "\x1b[31m", "\x1b[32m", "\x1b[1;31m"
+RED, GREEN, YELLOW, BOLD_RED = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"
 HEARTBEAT = (
     '{"type":"request","id":1,"api":"Heartbeat","apiVersion":3,"clientId":"a","clientHost":"/1",'
     '"body":{"groupId":"group","generationId":1,"memberId":"nobody"}}\n'
@@ -86,6 +87,30 @@ def test_the_environment_forbids_colours_or_asks_for_them(bad: str) -> None:
     assert "\x1b" not in _on_a_terminal("report", bad, TERM="dumb")
     assert RED in _piped("report", bad, FORCE_COLOR="1")
     assert "\x1b" not in _piped("report", bad, FORCE_COLOR="1", NO_COLOR="1")
+
+
+@pytest.mark.parametrize(
+    ("colour", "line"),
+    [
+        (GREEN, "verdict    conforms to Apache Kafka 2.7.2 in all that it showed"),
+        (GREEN, "verdict    the model of Apache Kafka 2.7.2 is as it should be"),
+        (GREEN, "verdict    3 steps of 2 groups, each answered as Kafka would"),
+        (GREEN, "groups     10: 10 accepted, 0 rejected, 0 undecided"),
+        (
+            GREEN,
+            "1 operation of 1 group, each group in an order in which all is answered as by Kafka",
+        ),
+        (RED, "verdict    interrupted, with 1 finding until then, perhaps not minimal"),
+        (RED, "verdict    2 findings in the model of Apache Kafka 2.7.2"),
+        (RED, "verdict    1,021 groups: 1,000 accepted, 20 rejected, 1 undecided"),
+        (YELLOW, "verdict    interrupted, with nothing found until then"),
+        (YELLOW, "verdict    none: the port answered no request, so nothing can be said of it"),
+        (YELLOW, "groups     3: 0 accepted, 0 rejected, 3 undecided"),
+    ],
+)
+def test_a_verdict_is_green_red_or_neither(colour: str, line: str) -> None:
+    bold = colour.replace("[", "[1;")
+    assert painted(f"{line}\n") == f"{bold}{line}\x1b[0m\n"
 
 
 def test_what_is_for_machines_has_no_colours(bad: str) -> None:
