@@ -104,7 +104,7 @@ def check(options: argparse.Namespace) -> int:
 def _follow(options: argparse.Namespace) -> int:
     """Hold to the model what keeps arriving, until it is interrupted."""
     if options.checkpoint is None or options.report is None or len(options.sources) != 1:
-        msg = "--follow needs one folder as SOURCE, --checkpoint DIR and --report DIR"
+        msg = "--follow needs one folder or topic as SOURCE, --checkpoint DIR and --report DIR"
         raise ImpossibleError(msg)
     if options.save:
         msg = "--save is for a check that ends, and not for --follow"

@@ -79,12 +79,12 @@ def add_engine(command: argparse.ArgumentParser) -> None:
 
 
 def _add_follow(command: argparse.ArgumentParser) -> None:
-    """How a folder is followed in which files keep arriving."""
+    """How what keeps arriving is followed."""
     command.add_argument(
         "--follow",
         action="store_true",
-        help="go on, with the files that come to the folder SOURCE, until Ctrl-C; the tables of "
-        "--report grow by a part for each batch",
+        help="go on, with the files that come to the folder SOURCE or the records of the topic, "
+        "until Ctrl-C; the tables of --report grow by a part for each batch",
     )
     command.add_argument(
         "--checkpoint",
