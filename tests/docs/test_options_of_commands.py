@@ -92,8 +92,8 @@ def _parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
                 parser().parse_args(arguments)
             except ImpossibleError as error:
                 pytest.fail(f"groupcheck {' '.join(arguments)}: {error}")
-        case ["spark-submit", "--master", "URL", *rest]:
-            _parse(rest, monkeypatch)
+        case ["spark-submit", "--master", "URL", "check_groups.py", *rest]:
+            _parse(["groupcheck", *rest], monkeypatch)
         case ["pip", "install", *packages]:
             _check_extras(packages)
         case ["python" | "python3", "-m", "venv" | "http.server", *_] | [

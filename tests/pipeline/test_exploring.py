@@ -14,6 +14,7 @@ from groupcheck.model.exploring.explorer import TooManyStatesError
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.laws.laws import Counterexample, unsafe
+from groupcheck.reports.saved_file import read
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
@@ -110,11 +111,13 @@ def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
 
 @pytest.mark.usefixtures("spark")
 def test_the_command_tells_what_was_found_and_what_was_not_asked(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["explore", "--profile", "0.10.0", "--members", "1", "--space", "metadata"]
-    assert main([*command, "--engine", "spark"]) == 0
+    saved = tmp_path / "saved.json"
+    assert main([*command, "--engine", "spark", "--save", str(saved)]) == 0
     said = capsys.readouterr().out
+    assert "\n".join(read(saved).lines) + "\n" == said
     assert "laws       40 of 41 hold" in said
     assert "not asked  preparing-ends, completing-ends, " in said
     assert "not sought" in said
