@@ -95,7 +95,7 @@ def start(spark: SparkSession, asked: Asked) -> tuple[StreamingQuery, Followed]:
     followed = Followed()
 
     def batch(rows: DataFrame, number: int) -> None:
-        _batch(rows.sparkSession, rows, number, asked, followed)
+        _batch(rows, number, asked, followed)
 
     with in_a_line():
         writer = _with_ticks(_arriving(spark, asked)).writeStream.foreachBatch(batch)
@@ -173,9 +173,7 @@ def _uri(path: str) -> str:
     return path if "://" in path else f"{LOCAL}{place(path)[1]}"
 
 
-def _batch(
-    spark: SparkSession, rows: DataFrame, number: int, asked: Asked, followed: Followed
-) -> None:
+def _batch(rows: DataFrame, number: int, asked: Asked, followed: Followed) -> None:
     how = Following(
         f"{asked.checkpoint.rstrip('/')}/waiting",
         number,
@@ -184,7 +182,6 @@ def _batch(
         asked.profile,
         asked.unknown,
     )
-    cores = spark.sparkContext.defaultParallelism
     new = _new(rows, how, asked.topic)
     new.persist(StorageLevel.DISK_ONLY)
     events = new.where("event is not null").select("event.*").select(*EVENTS.names)
