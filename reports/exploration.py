@@ -74,7 +74,11 @@ def _suite(name: str, suite: Suite) -> str:
     )
 
 
-def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
+def as_json(
+    exploration: Exploration,
+    broken: list[Counterexample] | None = None,
+    asked: tuple[Law, ...] = LAWS,
+) -> dict[str, Any]:
     """The same as JSON-able values; `format` is the version of this form."""
     settings, witness = exploration.settings, exploration.witness
     return {
@@ -94,6 +98,7 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
             for arrow, reasons in sorted(exploration.projection.arrows.items())
         },
         "rules_not_applied": exploration.unreached,
+        "laws_not_asked": _unasked(asked if broken is not None else ()),
         "laws_broken": broken
         and [
             {
@@ -295,14 +300,20 @@ def _set(strings: Iterable[str]) -> str:
 def _laws(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
     held = len(asked) - len(broken)
-    unasked = [law.name for law in LAWS if law not in asked]
-    more = _wrapped("not asked", unasked) if unasked else []
+    more = []
+    if unasked := _unasked(asked):
+        more += _wrapped("not asked", unasked)
+        more += _indented(["(what must come to an end needs the graph, so --engine python)"])
     if not broken:
         return [f"laws       all {held} hold", *more]
     known = ", ".join(each.law.name for each in broken if each.known)
     others = f"; this version is known to break {known}" if known else ""
     errors = [f"ERROR      the law {each.law.name} is broken" for each in unknown]
     return [*_wrapped("laws", [f"{held} of {len(asked)} hold{others}"]), *more, *errors]
+
+
+def _unasked(asked: tuple[Law, ...]) -> list[str]:
+    return [law.name for law in LAWS if law not in asked]
 
 
 def _broken(broken: Counterexample) -> list[str]:

@@ -117,9 +117,11 @@ def test_the_command_tells_what_was_found_and_what_was_not_asked(
     said = capsys.readouterr().out
     assert "laws       40 of 41 hold" in said
     assert "not asked  preparing-ends, completing-ends, " in said
+    assert "(what must come to an end needs the graph, so --engine python)" in said
     assert "not sought" in said
     assert main([*command, "--json"]) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert told["laws_not_asked"] == []
     assert f"metadata {told['spaces'][0]['states']} " in " ".join(said.split())
 
 
