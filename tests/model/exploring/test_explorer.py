@@ -58,7 +58,7 @@ def test_a_space_has_exactly_these_states_and_labelled_edges(
 
 
 def test_the_page_of_the_model_tells_the_counts_of_every_space() -> None:
-    page = Path(__file__, "../../../docs/model.md").resolve().read_text(encoding="utf-8")
+    page = Path(__file__, "../../../../docs/model.md").resolve().read_text(encoding="utf-8")
     told = re.findall(r"^\| `([\w-]+)` \| (\d) \| ([\d,]+) \| ([\d,]+) \|", page, re.MULTILINE)
     assert {name for name, *_ in told} == spaces(PROFILE, 2).keys()
     for name, members, *counts in told:
