@@ -42,8 +42,9 @@ EMBEDDED: Final = {
     "spark.sql.shuffle.partitions": "8",
 }
 
-# The same for what is done in Python by far the most, so that Java's compiler and garbage collector
-# would take more than they save (python tests/bench/exploring.py).
+# The same for what is done in Python by far the most: there Java's second compiler takes more than
+# it saves, and another garbage collector more memory (`python tests/bench/exploring.py`, beside
+# the same with `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
 IN_PYTHON: Final = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

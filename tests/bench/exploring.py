@@ -111,7 +111,9 @@ def main() -> None:
     parser.add_argument("--members")
     parser.add_argument("--max-memory", metavar="SIZE")
     parser.add_argument("--states", nargs=3, help=argparse.SUPPRESS)
-    options, more = parser.parse_known_args()
+    parser.add_argument("--conf", metavar="NAME=VALUE", action="append", default=[])
+    options = parser.parse_args()
+    more = [each for setting in options.conf for each in ("--conf", setting)]
     if options.states:
         _told_of_states(*options.states)
         return
