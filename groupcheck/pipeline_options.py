@@ -17,7 +17,10 @@ def add_ingest(command: argparse.ArgumentParser) -> None:
         "of its own. docs/pipeline.md says what is in them."
     )
     command.epilog = "Exit status: 0 it is taken in, 2 it could not be."
-    _add_sources(command, "a trace, a broker's log, or a folder of them")
+    _add_sources(
+        command,
+        "a trace, a broker's log, a folder of them, or kafka://HOST:PORT, the live offsets topic",
+    )
     command.add_argument(
         "--out", metavar="DIR", required=True, help="the folder to write the tables to"
     )
@@ -32,7 +35,10 @@ def add_check(command: argparse.ArgumentParser) -> None:
         "docs/pipeline.md says what is in the tables that --report writes."
     )
     command.epilog = "Exit status: 0 no group is rejected, 1 one is, 2 nothing can be said."
-    _add_sources(command, "a folder that ingest has written, or traces, logs, and folders of them")
+    _add_sources(
+        command,
+        "a folder that ingest has written; traces, logs and folders of them; or kafka://HOST:PORT",
+    )
     command.add_argument(
         "--profile",
         metavar="VERSION",

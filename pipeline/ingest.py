@@ -1,8 +1,8 @@
-"""Taking sources in: files to a table of events, and one of what could not be read."""
+"""Taking sources in: files and topics to a table of events, and one of what could not be read."""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -13,9 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
-from groupcheck.pipeline.kernels import read_files
+from groupcheck.pipeline.kernels import read_files, read_topic
 from groupcheck.pipeline.logs.files import Manner
 from groupcheck.pipeline.logs.lines import zone
+from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
 from groupcheck.pipeline.output import Output, marker
 from groupcheck.pipeline.schemas import EVENTS, READ
 from groupcheck.pipeline.sources import LOCAL, by_age, files, folder_of, place
@@ -49,7 +50,7 @@ class Ingested(NamedTuple):
 
 
 def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> DataFrame:
-    """The rows of `READ` that the sources hold, a file as one task.
+    """The rows of `READ` that the sources hold, a file or partition of a topic as one task.
 
     All logs among them are taken for those of one cluster; `time_zone` is that of times in them
     that do not say theirs.
@@ -59,10 +60,20 @@ def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> Dat
             time zone.
     """
     zone(time_zone)
-    found = by_age(files(sources))
-    together = folder_of(found)
-    named = [(each, Manner(together, rank, time_zone)) for rank, each in enumerate(found)]
-    return numbered(spark, len(found)).mapInArrow(partial(read_files, named), READ)
+    topics = [Topic.of(each) for each in sources if each.startswith(SCHEME)]
+    tables = [of_topic(topic.records(spark), topic.source) for topic in topics]
+    if len(topics) < len(sources):
+        found = by_age(files([each for each in sources if not each.startswith(SCHEME)]))
+        together = folder_of(found)
+        named = [(each, Manner(together, rank, time_zone)) for rank, each in enumerate(found)]
+        tables.append(numbered(spark, len(found)).mapInArrow(partial(read_files, named), READ))
+    return reduce(DataFrame.union, tables)
+
+
+def of_topic(records: DataFrame, source: str) -> DataFrame:
+    """The rows of `READ` that records of an offsets topic hold, a partition of it in one task."""
+    in_order = records.repartition("partition").sortWithinPartitions("partition", "offset")
+    return in_order.mapInArrow(partial(read_topic, source), READ)
 
 
 def numbered(spark: SparkSession, files: int) -> DataFrame:
@@ -93,7 +104,8 @@ def counts_of(rows: DataFrame) -> Counts:
     if not counts.kept:
         first = rows.where("quarantined is not null").select("quarantined.*").first()
         why = f"{first.source}:{first.line}: {first.reason}" if first else "the input is empty"
-        msg = f"nothing could be read of {_counted(counts.files)}: {why}"
+        of = f" of {_counted(counts.files)}" if counts.files else ""  # a topic may have nothing
+        msg = f"nothing could be read{of}: {why}"
         raise PipelineError(msg)
     return counts
 
@@ -144,7 +156,7 @@ def is_ingested(path: str) -> bool:
     Raises:
         PipelineError: it is one of another version.
     """
-    told = marker(path)
+    told = None if path.startswith(SCHEME) else marker(path)
     return told is not None and told.get("kind") == EVENTS_KIND
 
 

@@ -23,6 +23,7 @@ from groupcheck.pipeline.logs.files import Manner
 from groupcheck.pipeline.logs.replay import LogReplay
 from groupcheck.pipeline.offsets_topic.record_events import OBSERVES
 from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
+from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.events import Event
@@ -55,6 +56,11 @@ def read_files(
     """
     rows = (row for source, manner in _numbered(files, numbers) for row in rows_of(source, manner))
     return _batches(rows, arrow(READ))
+
+
+def read_topic(source: str, records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of `READ` of records of an offsets topic, sorted by partition and offset."""
+    return _batches(topic_rows(source, records), arrow(READ))
 
 
 def replay_files(

@@ -48,7 +48,7 @@ HISTORY: Final = (
         "source",
         STRING,
         "the file, as a URI; of logs the folder that holds all of them, of segments the folder of "
-        "the partition",
+        "the partition, of a live topic its name and the partition",
     ),
     Field("session", INT, "which session of the file it is, from 1: each `open` begins one"),
 )
@@ -96,7 +96,8 @@ QUARANTINE: Final = table(
     Field(
         "line",
         LONG,
-        "the line, uncompressed, from 1; 0 if no line of it could be read; of a segment the byte",
+        "the line, uncompressed, from 1; 0 if no line of it could be read; of a segment the byte, "
+        "of a live topic the offset",
     ),
     Field("reason", STRING, "why it could not be read"),
     Field("text", STRING, "how it begins: 200 characters at the most", may_be_null=True),

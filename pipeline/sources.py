@@ -54,12 +54,6 @@ def place(path: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), Path(path).absolute().as_posix()
     if path.startswith(LOCAL):  # as it is: Arrow reads no URI with a space in it
         return fs.LocalFileSystem(), path.removeprefix(LOCAL)
-    if path.startswith("kafka://"):
-        msg = (
-            f"{path}: a live topic is not read; its segments are (the folder of the partition), and"
-            " what Kafka's console consumer prints of it"
-        )
-        raise PipelineError(msg)
     try:
         scheme, _, rest = path.partition("://")
         found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(

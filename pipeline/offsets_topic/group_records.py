@@ -33,6 +33,7 @@ WRITTEN_BY: Final = (
     ("group metadata", 1, "0.10.2"),  # GroupMetadataManager.scala:790 at 0.10.2
 )
 OTHERWISE: Final = "2.7"
+LOOKED_AT: Final = 1_000  # records, for the version that has written them
 
 
 class UnreadableError(Exception):

@@ -237,17 +237,6 @@ def test_what_holds_nothing_readable_is_said_in_one_line_and_nothing_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["sources"]
 
 
-@pytest.mark.usefixtures("spark")
-def test_of_a_live_topic_it_is_said_what_can_be_read_instead(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = "kafka://127.0.0.1:9092/__consumer_offsets"
-    assert main(["ingest", source, "--out", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"groupcheck: {source}: a live topic is not read; its segments are")
-    assert told.count("\n") == 1
-
-
 def test_on_a_terminal_it_is_shown_how_far_spark_is(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,144 @@
+"""The offsets topic of a live cluster, through Spark's own Kafka source.
+
+A consumer sees neither the markers of transactions nor which commits are part of one: of these the
+topic tells as much as Kafka's console formatters do, and less than its segments. Where a marker
+stands there is a gap, as where compaction has left one.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, groupby, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+
+from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.offsets_topic.formatter_text import COMMITS, GROUPS
+from groupcheck.pipeline.offsets_topic.group_records import LOOKED_AT, profile_of
+from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
+from groupcheck.pipeline.offsets_topic.segments import Batch, Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Row = dict[str, Any]
+SCHEME: Final = "kafka://"
+LISTENS_S: Final = 5.0
+TOPIC: Final = "__consumer_offsets"
+SEES: Final = [*GROUPS, *COMMITS]
+# Spark's other way to learn the offsets, by Kafka's Admin, leaves out internal topics (retrieve-
+# AllPartitions in org.apache.spark.sql.kafka010.ConsumerStrategy), of which this is one.
+BY_CONSUMER: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+COLUMNS: Final = ("partition", "offset", "unix_millis(timestamp) AS timestamp", "key", "value")
+# Of Spark, of its consumers and of what a cluster does for them.
+PRESUMED: Final = {
+    "groupIdPrefix": "groupcheck",
+    "startingOffsets": "earliest",
+    "failOnDataLoss": "false",  # what compaction or retention takes meanwhile is a gap
+    "kafka.allow.auto.create.topics": "false",
+    "kafka.default.api.timeout.ms": "20000",
+    "kafka.request.timeout.ms": "15000",
+}
+
+
+class Topic(NamedTuple):
+    """A topic, as `kafka://HOST:PORT[,HOST:PORT...][/TOPIC][?SETTING=VALUE&...]` names it.
+
+    The settings are those of Kafka's consumer, such as `security.protocol`.
+    """
+
+    source: str
+    servers: str
+    name: str
+    settings: Mapping[str, str]
+
+    @classmethod
+    def of(cls, source: str) -> Topic:
+        """The topic of that name.
+
+        Raises:
+            PipelineError: there is no host in it, or no port.
+        """
+        found = urlsplit(source)
+        servers = found.netloc.split(",")
+        if not all(host and port.isdecimal() for host, _, port in map(_apart, servers)):
+            msg = f"{source} is not kafka://HOST:PORT[,HOST:PORT...][/TOPIC][?SETTING=VALUE&...]"
+            raise PipelineError(msg)
+        name = found.path.strip("/") or TOPIC
+        shown = f"{SCHEME}{found.netloc}/{name}"  # without the settings, of which some are secret
+        return cls(shown, found.netloc, name, dict(parse_qsl(found.query)))
+
+    def records(self, spark: SparkSession) -> DataFrame:
+        """What is in it now, from the first offset to the last, with the columns `COLUMNS`.
+
+        Raises:
+            PipelineError: nobody listens there, or Spark has no source for Kafka.
+        """
+        self._look()
+        spark.conf.set(BY_CONSUMER, "true")
+        settings = {f"kafka.{name}": value for name, value in self.settings.items()}
+        reader = spark.read.format("kafka").options(**PRESUMED, **settings)
+        reader = reader.option("kafka.bootstrap.servers", self.servers)
+        try:
+            return reader.option("subscribe", self.name).load().selectExpr(*COLUMNS)
+        except AnalysisException as error:
+            if "kafka" not in str(error).lower():
+                raise
+            msg = (
+                f"{self.source}: Spark's Kafka source is not there; it is fetched by --conf "
+                "spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:" + spark.version
+            )
+            raise PipelineError(msg) from error
+
+    def _look(self) -> None:
+        """See that a broker listens: Spark and Kafka would try for minutes before they say so."""
+        why = ""
+        for host, _, port in map(_apart, self.servers.split(",")):
+            try:
+                socket.create_connection((host, int(port)), LISTENS_S).close()
+            except OSError as error:
+                why = error.strerror or str(error)
+            else:
+                return
+        msg = f"{self.source}: no broker can be reached: {why}"
+        raise PipelineError(msg)
+
+
+def _apart(server: str) -> tuple[str, str, str]:
+    return server.rpartition(":")
+
+
+def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
+    """Each row with the name of its table, of records sorted by partition and offset."""
+    records = (row for batch in batches for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
+    for partition, rows in groupby(records, key=lambda row: row[0]):
+        yield from _partition(f"{source}-{partition}", (Record(*row[1:]) for row in rows))
+
+
+def _partition(source: str, records: Iterator[Record]) -> Iterator[tuple[str, Row]]:
+    first = list(islice(records, LOOKED_AT))
+    profile = profile_of((each.key, each.value) for each in first)
+    reader = PartitionReader(source, profile, first[0].offset, SEES)
+    read = quarantined = 0
+    for record in chain(first, records):
+        rows, refused = reader.take(Batch(record.offset, records=(record,)))
+        yield from (("event", row) for row in rows)
+        for each in refused:
+            yield "quarantined", {"source": source, "line": record.offset, **each}
+        read += 1
+        quarantined += len(refused)
+    yield (
+        "file",
+        {
+            "source": source,
+            "read": read,
+            "kept": read - quarantined,
+            "quarantined": quarantined,
+            "sessions": 1,
+            "events": reader.events,
+        },
+    )

@@ -1,0 +1,161 @@
+"""The offsets topic of a live cluster, by Spark's own source: judged as far as it tells."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from subprocess import run
+from threading import Event as Interrupted
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from groupcheck.cli import main
+from groupcheck.properties.brokers.catalogue import recipes
+from groupcheck.properties.brokers.recipe import start
+from support.made_segments import partition, write
+from support.needs import needs_broker, needs_packages
+
+needs_packages("pandas", "pyarrow", "pyspark")
+
+import pyspark  # noqa: E402
+
+from groupcheck.pipeline.check import judged  # noqa: E402
+from groupcheck.pipeline.ingest import events_of, of_topic  # noqa: E402
+from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
+from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
+from support.spark_kafka import jars  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SEGMENT = f"{0:020}.log"
+SOURCE = "kafka://127.0.0.1:9092/__consumer_offsets"
+OF_KAFKA = "partition int, offset long, timestamp long, key binary, value binary"
+
+
+def _records(path: Path) -> Iterator[Record]:
+    with path.open("rb") as file:
+        for batch in batches(file, path.stat().st_size):
+            if not batch.control:  # which no consumer sees
+                yield from batch.records
+
+
+def _generation(record: Record) -> int:
+    """That of a group's record; -1 of any other."""
+    value = decode(record.key, record.value)["value"]
+    return int(value["data"].get("generation", -1)) if value else -1
+
+
+def _verdicts(spark: SparkSession, partitions: list[list[Record]]) -> dict[str, Any]:
+    rows = [(number, *record) for number, of in enumerate(partitions) for record in of]
+    Random(1).shuffle(rows)
+    records = spark.createDataFrame(rows, OF_KAFKA).repartition(3)
+    said = judged(events_of(of_topic(records, SOURCE))).where("verdict is not null")
+    return {row.group_id: row for row in said.select("verdict.*").collect()}
+
+
+def test_what_lawful_groups_leave_in_a_topic_is_accepted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Commits of transactions and others look alike in it, and markers are not there at all."""
+    made = partition("2.7", 20, 60)
+    write(tmp_path / SEGMENT, "2.7", made)
+    records = list(_records(tmp_path / SEGMENT))
+    said = _verdicts(spark, [records])
+    assert {each["verdict"] for each in said.values()} == {"accepted"}
+    assert {each["source"] for each in said.values()} == {f"{SOURCE}-0"}
+    assert len(said) > 10
+
+
+def test_a_record_that_is_not_lawful_is_found_in_a_topic(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A group is what it was last, and then what it was in an earlier generation."""
+    write(tmp_path / SEGMENT, "2.7", partition("2.7", 20, 60))
+    records = list(_records(tmp_path / SEGMENT))
+    by_group = groupby(
+        sorted((r for r in records if _generation(r) > 0), key=lambda r: (r.key, _generation(r))),
+        key=lambda r: r.key,
+    )
+    oldest, *_, newest = max(map(list, (of for _, of in by_group)), key=len)
+    assert _generation(oldest) < _generation(newest)
+    after = [
+        each._replace(offset=records[-1].offset + number)
+        for number, each in enumerate((newest, oldest), 1)
+    ]
+    said = _verdicts(spark, [[*records, *after], []])
+    rejected = [each for each in said.values() if each["verdict"] == "rejected"]
+    assert [each["line"] for each in rejected] == [after[-1].offset]
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("kafka://127.0.0.1", "kafka://127.0.0.1 is not kafka://HOST:PORT[,HOST:PORT...]"),
+        ("kafka://127.0.0.1:x/t", "kafka://127.0.0.1:x/t is not kafka://HOST:PORT"),
+        ("kafka://127.0.0.1:9?sasl.jaas.config=s", "/__consumer_offsets: no broker can be reached"),
+    ],
+)
+def test_where_there_is_no_topic_it_is_said_in_a_line(
+    source: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", source]) == 2
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert "sasl" not in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_fetches_the_source_is_said_where_it_is_missing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        assert main(["check", f"kafka://127.0.0.1:{listening.getsockname()[1]}"]) == 2
+    told = capsys.readouterr().err
+    package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+    assert f"it is fetched by --conf spark.jars.packages={package}\n" in told
+    assert told.count("\n") == 1
+
+
+@needs_broker("kafka:4.1")
+def test_the_topic_of_a_broker_is_read_from_the_broker() -> None:
+    recipe = recipes()["kafka:4.1"]
+    recipe.prepare(lambda _: None)
+    broker = start(recipe, dict(recipe.settings), Interrupted())
+    try:
+        address = f"{broker.address[0]}:{broker.address[1]}"
+        _consume(address, ["one", "two"])
+        done = _groupcheck("check", f"kafka://{address}", "--conf", f"spark.jars={jars()}")
+    finally:
+        broker.stop()
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["accepted"] == told["groups"] >= 2
+    assert told["read"]["read"] == told["read"]["kept"] >= 10
+
+
+def _consume(address: str, groups: list[str]) -> None:
+    producer = Producer({"bootstrap.servers": address})
+    producer.produce("t", b"value")
+    assert producer.flush(60) == 0
+    for group in groups:
+        settings = {"group.id": group, "auto.offset.reset": "earliest"}
+        consumer = Consumer({"bootstrap.servers": address, "enable.auto.commit": False, **settings})
+        consumer.subscribe(["t"])
+        assert consumer.poll(60) is not None
+        consumer.commit(asynchronous=False)
+        consumer.close()
+
+
+def _groupcheck(*arguments: str) -> Any:
+    command = [sys.executable, "-m", "groupcheck", *arguments, "--json"]
+    return run(command, capture_output=True, text=True, check=False, timeout=300)

@@ -1,0 +1,27 @@
+"""The jars of Spark's source for Kafka, which are fetched with Maven once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pyspark
+
+from groupcheck.properties.brokers.cache import cached, do
+from groupcheck.properties.brokers.java import COPY
+
+POM = Path(__file__).parent / "kafka_source" / "pom.xml"
+
+
+def jars() -> str:
+    """Them, as `spark.jars` wants them."""
+    version = "4.1.0" if pyspark.__version__.startswith("4.1.") else "4.2.0"
+    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
+
+    def download(folder: Path) -> None:
+        options = ["--batch-mode", "--quiet", "--file", str(POM), f"-Dsource.version={version}"]
+        output = f"-DoutputDirectory={folder}"
+        do(["mvn", *options, COPY, output], "Spark's Kafka source cannot be downloaded")
+
+    folder = cached(f"spark-kafka-{version}-{digest}", download)
+    return ",".join(str(each) for each in sorted(folder.glob("*.jar")))
