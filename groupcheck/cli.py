@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 
 from groupcheck.options import parser
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.telling import Told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit status."""
-    told = io.StringIO()
+    told = Told()
     with contextlib.redirect_stdout(told):
         status, complaint = _run(arguments)
     if told.getvalue():

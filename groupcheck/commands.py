@@ -10,20 +10,17 @@ import gc
 import importlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
-from groupcheck.pipeline_commands import explore_on_spark
-from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError, check_known
+from groupcheck.telling import tell
 from groupcheck.watching import code_of, watched
 
 if TYPE_CHECKING:
-    from groupcheck.model.exploring.exploration import Settings as ExploredSettings
-    from groupcheck.model.spaces.clients import Feature
     from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.result import Result, Settings
@@ -49,7 +46,7 @@ def verify(options: argparse.Namespace) -> int:
     from groupcheck.reports.progress import Bars
 
     if options.profile is not None:
-        _check_known(options.profile, PROFILES)
+        check_known(options.profile, PROFILES)
     try:
         grace_ms = options.grace_ms
         if options.sequences:  # with many at once a broker takes longer to read what it is asked
@@ -91,7 +88,7 @@ def verify(options: argparse.Namespace) -> int:
     finally:
         source.stop()
     result.code = code_of(tracing)
-    if options.report or options.json or options.coverage:
+    if options.report or options.json or options.coverage or options.verbose:
         result.covered = verification.covered()
     status = _report(result, options)
     if options.coverage:
@@ -200,7 +197,10 @@ def _report(result: Result, options: argparse.Namespace) -> int:
             files = write(saved, options.report)
         except OSError as error:
             unwritten = _unwritten(options.report, error, status or IMPOSSIBLE)
-    sys.stdout.write(as_text(saved) if options.json else summary(saved, files))
+    if options.json:
+        sys.stdout.write(as_text(saved))
+    else:
+        tell(summary(saved, files, more=options.verbose))
     if unwritten is not None:
         raise unwritten
     return status
@@ -217,70 +217,6 @@ def _prepare(report: Path) -> None:
 
 def _unwritten(report: Path, error: OSError, status: int = IMPOSSIBLE) -> ImpossibleError:
     return ImpossibleError(f"cannot write the report to {report}: {error.strerror}", status)
-
-
-def replay(options: argparse.Namespace) -> int:
-    """Do a trace again, or judge a recording.
-
-    Raises:
-        ImpossibleError: it could not be.
-    """
-    if options.port is None:
-        return _judge(options)
-    from groupcheck.properties.interruption import interruptible
-    from groupcheck.properties.ports.port import PortUnavailableError
-    from groupcheck.properties.ports.source import UnknownPortError, port_source
-    from groupcheck.properties.run import NotReplayedError, replay_on
-    from groupcheck.properties.sequence import MalformedTraceError, load
-    from groupcheck.reports.story import story
-
-    try:
-        sequence = load(options.trace)
-        with interruptible():
-            replayed = replay_on(sequence, port_source(options.port))
-    except OSError as error:
-        msg = f"cannot read {options.trace}: {error.strerror}"
-        raise ImpossibleError(msg) from error
-    except (
-        MalformedTraceError,
-        UnknownPortError,
-        PortUnavailableError,
-        NotReplayedError,
-    ) as error:
-        raise ImpossibleError(str(error)) from error
-    omission = f"{replayed.omission}\n" if replayed.omission else ""
-    if replayed.finding is not None:
-        sys.stdout.write(story(replayed.finding) + omission)
-        return DIVERGES
-    done = len(sequence.steps) - len(replayed.left_out)
-    count = "1 step" if done == 1 else f"{done} steps"
-    sys.stdout.write(f"{count}, each answered as Kafka would\n{omission}")
-    return CONFORMS
-
-
-def _judge(options: argparse.Namespace) -> int:
-    """Hold to the model what a server recorded."""
-    from groupcheck.model.bodies import shown
-    from groupcheck.properties.histories.recorded import judge, load
-    from groupcheck.properties.interruption import interruptible
-    from groupcheck.properties.sequence import MalformedTraceError
-    from groupcheck.reports.story import story
-
-    try:
-        with interruptible():
-            judged = judge(load(options.trace))
-    except OSError as error:
-        msg = f"cannot read {options.trace}: {error.strerror}"
-        raise ImpossibleError(msg) from error
-    except MalformedTraceError as error:
-        raise ImpossibleError(str(error)) from error
-    if judged.finding is not None:
-        sys.stdout.write(f"In group {shown(judged.group_id)}:\n{story(judged.finding)}")
-        return DIVERGES
-    groups = "1 group" if judged.groups == 1 else f"{judged.groups} groups"
-    told = f"{judged.steps} steps of {groups}, each answered as Kafka would"
-    sys.stdout.write("".join(f"{line}\n" for line in (told, *judged.cut)))
-    return CONFORMS
 
 
 def history(options: argparse.Namespace) -> int:
@@ -314,7 +250,7 @@ def history(options: argparse.Namespace) -> int:
             " of orders; --max-points allows more"
         )
         raise ImpossibleError(msg)
-    sys.stdout.write(told(judged, None if noted.exact else windows))
+    tell(told(judged, None if noted.exact else windows))
     return DIVERGES if judged.rejected else CONFORMS
 
 
@@ -342,100 +278,6 @@ def serve(options: argparse.Namespace) -> int:
     return CONFORMS
 
 
-def explore(options: argparse.Namespace) -> int:
-    """Explore the model itself, in this process or on Spark.
-
-    Raises:
-        ImpossibleError: there is no such thing in it, or no room for it.
-    """
-    from groupcheck.model.exploring.exploration import Settings
-    from groupcheck.model.profiles import PROFILES
-
-    _check_known(options.profile, PROFILES)
-    settings = Settings(
-        PROFILES[options.profile],
-        options.members,
-        tuple(options.space),
-        not options.no_symmetry,
-        options.max_states,
-        options.witness,
-        _features(options.features),
-        options.generations,
-    )
-    if options.engine == "spark":
-        return explore_on_spark(settings, options)
-    if options.work or options.master or options.conf:
-        msg = "--work, --master and --conf are for --engine spark"
-        raise ImpossibleError(msg)
-    return _explore_here(settings, options)
-
-
-def _explore_here(settings: ExploredSettings, options: argparse.Namespace) -> int:
-    from groupcheck.memory import Course, OutOfMemoryError, held_to
-    from groupcheck.model.exploring.exploration import UnfitSettingsError, run
-    from groupcheck.model.exploring.explorer import Space, TooManyStatesError
-    from groupcheck.properties.generators.suite import Suite
-    from groupcheck.properties.generators.suite_file import write_suite
-    from groupcheck.properties.laws.laws import Counterexample, counterexamples, note
-    from groupcheck.reports.exploration import as_json, summary
-    from groupcheck.reports.graph_files import write_graph, write_witness
-    from groupcheck.reports.progress import Bars
-
-    files: list[Path] = []
-    broken: dict[str, Counterexample] = {}
-    suites: dict[str, Suite] = {}
-    bars = Bars()
-    course = Course(bars)
-
-    def keep(name: str, space: Space) -> None:
-        if settings.symmetry:
-            course(f"asking the laws of {name}", None)
-            for each in counterexamples(name, space):
-                note(broken, each)
-        if options.out:
-            course(f"writing {name}", None)
-            files.extend(write_graph(name, space, options.out))
-            written, suites[name] = write_suite(name, space, options.steps, options.out)
-            files.append(written)
-
-    gc.set_threshold(50_000)  # as in _verify
-    try:
-        with held_to(options.max_memory, course), bars:
-            exploration = run(settings, course, keep)
-        if options.out and exploration.witness:
-            files += write_witness(exploration.witness, options.out)
-    except UnfitSettingsError as error:
-        raise ImpossibleError(str(error)) from error
-    except TooManyStatesError as error:
-        raise ImpossibleError(str(error)) from error
-    except OutOfMemoryError as error:
-        msg = f"{error}; --max-memory allows more, and --engine spark keeps no states in memory"
-        raise ImpossibleError(msg) from error
-    except OSError as error:
-        msg = f"cannot write the graphs to {options.out}: {error.strerror}"
-        raise ImpossibleError(msg) from error
-    laws = list(broken.values()) if settings.symmetry else None
-    sys.stdout.write(
-        json.dumps(as_json(exploration, laws), indent=1) + "\n"
-        if options.json
-        else summary(exploration, files, laws, suites)
-    )
-    wrong = exploration.errors or any(each.known is None for each in broken.values())
-    return DIVERGES if wrong else CONFORMS
-
-
-def _features(names: Sequence[str]) -> frozenset[Feature]:
-    """The features of these names."""
-    from groupcheck.model.spaces.clients import Feature
-
-    known = {feature.value: feature for feature in Feature}
-    for name in names:
-        if name not in known:
-            msg = f"unknown feature {name!r}; known: {', '.join(known)}"
-            raise ImpossibleError(msg)
-    return frozenset(known[name] for name in names)
-
-
 def bench(options: argparse.Namespace) -> int:
     """Measure the explorer beside TLC.
 
@@ -446,7 +288,7 @@ def bench(options: argparse.Namespace) -> int:
     from groupcheck.model.profiles import PROFILES
     from groupcheck.reports.progress import Bars
 
-    _check_known(options.profile, PROFILES)
+    check_known(options.profile, PROFILES)
     profile, spaces = PROFILES[options.profile], tuple(options.space)
     against_tlc = _against_tlc()
     measured = []
@@ -483,9 +325,3 @@ def _against_tlc() -> ModuleType:
     except ModuleNotFoundError as error:
         msg = f"bench runs TLC as the tests do, which takes pip install -e '.[test]': {error}"
         raise ImpossibleError(msg) from error
-
-
-def _check_known(profile: str, profiles: Mapping[str, object]) -> None:
-    if profile not in profiles:
-        msg = f"unknown profile {profile!r}; known: {', '.join(profiles)}"
-        raise ImpossibleError(msg)

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from groupcheck import __version__
-from groupcheck.commands import bench, brokers, coverage, explore, history, replay, serve, verify
+from groupcheck.commands import bench, brokers, coverage, history, serve, verify
+from groupcheck.exploring import explore
 from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, Number, memory, whole
 from groupcheck.pipeline_options import add_check, add_engine, add_ingest
+from groupcheck.replaying import replay
 from groupcheck.reporting import graph, report
+from groupcheck.saving import add_save
 from groupcheck.status import STATUS, ImpossibleError
+from groupcheck.telling import add_verbose
 
 
 class _Parser(argparse.ArgumentParser):
@@ -125,6 +129,7 @@ of requests that it answers as Kafka never would.
     command.add_argument(
         "--json", action="store_true", help="print the result as JSON, not as text"
     )
+    add_verbose(command, "settings, time, each space, the rules")
     command.set_defaults(command=verify)
 
 
@@ -182,6 +187,8 @@ Without a PORT it judges those of a recording (serve --record), group by group.
     command.add_argument(
         "port", metavar="PORT", nargs="?", help="the coordinator, in a form given below"
     )
+    add_save(command)
+    add_verbose(command, "each step, or each group of a recording")
     command.set_defaults(command=replay)
 
 
@@ -233,9 +240,9 @@ def _add_report(commands: argparse._SubParsersAction[_Parser]) -> None:
     command = commands.add_parser(
         "report",
         help="make a report of saved results, and compare them with earlier ones",
-        description="Puts saved results together (verify --report), and tells them in any form; "
-        "nothing is run again. A FILE that is written may be -, which is standard output in the "
-        "place of the summary.",
+        description="Puts saved results together (verify --report; replay, check and explore "
+        "--save), and tells them in any form; nothing is run again. A FILE that is written may "
+        "be -, which is standard output in the place of the summary.",
         epilog="Exit status, with a baseline: 0 nothing is new, 1 a finding is, 2 the run ended "
         "early or showed nothing. Without one: 0 conforms, 1 diverges, 2 nothing can be said.",
     )
@@ -268,6 +275,7 @@ def _add_report(commands: argparse._SubParsersAction[_Parser]) -> None:
         type=Path,
         help="write all that verify --report writes there, in the place of an earlier report",
     )
+    add_verbose(command, "settings, time, each space, the rules")
     command.set_defaults(command=report)
 
 
@@ -330,6 +338,8 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
     _add_number(command, NUMBERS["steps"]._replace(says=longest))
     command.add_argument("--json", action="store_true", help="print the result as JSON")
     add_engine(command)
+    add_save(command)
+    add_verbose(command, "settings, rules, laws, digests")
     command.set_defaults(command=explore)
 
 

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
+from groupcheck.saving import Watch, finish_exploration, save
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.telling import tell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from groupcheck.model.exploring.exploration import Settings
-    from groupcheck.pipeline.summary import Checked, Told
+    from groupcheck.pipeline.summary import Told
     from groupcheck.properties.findings.finding import Finding
+    from groupcheck.reports.saved import Saved
 
 
 def ingest(options: argparse.Namespace) -> int:
@@ -65,6 +68,7 @@ def check(options: argparse.Namespace) -> int:
             raise ImpossibleError(msg)
     if options.follow:
         return _follow(options)
+    watch = Watch()
     with _spark(options) as spark:
         from groupcheck.pipeline import check as job
 
@@ -74,28 +78,36 @@ def check(options: argparse.Namespace) -> int:
             options.report,
             options.overwrite,
             options.time_zone,
-            bool(options.html),
+            bool(options.html or options.save),
         )
         done = job.check(spark, asked)
     from groupcheck.reports.pipeline import as_json, checked
+    from groupcheck.reports.told_otherwise import check as told
 
     findings = [(told, _finding_of(told)) for told in done.findings]
-    sys.stdout.write(
-        json.dumps(as_json(done._asdict(), findings), indent=1) + "\n"
-        if options.json
-        else checked(done._asdict(), findings, options.report)
-    )
-    if options.html:
-        _write_page(options.html, done, findings)
+    if options.json:
+        sys.stdout.write(json.dumps(as_json(done._asdict(), findings), indent=1) + "\n")
+    else:
+        tell(checked(done._asdict(), findings, options.report, every=options.verbose))
+    status = CONFORMS if done.accepted else IMPOSSIBLE
     if done.rejected:
-        return DIVERGES
-    return CONFORMS if done.accepted else IMPOSSIBLE
+        status = DIVERGES
+    if options.html or options.save:
+        saved = told(done._asdict(), findings, options.profile, options.sources, watch.took())
+        if options.html:
+            _write_page(options.html, saved, status)
+        if options.save:
+            save(saved, options.save, status)
+    return status
 
 
 def _follow(options: argparse.Namespace) -> int:
     """Hold to the model what keeps arriving, until it is interrupted."""
     if options.checkpoint is None or options.report is None or len(options.sources) != 1:
-        msg = "--follow needs one folder as SOURCE, --checkpoint DIR and --report DIR"
+        msg = "--follow needs one folder or topic as SOURCE, --checkpoint DIR and --report DIR"
+        raise ImpossibleError(msg)
+    if options.save:
+        msg = "--save is for a check that ends, and not for --follow"
         raise ImpossibleError(msg)
     with _spark(options) as spark:
         from groupcheck.pipeline.following import stream as job
@@ -129,6 +141,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     from groupcheck.properties.laws import safety
     from groupcheck.properties.laws.laws import Counterexample, note
     from groupcheck.reports.exploration import as_json, summary
+    from groupcheck.reports.exploration_details import details
 
     if options.out or not settings.symmetry:
         msg = "--engine spark has no graph in memory: --out and --no-symmetry are for the other"
@@ -137,6 +150,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
         msg = "--master needs --work DIR, a folder that all machines of the cluster see"
         raise ImpossibleError(msg)
     broken: dict[str, Counterexample] = {}
+    watch = Watch()
     try:
         with _spark(options, in_python=True) as spark, _folder(options.work) as work:
             from groupcheck.pipeline.exploring import breadth_first as job
@@ -147,13 +161,12 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     for each in (each for of_space in found.broken.values() for each in of_space):
         note(broken, each)
     laws = list(broken.values())
-    sys.stdout.write(
-        json.dumps(as_json(found.exploration, laws, safety.LAWS), indent=1) + "\n"
-        if options.json
-        else summary(found.exploration, [], laws, asked=safety.LAWS)
-    )
-    wrong = found.exploration.errors or any(each.known is None for each in laws)
-    return DIVERGES if wrong else CONFORMS
+    if options.json:
+        sys.stdout.write(json.dumps(as_json(found.exploration, laws, safety.LAWS), indent=1) + "\n")
+    else:
+        more = details(found.exploration, laws, safety.LAWS) if options.verbose else ""
+        tell(summary(found.exploration, [], laws, asked=safety.LAWS) + more)
+    return finish_exploration(found.exploration, laws, safety.LAWS, options.save, watch)
 
 
 @contextmanager
@@ -166,16 +179,17 @@ def _folder(path: str | None) -> Iterator[str]:
         yield folder
 
 
-def _write_page(path: Path, done: Checked, findings: list[tuple[Told, Finding | None]]) -> None:
-    from groupcheck.reports.check_page import check_page
-    from groupcheck.reports.lanes import lanes_of
+def _write_page(path: Path, saved: Saved, status: int) -> None:
+    from groupcheck.reports.changes import changes
+    from groupcheck.reports.graphs_again import again
+    from groupcheck.reports.html import as_html
 
-    page = check_page(done._asdict(), findings, lanes_of(done.lanes))
+    page = as_html(saved, changes(saved, None), again(saved))
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         msg = f"cannot write {path}: {error.strerror}"
-        raise ImpossibleError(msg) from error
+        raise ImpossibleError(msg, status or IMPOSSIBLE) from error
 
 
 def _finding_of(told: Told) -> Finding | None:

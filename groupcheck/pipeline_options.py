@@ -7,6 +7,8 @@ from pathlib import Path
 
 from groupcheck.numbers import whole
 from groupcheck.pipeline_commands import check, ingest
+from groupcheck.saving import add_save
+from groupcheck.telling import add_verbose
 
 
 def add_ingest(command: argparse.ArgumentParser) -> None:
@@ -53,6 +55,8 @@ def add_check(command: argparse.ArgumentParser) -> None:
         help="write a page: verdicts, findings, and the rebalances of the groups that have most",
     )
     _add_common(command)
+    add_save(command)
+    add_verbose(command, "every finding in full, of the first 20")
     command.set_defaults(command=check)
 
 
@@ -75,12 +79,12 @@ def add_engine(command: argparse.ArgumentParser) -> None:
 
 
 def _add_follow(command: argparse.ArgumentParser) -> None:
-    """How a folder is followed in which files keep arriving."""
+    """How what keeps arriving is followed."""
     command.add_argument(
         "--follow",
         action="store_true",
-        help="go on, with the files that come to the folder SOURCE, until Ctrl-C; the tables of "
-        "--report grow by a part for each batch",
+        help="go on, with the files that come to the folder SOURCE or the records of the topic, "
+        "until Ctrl-C; the tables of --report grow by a part for each batch",
     )
     command.add_argument(
         "--checkpoint",

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError, check_known
+from groupcheck.telling import tell
 
 if TYPE_CHECKING:
     from groupcheck.reports.changes import Changes
@@ -33,6 +34,9 @@ def report(options: argparse.Namespace) -> int:
     try:
         saved = merged([Named(str(path), _read(path)) for path in options.files])
         before = _read(options.baseline) if options.baseline else None
+        if before is not None and before.command != saved.command:
+            msg = f"the baseline is a result of {before.command}, and not of {saved.command}"
+            raise ImpossibleError(msg)
         if before is not None and before.profile != saved.profile:
             msg = f"the baseline is of Kafka {before.profile}, and not of {saved.profile}"
             raise ImpossibleError(msg)
@@ -47,7 +51,10 @@ def report(options: argparse.Namespace) -> int:
     }
     printed = made.pop(STANDARD_OUTPUT, None)
     written = _write(made, saved, options.out, status)
-    sys.stdout.write(_summary(saved, changed, written) if printed is None else printed)
+    if printed is None:
+        tell(_summary(saved, changed, written, more=options.verbose))
+    else:
+        sys.stdout.write(printed)
     if options.github:
         sys.stdout.write(as_annotations(saved, changed))
     return status
@@ -103,7 +110,7 @@ def _read(path: Path) -> Saved:
 def _status(saved: Saved, changed: Changes) -> int:
     if changed.fails:
         return DIVERGES
-    incomplete = saved.ended_early or not saved.answered
+    incomplete = saved.ended_early or not saved.decided
     return IMPOSSIBLE if incomplete else CONFORMS
 
 
@@ -123,12 +130,12 @@ def _write(made: dict[Path, str], saved: Saved, directory: Path | None, status: 
     return written
 
 
-def _summary(saved: Saved, changed: Changes, written: list[Path]) -> str:
+def _summary(saved: Saved, changed: Changes, written: list[Path], *, more: bool) -> str:
     from groupcheck.reports.changes import lines
     from groupcheck.reports.terminal import summary
 
     notes = [f"written    {path}" for path in written]
-    return summary(saved, [], changed.new, [*notes, *lines(changed)])
+    return summary(saved, [], changed.new, [*notes, *lines(changed)], more=more)
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -143,9 +150,7 @@ def graph(options: argparse.Namespace) -> int:
     from groupcheck.reports.state_graph_text import arrows_of
 
     draw = _drawing(options.file)
-    if options.profile not in PROFILES:
-        msg = f"unknown profile {options.profile!r}; known: {', '.join(PROFILES)}"
-        raise ImpossibleError(msg)
+    check_known(options.profile, PROFILES)
     profile = PROFILES[options.profile]
     gc.set_threshold(50_000)  # as in verify
     try:

@@ -158,6 +158,7 @@ class Result:
     stages: list[Stage] = field(default_factory=list)  # of a long run
     outages: list[Outage] = field(default_factory=list)  # of the coordinator, in a long run
     code: Code | None = None  # of the port, if it was watched
+    phases: Mapping[str, float] = field(default_factory=dict)  # how many seconds each took
 
     @property
     def edges(self) -> int:

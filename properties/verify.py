@@ -38,6 +38,7 @@ from groupcheck.properties.generators.bulk import Bulk
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.interruption import interruptible
+from groupcheck.properties.phases import Timed
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings, Shares, SpaceResult, Tours
@@ -118,7 +119,7 @@ class Verification:
     ) -> None:
         self.source = source
         self.settings = settings
-        self.progress = progress
+        self.progress = Timed(progress)
         self._given = given
         self._wanted = wanted
         self.profile = PROFILES[settings.profile]
@@ -156,6 +157,8 @@ class Verification:
                 raise
             self._end_early(str(gone))
         finally:
+            self.progress.end()
+            self.result.phases = self.progress.seconds
             self._count_edges()
             self._curve.end(self._point())
             self.result.curve = self._curve.points

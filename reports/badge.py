@@ -6,6 +6,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from groupcheck.reports.saved import Saved
+from groupcheck.reports.sorts import figure
 from groupcheck.reports.terminal import percent
 from groupcheck.reports.text_width import width
 
@@ -40,8 +41,10 @@ def as_badge(saved: Saved) -> str:
 
 
 def _message(saved: Saved) -> tuple[str, str]:
-    if not saved.answered:
+    if not saved.decided:
         return "nothing shown", GREY
+    if saved.command != "verify":
+        return figure(saved), GREEN if saved.conforms else RED
     shown = f"{percent(saved.shown, saved.edges)} of the edges"
     if found := len(saved.findings):
         return f"{shown}, {found} finding{'' if found == 1 else 's'}", RED

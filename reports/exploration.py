@@ -18,10 +18,10 @@ from groupcheck.properties.generators.suite import Suite
 from groupcheck.properties.laws.law import Law
 from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
+from groupcheck.reports.columns import WIDTH, indented, table, wrapped
 from groupcheck.reports.words import answer_in_words, counted, letters, step_in_words
 
 FORMAT = 1
-WIDTH = 100
 MODEL = Path(model.__file__).parent
 
 
@@ -47,23 +47,23 @@ def summary(
     composed = [f"composed of {', '.join(sorted(settings.features))}"] if settings.features else []
     sections = [
         wrap("; ".join((f"{settings.profile.kafka}, {members}", *composed, alike)), WIDTH),
-        _table(_figures(exploration)),
+        table(_figures(exploration)),
         *(
-            _table(_actions(exploration.spaces[at : at + MOST_COLUMNS]))
+            table(_actions(exploration.spaces[at : at + MOST_COLUMNS]))
             for at in range(0, len(exploration.spaces), MOST_COLUMNS)
         ),
         _arrows(exploration.projection),
         _findings(exploration)
         if broken is None
         else [*_findings(exploration), *_laws(broken, asked)],
-        *map(_broken, broken or ()),
+        *map(broken_in_words, broken or ()),
     ]
     if exploration.witness is not None:
         sections.append(_path(exploration.witness))
     if suites:
         sections.append([_suite(name, suite) for name, suite in suites.items()])
     if files:
-        sections.append(_wrapped("written", (str(file) for file in files)))
+        sections.append(wrapped("written", (str(file) for file in files)))
     return "\n\n".join("\n".join(lines) for lines in sections) + "\n"
 
 
@@ -98,7 +98,7 @@ def as_json(
             for arrow, reasons in sorted(exploration.projection.arrows.items())
         },
         "rules_not_applied": exploration.unreached,
-        "laws_not_asked": _unasked(asked if broken is not None else ()),
+        "laws": None if broken is None else _asked(broken, asked),
         "laws_broken": broken
         and [
             {
@@ -117,6 +117,15 @@ def as_json(
             "steps": [step_message(step.given) for step in witness.steps],
         },
     }
+
+
+def _asked(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[dict[str, Any]]:
+    """Every law that was asked, and whether it holds."""
+    known = {each.law.name: each.known is not None for each in broken}
+    return [
+        {**law._asdict(), "holds": law.name not in known, "known": known.get(law.name, False)}
+        for law in asked
+    ]
 
 
 def _seconds(seconds: float) -> str:
@@ -197,14 +206,6 @@ def _actions(spaces: list[Explored]) -> list[list[str]]:
     return [["edges of each action", *(space.name for space in spaces)], *rows]
 
 
-def _table(rows: list[list[str]]) -> list[str]:
-    """Rows in columns, the first to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
-    ]
-
-
 def _arrows(projection: Projection) -> list[str]:
     """Each arrow of the group's state with the rules that are the reason for it."""
     arrows = sorted(projection.arrows, key=[*projection.kafkas, *projection.arrows].index)
@@ -229,7 +230,7 @@ def _findings(exploration: Exploration) -> list[str]:
     if not exploration.unreached:
         lines.append(f"applied    all {rules} rules that the profile declares")
     elif not exploration.whole:
-        lines += _wrapped("not here", exploration.unreached)
+        lines += wrapped("not here", exploration.unreached)
     projection = exploration.projection
     if not projection.unlawful and not any(space.projection.torn for space in exploration.spaces):
         lines.append(f"arrows     {_lawful(projection)}")
@@ -247,15 +248,6 @@ def _lawful(projection: Projection) -> str:
     return f"{those}, no more, no less{'' if dies else ' (but for Dead)'}"
 
 
-def _wrapped(head: str, words: Iterable[str]) -> list[str]:
-    first, *more = wrap(", ".join(words), WIDTH - 11, break_on_hyphens=False)
-    return [f"{head:<11}{first}", *_indented(more)]
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [" " * 11 + line for line in lines]
-
-
 def _compared(exploration: Exploration) -> list[str]:
     """How to have TLC find the same."""
     first, *others = exploration.spaces
@@ -266,7 +258,7 @@ def _compared(exploration: Exploration) -> list[str]:
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
         f"{'':11}so is one more, and its out-degree is that of the new ones alone",
-        *_indented(wrap(f"(with {changes} in the .cfg, both in", WIDTH - 11)),
+        *indented(wrap(f"(with {changes} in the .cfg, both in", WIDTH - 11)),
         f"{'':11}{MODEL})",
     ]
 
@@ -301,22 +293,18 @@ def _laws(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
     held = len(asked) - len(broken)
     more = []
-    if unasked := _unasked(asked):
-        more += _wrapped("not asked", unasked)
-        more += _indented(["(what must come to an end needs the graph, so --engine python)"])
+    if unasked := [law.name for law in LAWS if law not in asked]:
+        more += wrapped("not asked", unasked)
+        more += indented(["(what must come to an end needs the graph, so --engine python)"])
     if not broken:
         return [f"laws       all {held} hold", *more]
     known = ", ".join(each.law.name for each in broken if each.known)
     others = f"; this version is known to break {known}" if known else ""
     errors = [f"ERROR      the law {each.law.name} is broken" for each in unknown]
-    return [*_wrapped("laws", [f"{held} of {len(asked)} hold{others}"]), *more, *errors]
+    return [*wrapped("laws", [f"{held} of {len(asked)} hold{others}"]), *more, *errors]
 
 
-def _unasked(asked: tuple[Law, ...]) -> list[str]:
-    return [law.name for law in LAWS if law not in asked]
-
-
-def _broken(broken: Counterexample) -> list[str]:
+def broken_in_words(broken: Counterexample) -> list[str]:
     """A law that does not hold, and the steps that show it."""
     law, why = broken.law, broken.known
     lines = [f"The law {law.name} ({law.says}) [{law.source}] is broken, in {broken.space}:"]
@@ -324,7 +312,7 @@ def _broken(broken: Counterexample) -> list[str]:
     if broken.cycle:
         first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)
         lines.append(f"     and from {first} to {last} again and again")
-    return lines + (_wrapped("known", [f"{why.says} [{why.source}]"]) if why else [])
+    return lines + (wrapped("known", [f"{why.says} [{why.source}]"]) if why else [])
 
 
 def _path(witness: Witness) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a verification leaves on disk: the result; each finding as text, traces, picture, test."""
+"""What a result leaves on disk: the result; each finding as text, traces, picture, test."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 from groupcheck.reports.diagram import Arrow, Diagram, Note
 from groupcheck.reports.mermaid import as_mermaid
+from groupcheck.reports.saved import Diagram as SavedDiagram
 from groupcheck.reports.saved import Found, Saved
 from groupcheck.reports.saved_file import NAME, as_text
 from groupcheck.reports.svg import as_svg
@@ -63,16 +64,19 @@ def write(result: Saved, directory: Path) -> list[Path]:
 
 
 def finding_files(finding: Found) -> dict[str, str]:
-    """The files of one finding, by name."""
-    drawn = diagram_of(finding)
-    return {
-        f"finding_{finding.id}.txt": finding.story,
-        f"finding_{finding.id}.jsonl": trace_of(finding),
-        f"finding_{finding.id}.itf.json": json.dumps(finding.itf) + "\n",
-        f"finding_{finding.id}.mmd": as_mermaid(drawn),
-        f"finding_{finding.id}.svg": as_svg(drawn),
-        f"test_finding_{finding.id}.py": pytest_file(finding),
-    }
+    """The files of one finding, by name, as far as it has what they are made of."""
+    texts = {f"finding_{finding.id}.txt": finding.story}
+    if finding.trace:
+        texts[f"finding_{finding.id}.jsonl"] = trace_of(finding)
+    if finding.itf is not None:
+        texts[f"finding_{finding.id}.itf.json"] = json.dumps(finding.itf) + "\n"
+    if finding.diagram is not None:
+        drawn = diagram_of(finding.diagram)
+        texts[f"finding_{finding.id}.mmd"] = as_mermaid(drawn)
+        texts[f"finding_{finding.id}.svg"] = as_svg(drawn)
+    if finding.port:
+        texts[f"test_finding_{finding.id}.py"] = pytest_file(finding)
+    return texts
 
 
 def trace_of(finding: Found) -> str:
@@ -80,9 +84,8 @@ def trace_of(finding: Found) -> str:
     return "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in finding.trace)
 
 
-def diagram_of(finding: Found) -> Diagram:
-    """The sequence diagram of a finding."""
-    drawn = finding.diagram
+def diagram_of(drawn: SavedDiagram) -> Diagram:
+    """The sequence diagram of a finding, as it was saved."""
     events = tuple(
         Note(event.label)
         if event.kind == "note"

@@ -18,7 +18,7 @@ def as_annotations(saved: Saved, changed: Changes) -> str:
 
 
 def _lines(saved: Saved, changed: Changes) -> Iterator[str]:
-    if saved.ended_early or not saved.answered:
+    if saved.ended_early or not saved.decided:
         yield _command("error", "groupcheck", bounded(saved.verdict))
     for finding in changed.new:
         yield _command("error", f"groupcheck: {finding.title}", finding.story)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from xml.etree.ElementTree import tostring
 
@@ -21,9 +22,11 @@ from groupcheck.reports.curve import drawn as drawn_curve
 from groupcheck.reports.edge_table import edge_table
 from groupcheck.reports.files import diagram_of
 from groupcheck.reports.graphs_again import Again
+from groupcheck.reports.lanes import duration
+from groupcheck.reports.lanes_page import sessions
 from groupcheck.reports.long_runs import of_run
 from groupcheck.reports.saved import Found, Run, Saved
-from groupcheck.reports.state_graph import element
+from groupcheck.reports.state_graph import GraphArrow, element
 from groupcheck.reports.svg import as_svg
 from groupcheck.reports.terminal import percent
 from groupcheck.reports.words import bounded
@@ -99,6 +102,7 @@ def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
         trim_blocks=True,
     )
     arrows = reasoned(graphs.known) if graphs.known else []
+    explored = _explored(saved)
     page = files("groupcheck.reports") / "page"
     return environment.get_template("page.html.j2").render(
         saved=saved,
@@ -110,7 +114,11 @@ def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
             *(_told(finding, known=False) for finding in changed.new),
             *(_told(finding, known=True) for finding in changed.known),
         ],
-        graph=_graph(arrows),
+        graph=_graph([arrow.drawn for arrow in arrows] or [arrow for arrow, _ in explored]),
+        explored=[(bounded(f"{a.source} -> {a.target}"), reasons) for a, reasons in explored],
+        lanes=sessions(saved),
+        duration=lambda ms: "" if ms is None else duration(ms),
+        shown=lambda text: "" if text is None else bounded(str(text)),
         arrows=arrows,
         unknown=graphs.unknown,
         table=_table(graphs, arrows),
@@ -136,10 +144,21 @@ def _code(saved: Saved) -> dict[str, Any] | None:
     return {"files": code_files(code), "alike": alike(code), "data": code_data(code)}
 
 
-def _graph(arrows: list[Reasoned]) -> Markup | None:
+def _explored(saved: Saved) -> list[tuple[GraphArrow, list[tuple[str, int]]]]:
+    """The arrows of the model itself, with the labelled edges of each reason."""
+    found = []
+    for arrow, reasons in saved.exploration.arrows.items() if saved.exploration else ():
+        source, _, target = arrow.partition(" -> ")
+        often = sorted(reasons.items(), key=itemgetter(1), reverse=True)
+        drawn = GraphArrow(source, target, tuple(rule for rule, _ in often), sum(reasons.values()))
+        found.append((drawn, often))
+    return found
+
+
+def _graph(arrows: list[GraphArrow]) -> Markup | None:
     if not arrows:
         return None
-    drawn = element([arrow.drawn for arrow in arrows], "The states of a group and its arrows")
+    drawn = element(arrows, "The states of a group and its arrows")
     return Markup(tostring(drawn, encoding="unicode"))  # noqa: S704 - ElementTree has escaped it
 
 
@@ -164,7 +183,9 @@ def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:
 
 
 def _told(finding: Found, *, known: bool) -> Told:
-    picture = base64.b64encode(as_svg(diagram_of(finding)).encode()).decode()
+    picture = ""
+    if finding.diagram is not None:
+        picture = base64.b64encode(as_svg(diagram_of(finding.diagram)).encode()).decode()
     first = max(len(finding.states) - MOST_STATES, 0)
     states = finding.states[first:]
     fields = dict.fromkeys(field for state in states for field in state)

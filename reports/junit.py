@@ -1,6 +1,7 @@
 """A result as JUnit XML, as pytest writes it and Jenkins, GitLab and others read it.
 
-A test case for the run, one for each space, one for each finding. What the baseline knows is
+A test case for the run, one for each space, one for each finding; of an exploration one for each
+law, of a check one for each reason that groups are undecided for. What the baseline knows is
 skipped, with its reason; a run that did not come to its end is an error.
 """
 
@@ -10,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from groupcheck.reports.changes import Changes
 from groupcheck.reports.saved import Found, Saved
+from groupcheck.reports.sorts import cases
 from groupcheck.reports.words import bounded
 
 KNOWN = "known: the baseline has it"
@@ -21,6 +23,7 @@ def as_junit(saved: Saved, changed: Changes) -> str:
     _properties(suite, saved)
     _run(suite, saved)
     _spaces(suite, saved, changed)
+    _others(suite, saved)
     for finding in (*changed.new, *changed.known):
         _finding(suite, finding, known=finding not in changed.new)
     counts = {name: len(suite.findall(f".//{name}")) for name in ("failure", "error", "skipped")}
@@ -43,6 +46,7 @@ def as_junit(saved: Saved, changed: Changes) -> str:
 def _properties(suite: Element, saved: Saved) -> None:
     properties = SubElement(suite, "properties")
     values = {
+        "command": saved.command,
         "port": saved.port,
         "profile": saved.profile,
         "verdict": saved.verdict,
@@ -60,7 +64,9 @@ def _case(suite: Element, classname: str, name: str, seconds: float = 0.0) -> El
 
 def _run(suite: Element, saved: Saved) -> None:
     case = _case(suite, "groupcheck", "run", saved.seconds)
-    if saved.ended_early or not saved.answered:
+    if saved.lines:
+        SubElement(case, "system-out").text = "\n".join(saved.lines)
+    if saved.ended_early or not saved.decided:
         SubElement(case, "error", message=bounded(saved.verdict), type="incomplete")
 
 
@@ -75,6 +81,14 @@ def _spaces(suite: Element, saved: Saved, changed: Changes) -> None:
                 SubElement(case, "failure", message=message, type="lost")
             else:
                 SubElement(case, "system-out").text = message
+
+
+def _others(suite: Element, saved: Saved) -> None:
+    """What else there is of a result that is of no verification."""
+    for each in cases(saved):
+        case = _case(suite, f"groupcheck.{each.sort}", each.name)
+        if each.skipped:
+            SubElement(case, "skipped", message=bounded(each.skipped), type="groupcheck.skipped")
 
 
 def _finding(suite: Element, finding: Found, *, known: bool) -> None:

@@ -29,12 +29,12 @@ def _head(saved: Saved, changed: Changes) -> Iterator[str]:
         mark = "☑️"
     yield f"## {mark} groupcheck: {_text(saved.verdict)}"
     yield ""
-    ran = f"{counted(saved.sequences, 'sequence')}, {counted(saved.steps, 'step')}"
-    yield (
-        f"{_code(saved.port)}, judged as {_text(saved.kafka)}:"
-        f" {saved.shown:,} of {counted(saved.edges, 'labelled edge')} shown"
-        f" ({percent(saved.shown, saved.edges)}), {ran} in {saved.seconds:.1f} s."
-    )
+    if saved.command == "verify":
+        yield from _shown(saved)
+    else:
+        yield f"{saved.command} {_code(saved.port)}, {saved.seconds:.1f} s."
+        yield ""
+        yield from _fenced("text", "\n".join(saved.lines) or saved.verdict)
     yield ""
     for line in lines(changed):
         yield f"- {_text(re.sub(r'  +', ': ', line, count=1))}"
@@ -42,7 +42,18 @@ def _head(saved: Saved, changed: Changes) -> Iterator[str]:
         yield ""
 
 
+def _shown(saved: Saved) -> Iterator[str]:
+    ran = f"{counted(saved.sequences, 'sequence')}, {counted(saved.steps, 'step')}"
+    yield (
+        f"{_code(saved.port)}, judged as {_text(saved.kafka)}:"
+        f" {saved.shown:,} of {counted(saved.edges, 'labelled edge')} shown"
+        f" ({percent(saved.shown, saved.edges)}), {ran} in {saved.seconds:.1f} s."
+    )
+
+
 def _spaces(saved: Saved) -> Iterator[str]:
+    if saved.command != "verify":
+        return
     yield "| space | states | labelled edges | shown | answered unlawfully | not shown |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for space in saved.spaces:
@@ -71,8 +82,9 @@ def _finding(sort: str, finding: Found) -> Iterator[str]:
     title = html.escape(f"{finding.id} {finding.title}")
     yield f"<details><summary>{sort}{title}</summary>"
     yield ""
-    yield from _fenced("mermaid", as_mermaid(diagram_of(finding)))
-    yield ""
+    if finding.diagram is not None:
+        yield from _fenced("mermaid", as_mermaid(diagram_of(finding.diagram)))
+        yield ""
     yield from _fenced("text", finding.story)
     yield ""
     yield "</details>"

@@ -12,8 +12,10 @@ from groupcheck.properties.code.code import Code
 from groupcheck.properties.code.ran import ChangedCodeError, united
 from groupcheck.properties.coverage.kind import united as united_kinds
 from groupcheck.properties.result import Shares
+from groupcheck.reports.merging_checks import checks
 from groupcheck.reports.saved import Found, Pairs, Rules, Saved, Space, Tours
 from groupcheck.reports.terminal import verdict
+from groupcheck.reports.words import bounded
 
 Key = tuple[str, int, tuple[tuple[str, int], ...]]
 
@@ -33,15 +35,21 @@ def merged(several: Sequence[Named]) -> Saved:
     """The results put together; one alone is what it is.
 
     Raises:
-        NotMergedError: they are of different versions of Kafka, of different models, or of the same
-            file of code with different texts.
+        NotMergedError: they are of different commands or versions of Kafka, of different models, of
+            explorations, or of the same file of code with different texts.
     """
     (first_name, first), *others = several
     if not others:
         return first
     for name, saved in others:
+        if saved.command != first.command:
+            msg = f"{name} is a result of {saved.command} and {first_name} of {first.command}"
+            raise NotMergedError(msg)
+        if saved.exploration is not None:
+            msg = f"{name} and {first_name} are explorations, which nobody puts together"
+            raise NotMergedError(msg)
         if saved.profile != first.profile:
-            msg = f"{name} is of Kafka {saved.profile} and {first_name} of {first.profile}"
+            msg = f"{name} is of {_kafka(saved)} and {first_name} of {_kafka(first)}"
             raise NotMergedError(msg)
     each = [named.saved for named in several]
     findings = _found(each)
@@ -62,10 +70,21 @@ def merged(several: Sequence[Named]) -> Saved:
         runs=tuple(run for saved in each for run in saved.runs),
         findings=findings,
         code=_code(several),
+        lines=tuple(line for named in several for line in _lines(named)),
+        check=checks([saved.check for saved in each if saved.check is not None]),
     )
-    conforms = together.answered > 0 and not findings and not together.ended_early
+    conforms = together.decided and not findings and not together.ended_early
     together = msgspec.structs.replace(together, conforms=conforms)
     return msgspec.structs.replace(together, verdict=verdict(together))
+
+
+def _lines(named: Named) -> tuple[str, ...]:
+    """What was told of one of several."""
+    return (bounded(f"of {named.name}:"), *named.saved.lines) if named.saved.lines else ()
+
+
+def _kafka(saved: Saved) -> str:
+    return f"Kafka {saved.profile}" if saved.profile else saved.kafka
 
 
 def key(space: Space) -> Key:

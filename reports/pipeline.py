@@ -41,8 +41,10 @@ def _because(head: str, reasons: Reasons) -> list[str]:
     return [f"{head:<10} {number:,}: {reason}" for reason, number in reasons]
 
 
-def checked(done: Mapping[str, Any], findings: Found, report: str | None) -> str:
-    """What the check came to, the first finding in full."""
+def checked(
+    done: Mapping[str, Any], findings: Found, report: str | None, *, every: bool = False
+) -> str:
+    """What the check came to, the first finding in full, or every one."""
     lines = [f"read       {_lines(done['read']._asdict())}"] if done["read"] else []
     verdicts = ", ".join(f"{done[v]:,} {v}" for v in ("accepted", "rejected", "undecided"))
     known = f"{done['both']:,} of the {done['explored']:,} that the explored spaces have"
@@ -60,7 +62,7 @@ def checked(done: Mapping[str, Any], findings: Found, report: str | None) -> str
     lines += [rejected_said(told, finding) for told, finding in findings]
     if done["rejected"] > len(findings):
         lines.append(f"...        and {done['rejected'] - len(findings):,} more")
-    return "".join(f"{bounded(line)}\n" for line in lines) + _in_full(findings)
+    return "".join(f"{bounded(line)}\n" for line in lines) + _in_full(findings, every=every)
 
 
 def rejected_said(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row
@@ -71,12 +73,13 @@ def rejected_said(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - 
     return f"rejected   group {shown(told.group_id)} at {told.source}:{told.line}: {what}"
 
 
-def _in_full(findings: Found) -> str:
-    """The first finding whose history is short enough to be told."""
-    for told, finding in findings:
-        if finding is not None:
-            return f"\nIn group {shown(told.group_id)}:\n{story(finding)}"
-    return ""
+def _in_full(findings: Found, *, every: bool) -> str:
+    """The first finding whose history is short enough to be told, or all of these."""
+    told = [(row, finding) for row, finding in findings if finding is not None]
+    return "".join(
+        f"\nIn group {shown(row.group_id)}:\n{story(finding)}"
+        for row, finding in (told if every else told[:1])
+    )
 
 
 def as_json(done: Mapping[str, Any], findings: Found) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""The result of a verification as it is saved: what all faces of a report are made of.
+"""A result as it is saved, of whichever command: what all faces of a report are made of.
 
 It is JSON (result.json of a report) whose form is that of the records here; `result.schema.json`,
 beside this module, says the same as a JSON Schema. A result of several runs put together has the
-same form. How a result comes to be saved (`told`), and how it is read (`saved_file`), is not here.
+same form. What only some commands have is in `saved_sections`. How a result comes to be saved
+(`told`, `told_otherwise`), and how it is read (`saved_file`), is not here.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import msgspec
 from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import Shares
+from groupcheck.reports.saved_sections import Check, Exploration
 
-FORMAT: Final = 2
+FORMAT: Final = 3
+
+Command = Literal["verify", "replay", "check", "explore"]
 
 
 class Tours(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,8 +157,15 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Phase(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase of a run, as its progress bar names it, and how long it took."""
+
+    name: str
+    seconds: float
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One verification: of what, with what, and how it went. `started` is ISO 8601, in UTC.
+    """One run: of what, with what, and how it went. `started` is ISO 8601, in UTC.
 
     Only a long run on a real clock has `stages`, and `outages` of its coordinator.
     """
@@ -172,6 +183,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     curve: tuple[Moment, ...] = ()
     stages: tuple[Stage, ...] = ()
     outages: tuple[Outage, ...] = ()
+    phases: tuple[Phase, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +232,10 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     `accepted_steps` were answered lawfully; `states` are the model's after each step of `trace`,
     the first of them before all, as fields in words; `compared` is what came back at the last step
     beside what Kafka does. `would_be_right` are the rules by which the answer would be right, `law`
-    the one that it breaks. `itf` is the trace for the tools of TLA+.
+    the one that it breaks. `itf` is the trace for the tools of TLA+. What was found without a port
+    has an empty one; of what was found in a log, or in the model, there is less: no `diagram`,
+    `states` or `itf`, and perhaps no `trace`. Of a sequence of more than 300 steps there are no
+    `states` and no `itf`.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{8}$")]
@@ -231,15 +246,17 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     would_be_right: tuple[dict[str, Any], ...]
     law: dict[str, str] | None
     trace: tuple[dict[str, Any], ...]
-    diagram: Diagram
+    diagram: Diagram | None
     states: tuple[dict[str, str], ...]
     compared: tuple[Compared, ...]
-    itf: dict[str, Any]
+    itf: dict[str, Any] | None
 
     def __post_init__(self) -> None:
         """Raise a ValueError if a text of it could do something to a terminal, or to XML."""
-        texts = [self.title, *self.story.split("\n"), self.diagram.title, *self.diagram.verdict]
-        texts += [*self.diagram.participants, *(event.label for event in self.diagram.events)]
+        texts = [self.title, *self.story.split("\n")]
+        if drawn := self.diagram:
+            texts += [drawn.title, *drawn.verdict, *drawn.participants]
+            texts += [event.label for event in drawn.events]
         texts += [text for state in self.states for pair in state.items() for text in pair]
         texts += [text for each in self.compared for text in (each.field, each.seen, each.lawful)]
         if not all(map(str.isprintable, texts)):
@@ -248,9 +265,15 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a verification, or several together, came to."""
+    """All that a run of a command, or several of the same together, came to.
 
-    format: Literal[2] = FORMAT
+    Only `verify` has spaces, pairs, rules and code. Of the others `lines` are what they tell beside
+    findings and verdict; an exploration, and a check, have a section of their own. `sequences` are
+    of a recording its groups, of a check all histories; `steps` are what was judged of them.
+    """
+
+    format: Literal[3] = FORMAT
+    command: Command = "verify"
     port: str
     profile: str
     kafka: str
@@ -270,6 +293,19 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...]
     findings: tuple[Found, ...]
     code: Code | None = None
+    lines: tuple[str, ...] = ()
+    check: Check | None = None
+    exploration: Exploration | None = None
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError if its sections are not those of its command, or cannot be printed."""
+        there = {"check": self.check, "explore": self.exploration}
+        if any((self.command == name) != (each is not None) for name, each in there.items()):
+            msg = f"its sections are not those of {self.command}"
+            raise ValueError(msg)
+        if not all(map(str.isprintable, self.lines)):
+            msg = "a line of it cannot be printed"
+            raise ValueError(msg)
 
     @property
     def edges(self) -> int:
@@ -285,6 +321,13 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     def answered(self) -> int:
         """How many of those are requests; without any, nothing can be said of the port."""
         return sum(space.edges_answered for space in self.spaces)
+
+    @property
+    def decided(self) -> bool:
+        """Whether anything can be said of what was looked at."""
+        if self.check is not None:
+            return self.check.accepted + self.check.rejected > 0
+        return self.command != "verify" or self.answered > 0
 
     @property
     def undecided(self) -> int:

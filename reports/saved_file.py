@@ -10,6 +10,9 @@ import msgspec
 
 from groupcheck.reports.saved import FORMAT, Saved
 
+# An older form that is read as well: it has verifications alone, and is otherwise the same.
+OLDER: Final = 2
+
 NAME: Final = "result.json"
 MOST_BYTES: Final = 256 * 1024 * 1024  # some files have no end
 
@@ -40,9 +43,11 @@ def read(path: Path) -> Saved:
         msg = f"{path} is no result that groupcheck saved: it is not JSON"
         raise MalformedResultError(msg) from error
     form = found.get("format") if isinstance(found, dict) else None
-    if form != FORMAT:
+    if isinstance(found, dict) and form == OLDER:
+        found = {**found, "format": FORMAT, "command": "verify"}
+    elif form != FORMAT:
         said = "it has no format" if form is None else f"it is of format {form!r}"
-        msg = f"{path} is no result that this version reads: {said}, and not of {FORMAT}"
+        msg = f"{path} is no result that this version reads: {said}, and not of {FORMAT} or {OLDER}"
         raise MalformedResultError(msg)
     try:
         return msgspec.convert(found, Saved, strict=True, str_keys=True)

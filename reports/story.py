@@ -55,8 +55,8 @@ def story(finding: Finding) -> str:
     lines = [f"Finding {finding.finding_id}: {title(finding)}", "", *_broker(finding)]
     numbers = numbers_of(finding)
     for number, exchange in enumerate(finding.exchanges, 1):
-        lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
         last = number == len(finding.exchanges)
+        lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
         lines += _answers(exchange, numbers, shown, silent_is_odd=last)
         if exchange.passed_over:
             lines.append(f"       {PASSED_OVER}")
@@ -68,14 +68,29 @@ def story(finding: Finding) -> str:
 
 def answers_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
     """What came back after the last of some steps; `told` turns member ids into symbols."""
-    steps = tuple(exchange.given for exchange in exchanges)
-    names = {UNTOLD: "an unknown id", **letters(steps)}
-    names = {real: names.get(symbol, symbol) for real, symbol in told.items()} | names
-    numbers = {s.request_id: n for n, s in enumerate(steps, 1) if isinstance(s, Request)}
+    names, numbers = _called(exchanges, told)
     if not exchanges:
         return []
     lines = _answers(exchanges[-1], numbers, names, silent_is_odd=True)
     return [line.strip().removeprefix("<- ").removeprefix(".. ") for line in lines]
+
+
+def steps_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
+    """Some lawful steps, and what came back after each; `told` is as in `answers_in_words`."""
+    names, numbers = _called(exchanges, told)
+    lines = []
+    for number, exchange in enumerate(exchanges, 1):
+        lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
+        lines += _answers(exchange, numbers, names, silent_is_odd=False)
+    return [bounded(line) for line in lines]
+
+
+def _called(exchanges: tuple[Exchange, ...], told: Names) -> tuple[dict[str, str], dict[int, int]]:
+    """What members are called, by symbols and by the port's ids, and which step a request is."""
+    steps = tuple(exchange.given for exchange in exchanges)
+    names = {UNTOLD: "an unknown id", **letters(steps)}
+    names = {real: names.get(symbol, symbol) for real, symbol in told.items()} | names
+    return names, {s.request_id: n for n, s in enumerate(steps, 1) if isinstance(s, Request)}
 
 
 def letters_of(finding: Finding) -> dict[str, str]:

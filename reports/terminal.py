@@ -1,4 +1,4 @@
-"""The summary of a verification, on a screen."""
+"""The summary of a result, on a screen."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 from groupcheck.properties.result import Shares
 from groupcheck.properties.windows import Windows
-from groupcheck.reports import long_runs
+from groupcheck.reports import long_runs, sorts
 from groupcheck.reports.code import in_lines
+from groupcheck.reports.details import details
 from groupcheck.reports.saved import Found, Saved, Tours
 from groupcheck.reports.words import bounded, counted
 
@@ -18,11 +19,29 @@ def summary(
     files: list[Path],
     told: Iterable[Found] | None = None,
     notes: Iterable[str] = (),
+    *,
+    more: bool = False,
 ) -> str:
     """What was done, what was shown, and the verdict; findings first, the verdict last.
 
-    The findings that are `told` are all, unless it is said; `notes` are lines of others.
+    The findings that are `told` are all, unless it is said; `notes` are lines of others. With
+    `more` there are the details, too.
     """
+    lines = _verified(result) if result.command == "verify" else sorts.lines(result)
+    if more:
+        lines += [*details(result), *(f"written    {path}" for path in files)]
+    elif files:
+        lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
+    lines += [*notes, f"verdict    {verdict(result)}"]
+    findings = tuple(result.findings if told is None else told)
+    if result.command != "verify" and not more:
+        findings = sorts.briefly(result, findings)
+    stories = "".join(f"{finding.story}\n" for finding in findings)
+    return stories + "".join(f"{bounded(line)}\n" for line in lines)
+
+
+def _verified(result: Saved) -> list[str]:
+    """What was done with a port, and what it has shown."""
     lines = [f"port       {result.port}, judged as {result.kafka}"]
     for space in result.spaces:
         shares = space.shares
@@ -55,19 +74,13 @@ def summary(
     if result.presumed:
         lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
     if result.more_findings:
-        more = counted(result.more_findings, "other finding")
-        lines.append(f"more       {more}, not made minimal and not told")
+        others = counted(result.more_findings, "other finding")
+        lines.append(f"more       {others}, not made minimal and not told")
     if result.not_reproduced:
         lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
     if result.code is not None:
         lines += in_lines(result.code)
-    if files:
-        lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
-    lines += [*notes, f"verdict    {verdict(result)}"]
-    stories = "".join(
-        f"{finding.story}\n" for finding in (result.findings if told is None else told)
-    )
-    return stories + "".join(f"{bounded(line)}\n" for line in lines)
+    return lines
 
 
 def _seeds(result: Saved) -> str:
@@ -87,6 +100,8 @@ def _tours(each: list[Tours]) -> list[str]:
 
 def verdict(result: Saved) -> str:
     """The verdict in one line."""
+    if result.command != "verify":
+        return sorts.verdict(result)
     found = counted(len(result.findings), "finding")
     if result.ended_early and result.findings:
         return f"{result.ended_early}, with {found} until then, perhaps not minimal"

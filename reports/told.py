@@ -26,6 +26,10 @@ from groupcheck.reports.terminal import verdict
 
 NOTHING: Final = ProfileCovered({}, frozenset())
 
+# Of a finding with more steps, as a group in a log may have, no states are kept: they take some
+# 7 kB a step.
+MOST_STEPS: Final = 300
+
 
 def told(result: Result) -> saved.Saved:
     """All of a result as it is saved."""
@@ -58,6 +62,7 @@ def found(finding: Finding, port: str) -> saved.Found:
     """A finding of a port as it is saved."""
     drawn = drawing.diagram(finding)
     reasons: dict[str, Any] = reasons_as_json(finding)
+    short = len(finding.exchanges) <= MOST_STEPS
     return saved.Found(
         id=finding.finding_id,
         port=port,
@@ -73,9 +78,9 @@ def found(finding: Finding, port: str) -> saved.Found:
             events=tuple(map(_event, drawn.events)),
             verdict=drawn.verdict,
         ),
-        states=states(finding),
+        states=states(finding) if short else (),
         compared=compared(finding),
-        itf=finding_as_itf(finding),
+        itf=finding_as_itf(finding) if short else None,
     )
 
 
@@ -145,5 +150,9 @@ def _run(result: Result) -> saved.Run:
                 reason=outage.reason,
             )
             for outage in result.outages
+        ),
+        phases=tuple(
+            saved.Phase(name=name, seconds=round(seconds, 3))
+            for name, seconds in result.phases.items()
         ),
     )

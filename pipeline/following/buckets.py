@@ -1,9 +1,7 @@
 """Histories that wait for more of what happened to them, between the batches of a stream.
 
-They are kept by bucket, a file for each batch that changed it. What a batch did is done again from
-the file of the batch before, and comes to the same: nothing is lost or counted twice, whenever a
-run is killed. A history of which nothing has come for long is over, as far as it has come, and is
-dropped. So what is kept is in proportion to the groups that are active.
+They are kept by bucket. A history of which nothing has come for long is over, as far as it has
+come, and is dropped. So what is kept is in proportion to the groups that are active.
 """
 
 from __future__ import annotations
@@ -13,13 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from pyarrow import fs
-
+from groupcheck.pipeline.following.versions import Versions
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.recordings.frozen import freeze, thaw
 from groupcheck.pipeline.recordings.observed import Edge
-from groupcheck.pipeline.sources import place
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[str, Row]]
@@ -61,18 +57,15 @@ class Bucket:
 
     def __init__(self, how: Following, number: int) -> None:
         self._how = how
-        self._system, folder = place(how.state)
-        self._folder = f"{folder}/{number:04}"
+        self._versions = Versions(f"{how.state}/{number:04}", how.batch)
         self._waiting: dict[tuple[str, str, int], _Waiting] = {}
         self._opened: dict[tuple[str, int], str] = {}
         self._edges: Counter[tuple[str, Edge]] = Counter()
         self._histories: Counter[tuple[str, Edge]] = Counter()
         self._changed = False
-        self._versions = sorted(self._files())
-        before = [version for version in self._versions if version < how.batch]
-        if before:
-            with self._system.open_input_stream(self._file(before[-1])) as file:
-                self._waiting, self._opened = thaw(file.read())
+        before = self._versions.before()
+        if before is not None:
+            self._waiting, self._opened = thaw(before)
 
     def take(self, events: list[Event]) -> Rows:
         """Go on by events of one history, in their order; what is certain of it by now."""
@@ -131,24 +124,6 @@ class Bucket:
             yield "edge", {**told, "histories": self._histories[profile, edge]}
 
     def keep(self) -> None:
-        """Write down what waits now; what the batch before has left is kept beside it."""
-        if not self._changed:
-            return
-        self._system.create_dir(self._folder, recursive=True)
-        beside = f"{self._folder}/.{self._how.batch}"
-        with self._system.open_output_stream(beside) as file:
-            file.write(freeze((self._waiting, self._opened)))
-        self._system.move(beside, self._file(self._how.batch))
-        before = [version for version in self._versions if version < self._how.batch]
-        for version in before[:-1]:
-            self._system.delete_file(self._file(version))
-
-    def _files(self) -> Iterator[int]:
-        found = fs.FileSelector(self._folder, allow_not_found=True)
-        for each in self._system.get_file_info(found):
-            stem = each.base_name.removesuffix(".pickle")
-            if stem.isdecimal():
-                yield int(stem)
-
-    def _file(self, version: int) -> str:
-        return f"{self._folder}/{version:010}.pickle"
+        """Write down what waits now."""
+        if self._changed:
+            self._versions.keep(freeze((self._waiting, self._opened)))

@@ -1,6 +1,6 @@
-"""Files that keep arriving, held to the model as they come: `check --follow`.
+"""What keeps arriving, files or the offsets topic, held to the model as it comes: `check --follow`.
 
-Spark's file source says which files are new, and its checkpoint which of them each batch has. What
+Spark's source says what is new, and its checkpoint which of that each batch has. What
 waits is in the buckets of the checkpoint, by the batch's number, and so is what is written of it: a
 batch that is done again, after whatever has happened, writes the same in the same place.
 """
@@ -22,8 +22,15 @@ from groupcheck.pipeline.check import TABLES
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.following.buckets import Following
-from groupcheck.pipeline.following.workers import ARRIVED, FOLLOWED, arrived, follow
+from groupcheck.pipeline.following.workers import (
+    ARRIVED,
+    FOLLOWED,
+    arrived,
+    arrived_records,
+    follow,
+)
 from groupcheck.pipeline.ingest import ORDER
+from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
 from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import LOCAL, place
@@ -42,7 +49,7 @@ class Asked(NamedTuple):
     """What is to be followed.
 
     Args:
-        source: the folder in which files keep arriving.
+        source: the folder in which files keep arriving, or the topic that grows.
         checkpoint: a folder from which it goes on, whatever has happened.
         report: a folder for the tables.
         profile: the version to judge by, in the place of the one that the sources say.
@@ -59,6 +66,15 @@ class Asked(NamedTuple):
     unknown: str
     idle_s: float = 3_600
     every_s: float = 2
+
+    @property
+    def topic(self) -> Topic | None:
+        """The topic that is to be followed, if it is one.
+
+        Raises:
+            PipelineError: it is named as none can be.
+        """
+        return Topic.of(self.source) if self.source.startswith(SCHEME) else None
 
 
 class Followed:
@@ -81,17 +97,38 @@ def start(spark: SparkSession, asked: Asked) -> tuple[StreamingQuery, Followed]:
         _batch(rows.sparkSession, rows, number, asked, followed)
 
     with in_a_line():
-        files = spark.readStream.format("binaryFile").option("recursiveFileLookup", "true")
-        paths = files.schema(FILES).load(_uri(asked.source)).select("path")
-        # A row every second: groups grow idle while nothing comes at all.
-        ticks = spark.readStream.format("rate").load().select(F.lit(None).cast("string"))
-        writer = paths.union(ticks.toDF("path")).writeStream.foreachBatch(batch)
+        writer = _with_ticks(_arriving(spark, asked)).writeStream.foreachBatch(batch)
         writer = writer.option("checkpointLocation", f"{_uri(asked.checkpoint)}/spark")
         if asked.every_s:
             writer = writer.trigger(processingTime=f"{asked.every_s} seconds")
         else:
             writer = writer.trigger(availableNow=True)
         return writer.start(), followed
+
+
+def _arriving(spark: SparkSession, asked: Asked) -> DataFrame:
+    """The paths of files, or the records of a topic."""
+    if asked.topic is not None:
+        return asked.topic.arriving(spark)
+    files = spark.readStream.format("binaryFile").option("recursiveFileLookup", "true")
+    return files.schema(FILES).load(_uri(asked.source)).select("path")
+
+
+def _with_ticks(arriving: DataFrame) -> DataFrame:
+    """A row of nulls every second, too: groups grow idle while nothing comes at all."""
+    nothing = [F.lit(None).cast(f.dataType).alias(f.name) for f in arriving.schema]
+    return arriving.union(arriving.sparkSession.readStream.format("rate").load().select(*nothing))
+
+
+def _new(rows: DataFrame, how: Following, topic: Topic | None) -> DataFrame:
+    """Rows of `ARRIVED`, of what a batch of `_with_ticks` has."""
+    by = rows.columns[0]
+    there = rows.where(F.col(by).isNotNull())
+    there = there.repartition(rows.sparkSession.sparkContext.defaultParallelism, by)
+    if topic is None:
+        return there.mapInArrow(arrived, ARRIVED)
+    in_order = there.sortWithinPartitions("partition", "offset")
+    return in_order.mapInArrow(partial(arrived_records, how, topic.source), ARRIVED)
 
 
 def wait(query: StreamingQuery) -> None:
@@ -109,7 +146,8 @@ def wait(query: StreamingQuery) -> None:
 
 def _claim(asked: Asked) -> None:
     """See that the folders are of this, or make them so."""
-    of = {"source": asked.source, "report": asked.report, "profile": asked.profile}
+    source = asked.source if asked.topic is None else asked.topic.source  # without its settings
+    of = {"source": source, "report": asked.report, "profile": asked.profile}
     told = marker(asked.checkpoint)
     if told is not None and told.get("of") != of:
         msg = (
@@ -144,7 +182,7 @@ def _batch(
         asked.unknown,
     )
     cores = spark.sparkContext.defaultParallelism
-    new = rows.where("path is not null").repartition(cores, "path").mapInArrow(arrived, ARRIVED)
+    new = _new(rows, how, asked.topic)
     new.persist(StorageLevel.DISK_ONLY)
     events = new.where("event is not null").select("event.*").select(*EVENTS.names)
     bucket = F.pmod(F.xxhash64(*ORDER[:3]), F.lit(BUCKETS)).cast("int").alias("bucket")

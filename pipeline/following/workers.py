@@ -14,8 +14,11 @@ import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
 from groupcheck.pipeline.following.buckets import Bucket, Following, Rows
+from groupcheck.pipeline.following.versions import Versions
+from groupcheck.pipeline.offsets_topic.topic import begun, by_partition, rows_of_records
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.events import Event
+from groupcheck.pipeline.recordings.frozen import freeze, thaw
 from groupcheck.pipeline.schemas import EVENTS, JUDGED, QUARANTINE, arrow, one_of
 from groupcheck.pipeline.sources import LOCAL, place
 
@@ -35,6 +38,28 @@ def arrived(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for row in _recorded(_events(path) if _has_events(path) else rows_of(path))
     )
     return _batches(rows, arrow(ARRIVED))
+
+
+def arrived_records(
+    how: Following, source: str, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `ARRIVED` of records of a topic, sorted by partition and offset.
+
+    How far each partition was read is kept beside the buckets.
+    """
+    rows = (row for row in _of_topic(how, source, batches) if row[0] != "file")
+    return _batches(rows, arrow(ARRIVED))
+
+
+def _of_topic(how: Following, source: str, batches: Iterable[pa.RecordBatch]) -> Rows:
+    for partition, records in by_partition(batches):
+        versions = Versions(f"{how.state}/partition-{partition}", how.batch)
+        before = versions.before()
+        reader, more = (
+            begun(f"{source}-{partition}", records) if before is None else (thaw(before), records)
+        )
+        yield from rows_of_records(reader, more)
+        versions.keep(freeze(reader))
 
 
 def follow(how: Following, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -33,6 +33,7 @@ class PartitionReader:
     """
 
     def __init__(self, source: str, profile: str, base: int, sees: list[str] | None = None) -> None:
+        self.source = source
         self._events = RecordEvents(source, profile, whole=base == 0, sees=sees)
         self._next = base  # the offset that is next, if nothing is missing
         self._open: dict[int, dict[str, None]] = {}  # the groups of each open transaction

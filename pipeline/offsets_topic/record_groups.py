@@ -6,7 +6,7 @@ What is not seen is not held against the group: the log shows what was stored, a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.offsets_topic.appends import (
@@ -65,12 +65,22 @@ class RecordJudge:
     """
 
     def __init__(self, profile: str, sees: frozenset[str] | None, *, before: bool) -> None:
+        self._automaton = profile, sees
         self._subsets = subsets(profile, sees)
         self._removal_ends = PROFILES[profile].traits.tombstones_end_transactions
         start = self._subsets.anywhere if before else self._subsets.initial
         self._at: dict[Where | None, int] = {None: start}
         self._last: Recorded | None = None if before else NOTHING
         self._pending: dict[Where, set[int]] = {}  # the producers with open transactions
+
+    def __getstate__(self) -> dict[str, Any]:
+        at = {where: self._subsets.told(number) for where, number in self._at.items()}
+        return {name: each for name, each in vars(self).items() if name != "_subsets"} | {"_at": at}
+
+    def __setstate__(self, told: dict[str, Any]) -> None:
+        vars(self).update(told)
+        self._subsets = subsets(*self._automaton)
+        self._at = {where: self._subsets.known(each) for where, each in told["_at"].items()}
 
     def widen(self) -> None:
         """Something may be missing: the group may be in any state there is."""

@@ -56,6 +56,11 @@ class RecordReplay:
             self._tables.take(told, event.at_ms)
         self._accepted += 1
 
+    @property
+    def rejected(self) -> bool:
+        """Whether what was seen is not lawful."""
+        return self._finding is not None
+
     def run(self, events: Columns, start: int, stop: int) -> None:
         """Go on by events, which are all of this history."""
         for at in range(start, stop):

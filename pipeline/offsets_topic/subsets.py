@@ -5,6 +5,7 @@ What the labels mean is not known here. Steps that are not seen have the label N
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final, Generic, TypeVar
 
@@ -52,6 +53,7 @@ class Subsets(Generic[L]):
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._steps: dict[tuple[int, frozenset[L]], int] = {}
+        self._told: dict[int, bytes] = {}
         self.initial = self._number({initial})
         self.anywhere = self._number(range(len(automaton.moves)))
 
@@ -81,9 +83,24 @@ class Subsets(Generic[L]):
         """How many states it has."""
         return len(self._sets[number])
 
+    def told(self, number: int) -> bytes:
+        """The set itself, a bit for each state: its number is another in every process."""
+        if number not in self._told:
+            bits = bytearray(len(self._moves) // 8 + 1)
+            for state in self._sets[number]:
+                bits[state // 8] |= 1 << state % 8
+            self._told[number] = zlib.compress(bits)
+        return self._told[number]
+
+    def known(self, told: bytes) -> int:
+        """The number of a set here that was told elsewhere."""
+        bits = zlib.decompress(told)
+        return self._number(s for s in range(len(self._moves)) if bits[s // 8] >> s % 8 & 1)
+
     def _number(self, states: Iterable[int]) -> int:
         """The number of those states, and of all that can be reached from them unseen."""
-        found, ahead = set(states), list(states)
+        found = set(states)
+        ahead = list(found)
         while ahead:
             for target in self._moves[ahead.pop()].get(None, ()):
                 if target not in found:

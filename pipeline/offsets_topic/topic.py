@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,7 +24,8 @@ from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, Record
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
 
 Row = dict[str, Any]
 SCHEME: Final = "kafka://"
@@ -38,6 +40,7 @@ COLUMNS: Final = ("partition", "offset", "unix_millis(timestamp) AS timestamp", 
 PRESUMED: Final = {
     "groupIdPrefix": "groupcheck",
     "startingOffsets": "earliest",
+    "maxOffsetsPerTrigger": "1000000",  # of a stream, so that its first batch is not all there is
     "failOnDataLoss": "false",  # what compaction or retention takes meanwhile is a gap
     "kafka.allow.auto.create.topics": "false",
     "kafka.default.api.timeout.ms": "20000",
@@ -78,13 +81,20 @@ class Topic(NamedTuple):
         Raises:
             PipelineError: nobody listens there, or Spark has no source for Kafka.
         """
+        return self._loaded(spark, spark.read)
+
+    def arriving(self, spark: SparkSession) -> DataFrame:
+        """The same, and whatever comes; raises as `records` does."""
+        return self._loaded(spark, spark.readStream)
+
+    def _loaded(self, spark: SparkSession, reader: DataFrameReader | DataStreamReader) -> DataFrame:
         self._look()
         spark.conf.set(BY_CONSUMER, "true")
         settings = {f"kafka.{name}": value for name, value in self.settings.items()}
-        reader = spark.read.format("kafka").options(**PRESUMED, **settings)
-        reader = reader.option("kafka.bootstrap.servers", self.servers)
+        where = {"kafka.bootstrap.servers": self.servers, "subscribe": self.name}
+        loading = reader.format("kafka").options(**PRESUMED, **settings, **where)
         try:
-            return reader.option("subscribe", self.name).load().selectExpr(*COLUMNS)
+            return loading.load().selectExpr(*COLUMNS)
         except AnalysisException as error:
             if "kafka" not in str(error).lower():
                 raise
@@ -114,31 +124,48 @@ def _apart(server: str) -> tuple[str, str, str]:
 
 def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
     """Each row with the name of its table, of records sorted by partition and offset."""
-    records = (row for batch in batches for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
-    for partition, rows in groupby(records, key=lambda row: row[0]):
-        yield from _partition(f"{source}-{partition}", (Record(*row[1:]) for row in rows))
+    for partition, records in by_partition(batches):
+        reader, whole = begun(f"{source}-{partition}", records)
+        yield from rows_of_records(reader, whole)
 
 
-def _partition(source: str, records: Iterator[Record]) -> Iterator[tuple[str, Row]]:
+def by_partition(
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[int, Iterator[Record]]]:
+    """The records of each partition."""
+    rows = (row for batch in batches for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
+    for partition, of in groupby(rows, key=itemgetter(0)):
+        yield partition, (Record(*row[1:]) for row in of)
+
+
+def begun(source: str, records: Iterator[Record]) -> tuple[PartitionReader, Iterator[Record]]:
+    """A reader of a partition that begins with these records, and the records."""
     first = list(islice(records, LOOKED_AT))
     profile = profile_of((each.key, each.value) for each in first)
-    reader = PartitionReader(source, profile, first[0].offset, SEES)
+    return PartitionReader(source, profile, first[0].offset, SEES), chain(first, records)
+
+
+def rows_of_records(
+    reader: PartitionReader, records: Iterable[Record]
+) -> Iterator[tuple[str, Row]]:
+    """The rows that a reader makes of its next records, and one that counts them."""
     read = quarantined = 0
-    for record in chain(first, records):
+    before = reader.events
+    for record in records:
         rows, refused = reader.take(Batch(record.offset, records=(record,)))
         yield from (("event", row) for row in rows)
         for each in refused:
-            yield "quarantined", {"source": source, "line": record.offset, **each}
+            yield "quarantined", {"source": reader.source, "line": record.offset, **each}
         read += 1
         quarantined += len(refused)
     yield (
         "file",
         {
-            "source": source,
+            "source": reader.source,
             "read": read,
             "kept": read - quarantined,
             "quarantined": quarantined,
             "sessions": 1,
-            "events": reader.events,
+            "events": reader.events - before,
         },
     )

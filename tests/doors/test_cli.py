@@ -45,7 +45,7 @@ def test_a_lawful_port_has_exit_status_0_and_its_figures_are_printed(
 def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "builtin", "--json", *QUICK]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["format"] == 2
+    assert result["format"] == 3
     assert result["conforms"] is True
     assert [space["states"] for space in result["spaces"]] == [61, 24, 126]
 

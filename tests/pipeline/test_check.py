@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pytest
 
 from groupcheck.cli import main
 from groupcheck.properties.histories.recorded import judge, judge_group, load
+from groupcheck.reports.saved_file import as_text, read
 from support.made_recordings import Made, Wanted, recordings
 from support.needs import needs_packages
 
@@ -70,6 +72,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out := io.TextIOWrapper(io.BytesIO(), "utf-8"))
         asked = ["--report", str(report), "--html", str(directory / "page.html"), "--json"]
+        asked += ["--save", str(directory / "saved.json")]
         assert main(["check", str(events), *asked]) == 1
         out.seek(0)
         told = json.loads(out.read())
@@ -90,7 +93,31 @@ def test_the_page_has_a_lane_and_every_rebalance_of_each_group(run: Run) -> None
 def test_the_page_tells_the_rejected_groups_and_needs_no_network(run: Run) -> None:
     for group_id in run.made.unlawful:
         assert f"group &#39;{group_id}&#39; at file://" in run.page
-    assert re.findall(r'(?:src|href)="(?!data:)', run.page) == []
+    assert re.findall(r'(?:src|href)="(?!data:|#)', run.page) == []
+
+
+def test_what_is_saved_is_what_was_printed_and_makes_the_same_page(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = run.report.parent / "saved.json"
+    saved = read(path)
+    assert saved.command == "check"
+    assert saved.check
+    for name in ("groups", "accepted", "rejected", "undecided", "events", "judged", "edges"):
+        assert getattr(saved.check, name) == run.told[name]
+    assert [f.story.partition("\n")[2] for f in saved.findings] == [
+        finding["story"] for finding in run.told["findings"]
+    ]
+    assert all(finding.trace and finding.diagram for finding in saved.findings)
+    assert main(["report", str(path), "--html", str(tmp_path / "again.html")]) == 1
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == run.page
+    assert capsys.readouterr().out.endswith(f"verdict    {saved.verdict}\n")
+    before = str(tmp_path / "before.json")
+    early = msgspec.structs.replace(saved, findings=saved.findings[1:])
+    Path(before).write_text(as_text(early), encoding="utf-8")
+    assert main(["report", str(path), "--baseline", before]) == 1
+    assert f"new        1 finding: {saved.findings[0].id}\n" in capsys.readouterr().out
+    assert main(["report", str(path), "--baseline", str(path)]) == 0
 
 
 def test_each_unlawful_event_is_found_where_it_is_and_no_other(run: Run) -> None:

@@ -205,5 +205,5 @@ def test_what_following_needs_is_said_in_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "a", *arguments, "--follow"]) == 2
-    line = "groupcheck: --follow needs one folder as SOURCE, --checkpoint DIR and --report DIR\n"
-    assert capsys.readouterr().err == line
+    needs = "one folder or topic as SOURCE, --checkpoint DIR and --report DIR"
+    assert capsys.readouterr().err == f"groupcheck: --follow needs {needs}\n"

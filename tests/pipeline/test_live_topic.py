@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 from subprocess import run
@@ -25,11 +26,17 @@ from support.needs import needs_broker, needs_packages
 needs_packages("pandas", "pyarrow", "pyspark")
 
 import pyspark  # noqa: E402
+from pyarrow import RecordBatch, parquet  # noqa: E402
 
 from groupcheck.pipeline.check import judged  # noqa: E402
+from groupcheck.pipeline.following.buckets import Bucket, Following  # noqa: E402
+from groupcheck.pipeline.following.workers import arrived_records  # noqa: E402
 from groupcheck.pipeline.ingest import events_of, of_topic  # noqa: E402
 from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
+from groupcheck.pipeline.offsets_topic.topic import COLUMNS  # noqa: E402
+from groupcheck.pipeline.recordings.events import Event  # noqa: E402
+from groupcheck.pipeline.schemas import EVENTS, VERDICTS  # noqa: E402
 from support.spark_kafka import jars  # noqa: E402
 
 if TYPE_CHECKING:
@@ -95,6 +102,43 @@ def test_a_record_that_is_not_lawful_is_found_in_a_topic(
     assert [each["line"] for each in rejected] == [after[-1].offset]
 
 
+def test_a_topic_that_is_followed_is_judged_as_one_that_is_read_at_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """In batches of any size, of which one is done twice, as after a run that was killed in it."""
+    write(tmp_path / SEGMENT, "2.7", partition("2.7", 12, 40))
+    records = list(_records(tmp_path / SEGMENT))
+    whole = {name: tuple(row) for name, row in _verdicts(spark, [records]).items()}
+    parts = [records[:1], records[1:20], records[1:20], records[20:90], records[90:]]
+    said: dict[str, Any] = {}
+    for batch, part in zip((0, 1, 1, 2, 3), parts, strict=True):
+        told = _followed(Following(f"{tmp_path}/state", batch, batch, 3, None, "2.7"), part)
+        assert told == {}
+    said = _followed(Following(f"{tmp_path}/state", 4, 100, 3, None, "2.7"), [])
+    assert said == whole
+
+
+def _followed(how: Following, records: list[Record]) -> dict[str, Any]:
+    """The verdicts of a batch, all groups in one bucket."""
+    columns = zip(*((0, *record) for record in records), strict=True)
+    names = [each.rpartition(" ")[2] for each in COLUMNS]
+    batches = [RecordBatch.from_pydict(dict(zip(names, columns, strict=True)))] if records else []
+    events = [
+        Event._make(row["event"][name] for name in EVENTS.names)
+        for batch in arrived_records(how, SOURCE, batches)
+        for row in batch.to_pylist()
+        if row["event"] is not None
+    ]
+    bucket = Bucket(how, 0)
+    rows: list[Any] = []
+    for _, of_history in groupby(sorted(events), key=attrgetter("history")):
+        rows += bucket.take(list(of_history))
+    rows += bucket.idle()
+    bucket.keep()
+    verdicts = (row for name, row in rows if name == "verdict")
+    return {row["group_id"]: tuple(row[f] for f in VERDICTS.names) for row in verdicts}
+
+
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("source", "complaint"),
@@ -127,20 +171,32 @@ def test_what_fetches_the_source_is_said_where_it_is_missing(
 
 
 @needs_broker("kafka:4.1")
-def test_the_topic_of_a_broker_is_read_from_the_broker() -> None:
+def test_the_topic_of_a_broker_is_read_from_the_broker(tmp_path: Path) -> None:
     recipe = recipes()["kafka:4.1"]
     recipe.prepare(lambda _: None)
     broker = start(recipe, dict(recipe.settings), Interrupted())
     try:
         address = f"{broker.address[0]}:{broker.address[1]}"
         _consume(address, ["one", "two"])
-        done = _groupcheck("check", f"kafka://{address}", "--conf", f"spark.jars={jars()}")
+        source = "--conf", f"spark.jars={jars()}"
+        done = _groupcheck("check", f"kafka://{address}", *source, "--json")
+        kept = "--checkpoint", f"{tmp_path}/checkpoint", "--report", f"{tmp_path}/report"
+        follow = "check", f"kafka://{address}", *source, "--follow", "--every", "0", *kept
+        first = _groupcheck(*follow)
+        _consume(address, ["three"])
+        second = _groupcheck(*follow, "--idle", "0")
     finally:
         broker.stop()
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["accepted"] == told["groups"] >= 2
     assert told["read"]["read"] == told["read"]["kept"] >= 10
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert "0 verdicts" in first.stdout
+    verdicts = parquet.read_table(tmp_path / "report" / "verdicts").to_pylist()
+    accepted = {each["group_id"] for each in verdicts if each["verdict"] == "accepted"}
+    assert accepted >= {"one", "two", "three"}
+    assert len({each["group_id"] for each in verdicts}) == len(verdicts)
 
 
 def _consume(address: str, groups: list[str]) -> None:
@@ -157,5 +213,5 @@ def _consume(address: str, groups: list[str]) -> None:
 
 
 def _groupcheck(*arguments: str) -> Any:
-    command = [sys.executable, "-m", "groupcheck", *arguments, "--json"]
+    command = [sys.executable, "-m", "groupcheck", *arguments]
     return run(command, capture_output=True, text=True, check=False, timeout=300)

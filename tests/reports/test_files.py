@@ -133,7 +133,7 @@ TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
 )
 
 
-@given(text=TEXTS, metadata=st.binary(), port=TEXTS, step=st.booleans())
+@given(text=TEXTS, metadata=st.binary(), port=TEXTS.filter(bool), step=st.booleans())
 @example(text='"""', metadata=b'"""', port='"""', step=True)
 def test_whatever_a_port_says_the_files_of_a_finding_are_sound(
     text: str, metadata: bytes, port: str, *, step: bool

@@ -82,7 +82,7 @@ def test_spaces_of_other_members_or_other_settings_stand_beside_each_other() -> 
 def test_what_is_of_another_model_or_version_is_refused() -> None:
     with pytest.raises(NotMergedError, match=r"membership of 1.json is of another model than 0"):
         _together(_of(_space("a")), _of(_space("a", "e")))
-    with pytest.raises(NotMergedError, match=r"1.json is of Kafka 4.1 and 0.json of 2.7"):
+    with pytest.raises(NotMergedError, match=r"1.json is of Kafka 4.1 and 0.json of Kafka 2.7"):
         _together(conforming(), replace(conforming(), profile="4.1"))
 
 

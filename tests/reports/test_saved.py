@@ -105,7 +105,7 @@ def test_what_is_no_saved_result_is_said_in_one_line(
         ("{", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
         ([], "it has no format"),
-        ({"format": 1}, "it is of format 1, and not of 2"),
+        ({"format": 1}, "it is of format 1, and not of 3 or 2"),
         (_without(diverging, "spaces"), "missing required field `spaces`"),
         ({**diverging, "steps": "many"}, "Expected `int`"),
         ({**diverging, "spaces": [space | {"edges_shown": 0}]}, "are not those of its edge_kinds"),

@@ -16,6 +16,7 @@ import groupcheck
 from groupcheck import pytest_plugin
 from groupcheck.options import parser
 from groupcheck.properties.ports import python
+from groupcheck.reports.saved_file import schema
 from support.scenarios import ROOT
 
 DOCS: Final = ROOT / "docs"
@@ -33,8 +34,9 @@ same. The options of the pytest plugin are [with it](pytest.md#options).
 RESULT: Final = f"""\
 # The schema of a saved result
 
-`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same. What the
-fields are for is said [with the reports](reports.md#the-saved-result); this is their form, as
+`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same; `replay`,
+`check` and `explore` write it with `--save FILE`. What the fields are
+for is said [with the reports](reports.md#the-saved-result); this is their form, as
 [`result.schema.json`](../reports/result.schema.json) has it.
 {WRITTEN.format("that")}
 """
@@ -181,5 +183,6 @@ PAGES: Final = {
 }
 
 if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(schema(), indent=1) + "\n", encoding="utf-8")
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")

@@ -1,0 +1,56 @@
+"""What is kept between the batches of a stream: a file for each batch that changed it.
+
+What a batch did is done again from the file of the batch before, and comes to the same: nothing is
+lost or counted twice, whenever a run is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyarrow import fs
+
+from groupcheck.pipeline.sources import place
+
+
+class Versions:
+    """The files of one thing that is kept, as a batch finds them.
+
+    Args:
+        folder: theirs alone.
+        batch: the number of the batch.
+
+    """
+
+    def __init__(self, folder: str, batch: int) -> None:
+        self._system, self._folder = place(folder)
+        self._batch = batch
+        self._before = sorted(version for version in self._files() if version < batch)
+
+    def before(self) -> bytes | None:
+        """What the batch before has left, None if there is nothing."""
+        if not self._before:
+            return None
+        with self._system.open_input_stream(self._file(self._before[-1])) as file:
+            found: bytes = file.read()
+        return found
+
+    def keep(self, data: bytes) -> None:
+        """Write down what there is now; what the batch before has left is kept beside it."""
+        self._system.create_dir(self._folder, recursive=True)
+        beside = f"{self._folder}/.{self._batch}"
+        with self._system.open_output_stream(beside) as file:
+            file.write(data)
+        self._system.move(beside, self._file(self._batch))
+        for version in self._before[:-1]:
+            self._system.delete_file(self._file(version))
+
+    def _files(self) -> Iterator[int]:
+        found = fs.FileSelector(self._folder, allow_not_found=True)
+        for each in self._system.get_file_info(found):
+            stem = each.base_name.removesuffix(".pickle")
+            if stem.isdecimal():
+                yield int(stem)
+
+    def _file(self, version: int) -> str:
+        return f"{self._folder}/{version:010}.pickle"

@@ -1,0 +1,46 @@
+"""What else an exploration has to tell, where more is asked for: rules, laws, digests, versions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+
+from groupcheck import __version__
+from groupcheck.model.exploring.exploration import Exploration, Explored
+from groupcheck.properties.laws.law import Law
+from groupcheck.properties.laws.laws import LAWS, Counterexample
+from groupcheck.reports.columns import table, wrapped
+
+
+def details(
+    exploration: Exploration, broken: list[Counterexample] | None, asked: tuple[Law, ...] = LAWS
+) -> str:
+    """What comes after the summary; `broken` and `asked` are as in it."""
+    sections = [_digests(exploration), *map(_rules, exploration.spaces)]
+    if broken is not None:
+        sections.append(list(_laws({each.law.name: each for each in broken}, asked)))
+    return "".join("\n" + "".join(f"{line}\n" for line in lines) for lines in sections)
+
+
+def _digests(exploration: Exploration) -> list[str]:
+    settings = exploration.settings._asdict() | {"profile": exploration.settings.profile.name}
+    said = (f"{name}={value}" for name, value in settings.items() if value not in {(), None})
+    digests = [
+        f"space      {space.name}: longest shortest path {space.longest_witness} steps,"
+        f" digest {space.digest}"
+        for space in exploration.spaces
+    ]
+    version = f"with       groupcheck {__version__}, Python {platform.python_version()}"
+    return [version, *wrapped("settings", said), *digests]
+
+
+def _rules(space: Explored) -> list[str]:
+    """How many labelled edges apply each rule, the most frequent first."""
+    rows = [[rule, f"{number:,}"] for rule, number in space.figures.rules.most_common()]
+    return table([[f"edges of each rule, {space.name}", ""], *rows])
+
+
+def _laws(broken: dict[str, Counterexample], asked: tuple[Law, ...]) -> Iterator[str]:
+    for law in asked:
+        head = "broken" if law.name in broken else "holds"
+        yield from wrapped(head, [f"{law.name}: {law.says} [{law.source}]"])

@@ -1,0 +1,38 @@
+"""What is told of a check on a screen: the first finding in full, or every one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from groupcheck.properties.histories.recorded import judge, load
+from groupcheck.reports.pipeline import checked
+
+RECORDING = (
+    '{"type":"open","trace":1,"profile":"2.7","config":{}}\n'
+    '{"type":"request","id":1,"api":"Heartbeat","apiVersion":3,"clientId":"a","clientHost":"/1",'
+    '"body":{"groupId":"group","generationId":1,"memberId":"nobody"}}\n'
+    '{"type":"response","id":1,"body":{"errorCode":0}}\n'
+)
+DONE = {
+    **dict.fromkeys(("groups", "accepted", "undecided", "events", "judged"), 0),
+    **dict.fromkeys(("edges", "explored", "both"), 0),
+    "rejected": 2,
+    "read": None,
+    "reasons": (),
+    "rebalancing": (),
+}
+
+
+def test_the_first_finding_is_told_in_full_and_with_v_every_one(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    path.write_text(RECORDING)
+    finding = judge(load(path)).finding
+    rows = [SimpleNamespace(group_id=n, source="s", line=1, kind="", reason="") for n in "abc"]
+    findings = list(zip(rows, (None, finding, finding), strict=True))
+    brief = checked(DONE, findings, None)
+    assert brief.count("What came back:") == 1
+    assert "\nIn group b:\n" in brief.replace("'", "")
+    whole = checked(DONE, findings, None, every=True)
+    assert whole.startswith(brief)
+    assert whole.count("What came back:") == 2
