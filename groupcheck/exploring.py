@@ -26,7 +26,7 @@ def explore(options: argparse.Namespace) -> int:
     Raises:
         ImpossibleError: there is no such thing in it, or no room for it.
     """
-    from groupcheck.model.exploring.exploration import MOST_STATES, Settings
+    from groupcheck.model.exploring.exploration import Settings
     from groupcheck.model.profiles import PROFILES
 
     check_known(options.profile, PROFILES)
@@ -45,13 +45,12 @@ def explore(options: argparse.Namespace) -> int:
     if options.work or options.master or options.conf:
         msg = "--work, --master and --conf are for --engine spark"
         raise ImpossibleError(msg)
-    if settings.most_states is None:
-        settings = settings._replace(most_states=MOST_STATES)
     return _explore_here(settings, options)
 
 
 def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
-    from groupcheck.model.exploring.exploration import KB_A_STATE, UnfitSettingsError, run
+    from groupcheck.memory import Course, OutOfMemoryError, held_to
+    from groupcheck.model.exploring.exploration import UnfitSettingsError, run
     from groupcheck.model.exploring.explorer import Space, TooManyStatesError
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.generators.suite_file import write_suite
@@ -65,14 +64,15 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     broken: dict[str, Counterexample] = {}
     suites: dict[str, Suite] = {}
     bars = Bars()
+    course = Course(bars)
 
     def keep(name: str, space: Space) -> None:
         if settings.symmetry:
-            bars(f"laws, {name}", None)
+            course(f"asking the laws of {name}", None)
             for each in counterexamples(name, space):
                 note(broken, each)
         if options.out:
-            bars(f"writing {name}", None)
+            course(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
             written, suites[name] = write_suite(name, space, options.steps, options.out)
             files.append(written)
@@ -80,17 +80,14 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     gc.set_threshold(50_000)  # as in verify
     watch = Watch()
     try:
-        with bars:
-            exploration = run(settings, bars, keep)
+        with held_to(options.max_memory, course), bars:
+            exploration = run(settings, course, keep)
         if options.out and exploration.witness:
             files += write_witness(exploration.witness, options.out)
-    except UnfitSettingsError as error:
+    except (UnfitSettingsError, TooManyStatesError) as error:
         raise ImpossibleError(str(error)) from error
-    except TooManyStatesError as error:
-        msg = (
-            f"{error}; --max-states allows more, each takes some {KB_A_STATE} kB of memory, and "
-            "--engine spark needs no memory for them"
-        )
+    except OutOfMemoryError as error:
+        msg = f"{error}; --max-memory allows more, and --engine spark keeps no states in memory"
         raise ImpossibleError(msg) from error
     except OSError as error:
         msg = f"cannot write the graphs to {options.out}: {error.strerror}"

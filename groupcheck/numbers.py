@@ -7,6 +7,7 @@ are: nothing of the rooms is imported here.
 from __future__ import annotations
 
 import contextlib
+import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -62,6 +63,19 @@ def whole(least: int, most: int) -> Callable[[str], int]:
         raise ArgumentTypeError(msg)
 
     return read
+
+
+def memory(text: str) -> int:
+    """Reads a size such as 512m or 4g, as Java and Spark have them, in bytes.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([mg])b?", text.lower())
+    if found is None:
+        msg = f"{text!r} is not a size such as 512m or 4g"
+        raise ArgumentTypeError(msg)
+    return int(found[1]) * (2**20 if found[2] == "m" else 2**30)
 
 
 _ROWS: Final = (

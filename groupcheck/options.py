@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 from groupcheck import __version__
 from groupcheck.commands import bench, brokers, coverage, history, serve, verify
 from groupcheck.exploring import explore
-from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, Number, whole
+from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, Number, memory, whole
 from groupcheck.pipeline_options import add_check, add_engine, add_ingest
 from groupcheck.replaying import replay
 from groupcheck.reporting import graph, report
@@ -315,8 +315,14 @@ def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--max-states",
         metavar="N",
         type=whole(1, 10**9),
-        help="give up a space with more states, each of some 20 kB of memory (100000; on Spark "
-        "there is no limit)",
+        help="give up a space with more states (there is no limit)",
+    )
+    command.add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        type=memory,
+        help="give up when this process needs more than so much, such as 512m or 4g; Spark has "
+        "settings of its own (8 tenths of what the machine or container has left)",
     )
     command.add_argument(
         "--witness", metavar="RULE", help="show a shortest path to that rule of the model"

@@ -152,7 +152,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     broken: dict[str, Counterexample] = {}
     watch = Watch()
     try:
-        with _spark(options) as spark, _folder(options.work) as work:
+        with _spark(options, in_python=True) as spark, _folder(options.work) as work:
             from groupcheck.pipeline.exploring import breadth_first as job
 
             found = job.explore(spark, settings, work)
@@ -162,7 +162,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
         note(broken, each)
     laws = list(broken.values())
     if options.json:
-        sys.stdout.write(json.dumps(as_json(found.exploration, laws), indent=1) + "\n")
+        sys.stdout.write(json.dumps(as_json(found.exploration, laws, safety.LAWS), indent=1) + "\n")
     else:
         more = details(found.exploration, laws, safety.LAWS) if options.verbose else ""
         tell(summary(found.exploration, [], laws, asked=safety.LAWS) + more)
@@ -209,7 +209,7 @@ def _finding_of(told: Told) -> Finding | None:
 
 
 @contextmanager
-def _spark(options: argparse.Namespace) -> Iterator[SparkSession]:
+def _spark(options: argparse.Namespace, *, in_python: bool = False) -> Iterator[SparkSession]:
     """A session as the options have it; what goes wrong is said in a line."""
     from groupcheck.pipeline.errors import PipelineError
     from groupcheck.pipeline.session import parse_conf, session
@@ -221,7 +221,8 @@ def _spark(options: argparse.Namespace) -> Iterator[SparkSession]:
     logging.disable(logging.CRITICAL)
     try:
         conf = parse_conf(options.conf)
-        with interruptible(), session(options.master, conf) as spark, shown(spark):
+        asked = session(options.master, conf, in_python=in_python)
+        with interruptible(), asked as spark, shown(spark):
             yield spark
     except PipelineError as error:
         raise ImpossibleError(str(error)) from error

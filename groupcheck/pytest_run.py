@@ -39,6 +39,7 @@ from groupcheck.pytest_settings import (
 )
 from groupcheck.pytest_told import Gathered, Told, coverage_in, told_of
 from groupcheck.reports.files import finding_files, prepare, sweep
+from groupcheck.reports.saved_file import NAME as RESULT
 from groupcheck.reports.story import story
 from groupcheck.reports.told import found
 from groupcheck.reports.words import bounded
@@ -164,7 +165,13 @@ class Suite:
         """End a test as its part of the verification went."""
         result, lacking = verification.result, self.lacking(request.node)
         files = self._write(result)
-        told = told_of(verification, lacking, files, covered=self.coverage is not None)
+        told = told_of(
+            verification,
+            lacking,
+            files,
+            covered=self.coverage is not None,
+            saved=self.directory is not None,
+        )
         request.node.stash[TOLD] = told
         for name in ("groupcheck_edges", "groupcheck_edges_shown"):
             request.node.user_properties.append((name, told[name.removeprefix("groupcheck_")]))
@@ -220,12 +227,15 @@ class Suite:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A run has failed that finds a known finding no more, or cannot tell what it covered."""
+        """A run has failed that finds a known finding no more, or cannot write what it came to."""
         if not self._leads:
             return
         self._repaired = self._gathered.repaired(lambda: self.rules)
         covered = self.coverage is None or self._gathered.cover(self.coverage)
-        if (self._repaired or not covered) and session.exitstatus == pytest.ExitCode.OK:
+        saved = self.directory is None or self._gathered.save(self.directory / RESULT)
+        if (
+            self._repaired or not covered or not saved
+        ) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.coverage.covered import (
     Covered,
@@ -23,8 +25,12 @@ from groupcheck.properties.coverage.covered import (
 from groupcheck.properties.parts import RANDOM_PARTS
 from groupcheck.properties.skipping import SKIPPED
 from groupcheck.properties.verify import Verification
+from groupcheck.reports.merging import of_parts
+from groupcheck.reports.saved import Saved
+from groupcheck.reports.saved_file import as_text
 from groupcheck.reports.story import title
 from groupcheck.reports.terminal import percent
+from groupcheck.reports.told import told as saved_of
 from groupcheck.reports.words import counted
 
 # Of what one test came to; its values can be sent to another process.
@@ -32,9 +38,14 @@ Told = dict[str, Any]
 
 
 def told_of(
-    verification: Verification, lacking: Mapping[Feature, str], files: list[str], *, covered: bool
+    verification: Verification,
+    lacking: Mapping[Feature, str],
+    files: list[str],
+    *,
+    covered: bool,
+    saved: bool,
 ) -> Told:
-    """What a part came to; what it has shown edge by edge only if that is asked for."""
+    """What a part came to; what it has shown edge by edge, and all, only if that is asked for."""
     result = verification.result
     return {
         "port": result.port,
@@ -47,6 +58,7 @@ def told_of(
         "findings": {finding.finding_id: title(finding) for finding in result.findings},
         "files": files,
         "covered": as_values(verification.covered()) if covered else None,
+        "saved": msgspec.to_builtins(saved_of(result)) if saved else None,
     }
 
 
@@ -59,7 +71,7 @@ class Gathered:
         self._directory = directory
         self._told: dict[str, Told] = {}
         self._skipped: dict[str, str] = {}  # why, by the id of the test
-        self._coverage: list[str] = []
+        self._written: list[str] = []
 
     def add(self, nodeid: str, told: Told) -> None:
         """What a test came to."""
@@ -89,10 +101,24 @@ class Gathered:
             write(path, together.covered)
         except (OSError, MalformedCoverageError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            self._coverage = [f"coverage   cannot be added to {path}: {why}"]
+            self._written += [f"coverage   cannot be added to {path}: {why}"]
             return False
-        self._coverage = [f"coverage   {_in_all(together.covered)} in {path}"]
-        self._coverage += [f"coverage   begun anew, {what}" for what in together.refused]
+        self._written += [f"coverage   {_in_all(together.covered)} in {path}"]
+        self._written += [f"coverage   begun anew, {what}" for what in together.refused]
+        return True
+
+    def save(self, path: Path) -> bool:
+        """Write all of it as one result, if there was anything; False if that cannot be."""
+        every = [told["saved"] for told in self._told.values() if told["saved"]]
+        parts = [msgspec.convert(values, Saved) for values in every]
+        if not parts:
+            return True
+        try:
+            path.write_text(as_text(of_parts(parts)), encoding="utf-8")
+        except OSError as error:
+            self._written += [f"result     cannot be written to {path}: {error.strerror}"]
+            return False
+        self._written += [f"result     {path}, for groupcheck report"]
         return True
 
     def lines(self, repaired: Iterable[str]) -> Iterator[str]:
@@ -106,7 +132,7 @@ class Gathered:
         files = self._each("files")
         if files:
             yield f"written    {counted(len(files), 'file')} in {self._directory}"
-        yield from self._coverage
+        yield from self._written
 
     def _each(self, name: str) -> dict[str, None]:
         """The texts of that name that any test has told, each once."""

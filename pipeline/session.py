@@ -44,6 +44,13 @@ EMBEDDED: Final = {
     "spark.sql.shuffle.partitions": "8",
 }
 
+# The same for what is done in Python by far the most: there Java's second compiler takes more than
+# it saves, and another garbage collector more memory (`python tests/bench/exploring.py`, beside
+# the same with `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
+IN_PYTHON: Final = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 LOG4J: Final = """\
 rootLogger.level = error
 rootLogger.appenderRef.file.ref = file
@@ -57,13 +64,17 @@ appender.file.layout.pattern = %d %p %c: %m%n%ex
 
 @contextlib.contextmanager
 def session(
-    master: str | None = None, conf: Mapping[str, str] | None = None
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    *,
+    in_python: bool = False,
 ) -> Iterator[SparkSession]:
     """A Spark session, which is stopped at the end; one that is there already is used, and stays.
 
     Args:
         master: where Spark runs, in Spark's form; embedded if nothing is said.
         conf: Spark's settings by name.
+        in_python: whether what is to be done is done in Python by far the most.
 
     Raises:
         PipelineError: the packages or a Java are missing, or Spark cannot be started.
@@ -74,7 +85,8 @@ def session(
         yield there
         return
     with tempfile.TemporaryDirectory(prefix="groupcheck-") as scratch:
-        spark = _started(Path(scratch), master, dict(conf or {}))
+        usual = EMBEDDED | IN_PYTHON if in_python else EMBEDDED
+        spark = _started(Path(scratch), master, dict(conf or {}), usual)
         try:
             yield spark
         finally:
@@ -112,7 +124,9 @@ def parse_conf(settings: list[str]) -> dict[str, str]:
     return found
 
 
-def _started(scratch: Path, master: str | None, conf: dict[str, str]) -> SparkSession:
+def _started(
+    scratch: Path, master: str | None, conf: dict[str, str], usual: dict[str, str]
+) -> SparkSession:
     try:
         for package in ("pandas", "pyarrow"):  # which Spark asks for only in the middle
             import_module(package)
@@ -125,7 +139,7 @@ def _started(scratch: Path, master: str | None, conf: dict[str, str]) -> SparkSe
     embedded = not submitted and (master or conf.get("spark.master", "local")).startswith("local")
     settings: dict[str, bool | float | int | str | None] = {
         **PRESUMED,
-        **(EMBEDDED if embedded else {}),
+        **(usual if embedded else {}),
         **conf,
     }
     builder = SparkSession.builder.config(map=settings)

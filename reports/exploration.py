@@ -292,8 +292,10 @@ def _set(strings: Iterable[str]) -> str:
 def _laws(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
     held = len(asked) - len(broken)
-    unasked = [law.name for law in LAWS if law not in asked]
-    more = wrapped("not asked", unasked) if unasked else []
+    more = []
+    if unasked := [law.name for law in LAWS if law not in asked]:
+        more += wrapped("not asked", unasked)
+        more += indented(["(what must come to an end needs the graph, so --engine python)"])
     if not broken:
         return [f"laws       all {held} hold", *more]
     known = ", ".join(each.law.name for each in broken if each.known)

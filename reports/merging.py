@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from groupcheck.properties.code.ran import ChangedCodeError, united
 from groupcheck.properties.coverage.kind import united as united_kinds
 from groupcheck.properties.result import Shares
 from groupcheck.reports.merging_checks import checks
-from groupcheck.reports.saved import Found, Pairs, Rules, Saved, Space, Tours
+from groupcheck.reports.saved import Found, Pairs, Phase, Rules, Run, Saved, Space, Tours
 from groupcheck.reports.terminal import verdict
 from groupcheck.reports.words import bounded
 
@@ -76,6 +76,41 @@ def merged(several: Sequence[Named]) -> Saved:
     conforms = together.decided and not findings and not together.ended_early
     together = msgspec.structs.replace(together, conforms=conforms)
     return msgspec.structs.replace(together, verdict=verdict(together))
+
+
+def of_parts(parts: Sequence[Saved]) -> Saved:
+    """The parts of one run as the result of that run: what each port came to is one of `runs`."""
+    together = merged([Named(saved.port, saved) for saved in parts])
+    runs: dict[str, list[Run]] = {}
+    for run in together.runs:
+        runs.setdefault(run.port, []).append(run)
+    return msgspec.structs.replace(together, runs=tuple(map(_one_run, runs.values())))
+
+
+def _one_run(parts: list[Run]) -> Run:
+    """How many random sequences there were each part knows of itself; their curves are no one's."""
+    settings = dict(parts[0].settings)
+    for name in ("examples", "walks"):
+        settings[name] = sum(int(part.settings[name]) for part in parts)
+    settings["seed"] = min(int(part.settings["seed"]) for part in parts)
+    return msgspec.structs.replace(
+        parts[0],
+        started=min(part.started for part in parts),
+        seconds=round(sum(part.seconds for part in parts), 3),
+        sequences=sum(part.sequences for part in parts),
+        steps=sum(part.steps for part in parts),
+        ended_early="; ".join(dict.fromkeys(p.ended_early for p in parts if p.ended_early)),
+        settings=settings,
+        curve=(),
+        phases=_phases(parts),
+    )
+
+
+def _phases(parts: list[Run]) -> tuple[Phase, ...]:
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for phase in (phase for part in parts for phase in part.phases):
+        seconds[phase.name] += phase.seconds
+    return tuple(Phase(name=name, seconds=round(took, 3)) for name, took in seconds.items())
 
 
 def _lines(named: Named) -> tuple[str, ...]:

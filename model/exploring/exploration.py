@@ -17,11 +17,6 @@ from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance, composed, spaces, supported
 from groupcheck.model.step import Profile
 
-# What an explored space and its graph need in memory, about: seen with 25 labelled edges a state.
-KB_A_STATE = 20
-# So many are kept in memory unless more are asked for: some 2 GB.
-MOST_STATES = 100_000
-
 COMPOSED: Final = "composed"  # the name of the space that is made of features
 
 
@@ -134,6 +129,7 @@ def run(
         started = time.monotonic()
         space = _explore(settings, name, instance, progress(f"exploring {name}", None))
         seconds = time.monotonic() - started
+        progress(f"looking at the graph of {name}", None)
         graph = StateGraph(space)
         found.append(_explored(name, graph, seconds))
         if settings.witness is not None:

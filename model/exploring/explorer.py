@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from groupcheck.model.exploring.canonical import Frame
 from groupcheck.model.exploring.orbits import Arrow, Orbits
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Response
 
@@ -116,31 +118,43 @@ def explore(
     return Space(instance, tuple(found.nodes), found.numbers, tuple(edges), depth, applied)
 
 
-def part(instance: Instance, nodes: Iterable[Coordinator]) -> Space:
+def part(
+    instance: Instance,
+    nodes: Iterable[Coordinator],
+    see: Callable[[int, Input, Outcome], None] = lambda _node, _given, _outcome: None,
+) -> Space:
     """A part of a space reduced by symmetry: these nodes, in their order, with their edges.
 
     Behind them are the nodes that these lead to, without theirs. Nothing is said of the depth.
+    Each outcome of an edge is shown to `see`, which is cheaper than to ask for all of them again.
     """
     reduced = _Reduced(instance)
     for node in nodes:
         reduced.place(node)
     applied: Counter[str] = Counter()
     edges: list[tuple[Edge, ...]] = []
-    for node in reduced.nodes[:]:
-        arrows = _arrows(instance, reduced, node)
+    for number, node in enumerate(reduced.nodes[:]):
+        arrows = _arrows(instance, reduced, node, partial(see, number))
         edges.append(_each_once(arrows))
         _count(applied, arrows, 1)
     edges += [()] * (len(reduced.nodes) - len(edges))
     return Space(instance, tuple(reduced.nodes), reduced.numbers, tuple(edges), 0, applied)
 
 
-def _arrows(instance: Instance, reduced: _Reduced, node: Coordinator) -> list[Arrow]:
+def _arrows(
+    instance: Instance,
+    reduced: _Reduced,
+    node: Coordinator,
+    see: Callable[[Input, Outcome], None] = lambda _given, _outcome: None,
+) -> list[Arrow]:
     """Every outcome of every input of a node that belongs to the space."""
     profile, config = instance.profile, instance.config
     found = []
     for given in instance.inputs(node):
-        for after, responses, fired, _ in successors(node, given, profile, config):
+        for outcome in successors(node, given, profile, config):
+            after, responses, fired, _ = outcome
             if instance.admits(after):
+                see(given, outcome)
                 answers = tuple(sorted(responses, key=attrgetter("request_id")))
                 found.append(Arrow(given, answers, *reduced.place(after), fired))
     return found

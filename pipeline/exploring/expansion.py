@@ -24,9 +24,11 @@ from groupcheck.model.exploring.projection import project
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.step import Outcome
+from groupcheck.model.transition import Input
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
 from groupcheck.properties.laws import safety
-from groupcheck.properties.laws.law import known
+from groupcheck.properties.laws.law import Taken, known
 
 STATES: Final = 500  # of a part, which is in memory with all that it leads to
 
@@ -77,6 +79,12 @@ class Tally:
         self._times: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], int] = {}
 
+    def judge(self, step: Taken) -> None:
+        """Count which laws a step breaks; its node is an id."""
+        for law, why in safety.breaches(step):
+            detail = "" if why is None else str(known(step.profile, law).index(why))
+            self._count("breach", law.name, detail, first=step.node)
+
     def take(self, space: Space, ids: list[int]) -> None:
         """Count a part, whose first nodes have these ids and edges."""
         for node, number in enumerate(ids):
@@ -93,10 +101,6 @@ class Tally:
             for reason, times in reasons.items():
                 self._count("arrow", str(arrow_), reason, times=times)
         self._count("torn", "", times=len(projection.torn))
-        for step, law, why in safety.breaches(space):
-            covers = known(space.instance.profile, law)
-            detail = "" if why is None else str(covers.index(why))
-            self._count("breach", law.name, detail, first=ids[step.node])
 
     def _count(
         self, kind: str, name: str, detail: str = "", times: int = 1, first: int | None = None
@@ -122,11 +126,23 @@ def expand(which: Which, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     for batch in batches:
         for start in range(0, batch.num_rows, STATES):
             ids, texts = (column.to_pylist() for column in batch.slice(start, STATES).columns)
-            space = part(instance, map(read, texts))
+            space = _part(instance, ids, texts, tally)
             tally.take(space, ids)
             rows = [{"reached": row} for row in _reached(space, ids)]
             yield pa.RecordBatch.from_pylist(rows, schema)
     yield pa.RecordBatch.from_pylist([{"tally": row} for row in tally.rows()], schema)
+
+
+def _part(instance: Instance, ids: list[int], texts: list[str], tally: Tally) -> Space:
+    """The part of the space that these states are, each of its steps judged as it is made."""
+    nodes = list(map(read, texts))
+    profile, config = instance.profile, instance.config
+
+    def see(node: int, given: Input, outcome: Outcome) -> None:
+        after, responses, fired, _ = outcome
+        tally.judge(Taken(ids[node], nodes[node], given, after, responses, fired, profile, config))
+
+    return part(instance, nodes, see)
 
 
 def _reached(space: Space, ids: list[int]) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,13 @@
-"""How fast a space is explored on Spark beside one process, in how much memory.
+"""How fast spaces are explored on Spark beside one process, in how much memory.
 
-Both engines explore the same space, one after the other, and have to find the same: states, edges,
-depth, the figures of each action and rule, the digest of the states. `--spark-alone` is for a space
-that the memory of one process does not hold.
+Both engines explore the same spaces, one after the other, and have to find the same: states, edges,
+depth, the figures of each action and rule, the digest of the states. The other process also looks
+for components and asks the laws of liveness, which Spark does not: so `states` is measured beside
+it, which only finds the states and edges.
+
+With `--max-memory` a space is explored that one process has to give up for want of so much, and
+Spark, with all its processes together, has to do with less. Then it is held to `states` alone,
+which may have all the memory there is.
 """
 
 from __future__ import annotations
@@ -13,47 +18,113 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from groupcheck.model.exploring.exploration import Settings, chosen
+from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.exploring.notation import digest, key, written
+from groupcheck.model.profiles import PROFILES
+from groupcheck.numbers import memory
 from support.processes import Peak
 
-SAME = ("states", "edges", "depth", "out_degree", "discovered", "actions", "rules", "digest")
+SAME: Final = ("states", "edges", "depth", "out_degree", "discovered", "actions", "rules", "digest")
+SPACES: Final = (
+    ("2.7", "membership", "2"),
+    ("2.7", "membership", "3"),
+    ("2.7", "failover", "3"),
+    ("4.1", "static-storing", "4"),
+)
+
+Asked = tuple[str, str, str]
 
 
-def _explored(engine: str, asked: list[str]) -> dict[str, Any]:
-    """What an engine finds of the space, with a line that says how long it took."""
-    command = [sys.executable, "-m", "groupcheck", "explore", "--json", "--engine", engine, *asked]
+def _measured(engine: str, command: list[str]) -> tuple[str, int, int]:
+    """What a command prints, its exit status and its peak in MB, with a line of its figures."""
     began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
     peak = Peak(process.pid)
     told, _ = process.communicate()
     seconds = time.monotonic() - began
     mb, processor_s = peak.stop()
-    (space,) = json.loads(told)["spaces"]
-    states: int = space["states"]
+    states = json.loads(told)["spaces"][0]["states"] if told else 0
     sys.stdout.write(
-        f"{engine:<8} {states:>10,} states {seconds:8.1f} s {states / seconds:8,.0f} states/s"
-        f" {mb:7,} MB {processor_s:8.1f} s of processor\n"
+        f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"
+        f" {states / processor_s:8,.0f} states a second of it {mb:7,} MB\n"
     )
     sys.stdout.flush()
-    return {name: space[name] for name in SAME}
+    return told, process.returncode, mb
+
+
+def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], int]:
+    """What an engine of `groupcheck explore` finds of a space, and its peak in MB."""
+    told, status, mb = _measured(engine, [*_command(asked), "--engine", engine, *more])
+    assert status == 0
+    return {name: json.loads(told)["spaces"][0][name] for name in SAME}, mb
+
+
+def _command(asked: Asked) -> list[str]:
+    profile, space, members = asked
+    command = ["-m", "groupcheck", "explore", "--json", "--profile", profile, "--space", space]
+    return [*command, "--members", members]
+
+
+def _states(asked: Asked) -> dict[str, Any]:
+    """The same of the explorer in one process alone, without what is asked of its graph."""
+    told, _, _ = _measured("states", [__file__, "--states", *asked])
+    found: dict[str, Any] = json.loads(told)["spaces"][0]
+    return found
+
+
+def _told_of_states(profile: str, space: str, members: str) -> None:
+    found = explore(chosen(Settings(PROFILES[profile], int(members), (space,)))[space])
+    keys = (key(written(node)) for node in found.nodes)
+    told = {"states": len(found.nodes), "edges": found.edge_count, "depth": found.depth}
+    sys.stdout.write(json.dumps({"spaces": [{**told, "digest": digest(keys)}]}))
+
+
+def _compared(asked: Asked, more: list[str]) -> None:
+    """Both engines on a space that both can do."""
+    spark, _ = _explored("spark", asked, *more)
+    python, _ = _explored("python", asked)
+    assert spark == python, "the engines differ"
+    states = _states(asked)
+    assert states == {name: spark[name] for name in states}
+
+
+def _given_up(asked: Asked, more: list[str], size: str) -> None:
+    """A space that one process gives up when it may have so much memory, and Spark does not."""
+    _, status, _ = _measured("python", [*_command(asked), "--max-memory", size])
+    assert status == 2, "there is room for it in one process"
+    spark, mb = _explored("spark", asked, *more)
+    assert mb * 2**20 < memory(size), "Spark needs more"
+    states = _states(asked)
+    assert states == {name: spark[name] for name in states}, "the engines differ"
 
 
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profile", default="2.7")
-    parser.add_argument("--space", default="static")
-    parser.add_argument("--members", default="3")
-    parser.add_argument("--spark-alone", action="store_true")
-    options, more = parser.parse_known_args()
-    asked = ["--profile", options.profile, "--space", options.space, "--members", options.members]
-    found = _explored("spark", [*asked, *more])
-    if not options.spark_alone:
-        assert _explored("python", asked) == found, "the engines differ"
-        sys.stdout.write("both found the same\n")
+    parser.add_argument("--profile", help="of one space, instead of several")
+    parser.add_argument("--space")
+    parser.add_argument("--members")
+    parser.add_argument("--max-memory", metavar="SIZE")
+    parser.add_argument("--states", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--conf", metavar="NAME=VALUE", action="append", default=[])
+    options = parser.parse_args()
+    more = [each for setting in options.conf for each in ("--conf", setting)]
+    if options.states:
+        _told_of_states(*options.states)
+        return
+    one = (options.profile, options.space, options.members)
+    for asked in [one] if options.space else SPACES:
+        sys.stdout.write(f"{asked[1]} of {asked[0]}, members: {asked[2]}\n")
+        if options.max_memory:
+            _given_up(asked, more, options.max_memory)
+        else:
+            _compared(asked, more)
+    sys.stdout.write("all found the same\n")
 
 
 if __name__ == "__main__":

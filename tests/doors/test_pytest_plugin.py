@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.cli import main
+from groupcheck.properties.coverage.kind import Kind
+from groupcheck.reports.saved_file import read
+
 SUPPORT = Path(__file__).parent.parent
 QUICK = ("--groupcheck-members=1", "--groupcheck-examples=10", "--groupcheck-walks=20")
 FAULTY = "python:support.faulty_python_port:make"
@@ -73,7 +77,7 @@ def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester)
     old = repository.path / "found" / "finding_00000000.txt"
     old.parent.mkdir()
     old.touch()
-    run(repository, f"--groupcheck-port={FAULTY}", "--groupcheck-report=found", *FOLLOWERS)
+    done = run(repository, f"--groupcheck-port={FAULTY}", "--groupcheck-report=found", *FOLLOWERS)
     assert {path.name for path in old.parent.iterdir()} == {
         f"finding_{FOLLOWER_SEES_MEMBERS}.txt",
         *(
@@ -81,7 +85,18 @@ def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester)
             for kind in ("jsonl", "itf.json", "mmd", "svg")
         ),
         f"test_finding_{FOLLOWER_SEES_MEMBERS}.py",
+        "result.json",
     }
+    saved = read(old.parent)
+    assert [finding.id for finding in saved.findings] == [FOLLOWER_SEES_MEMBERS]
+    assert (saved.command, saved.conforms, len(saved.runs)) == ("verify", False, 1)
+    asked = [kind for space in saved.spaces for kind in space.edge_kinds if kind != Kind.NOT_ASKED]
+    shown = sum(space.edges_shown for space in saved.spaces)
+    done.stdout.fnmatch_lines([f"shown      {shown:,} of {len(asked):,} labelled edges *"])
+    ran = saved.runs[0]
+    told = f"ran        {ran.sequences:,} sequences, {ran.steps:,} steps"
+    done.stdout.fnmatch_lines([told, "result *result.json, for groupcheck report"])
+    assert main(["report", str(old.parent)]) == 1
 
 
 def test_a_finding_that_is_known_is_expected_to_fail_with_its_reason(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,9 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model.exploring.exploration import Settings, run
-from groupcheck.model.exploring.explorer import TooManyStatesError
+from groupcheck.model.exploring.explorer import TooManyStatesError, explore
+from groupcheck.model.exploring.figures import figures
+from groupcheck.model.exploring.notation import digest, key, written
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.laws.laws import Counterexample, unsafe
@@ -62,6 +66,22 @@ def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
     assert other.projection == one.projection
     assert found.exploration.witness == expected.witness
     assert _by_law(found.broken[one.name]) == _by_law(broken)
+
+
+def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    command = ["explore", "--space", "static", "--members", "3", "--max-memory", "64m"]
+    run = subprocess.run(
+        [sys.executable, "-m", "groupcheck", *command], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert "64 MiB of memory ran out exploring static, at " in run.stderr
+    settings = Settings(PROFILES["2.7"], 3, ("static",))
+    (found,) = exploring.explore(spark, settings, str(tmp_path)).exploration.spaces
+    space = explore(found.instance)
+    assert found.figures == figures(space)
+    assert found.digest == digest(key(written(node)) for node in space.nodes)
 
 
 def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
@@ -120,6 +140,7 @@ def test_the_command_tells_what_was_found_and_what_was_not_asked(
     assert "\n".join(read(saved).lines) + "\n" == said
     assert "laws       40 of 41 hold" in said
     assert "not asked  preparing-ends, completing-ends, " in said
+    assert "(what must come to an end needs the graph, so --engine python)" in said
     assert "not sought" in said
     assert main([*command, "--json"]) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)

@@ -12,7 +12,6 @@ from typing import Final
 
 from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.exploring.graph import StateGraph
-from groupcheck.model.state import Coordinator
 from groupcheck.properties.laws.law import Broken, Known, Law, Taken, hop_of, known, taken
 from groupcheck.properties.laws.safety import (
     answers,
@@ -43,45 +42,29 @@ def broken(space: Space) -> list[Broken]:
     found: dict[Law, Broken] = {}
     excused: dict[Law, Broken] = {}
     graph: StateGraph | None = None
-    for step, law, excuse in breaches(space):
-        reports = found if excuse is None else excused
-        if law not in reports:
-            graph = graph or StateGraph(space)
-            reports[law] = _report(graph, step, law, excuse)
+    for step in taken(space):
+        for law, excuse in breaches(step):
+            reports = found if excuse is None else excused
+            if law not in reports:
+                graph = graph or StateGraph(space)
+                reports[law] = _report(graph, step, law, excuse)
     return list((excused | found).values())
-
-
-def breaches(space: Space) -> Iterator[tuple[Taken, Law, Known | None]]:
-    """Each step that breaks a law, or leads to a state that breaks one; if Kafka does it, why."""
-    for step, law in _breaches(space):
-        excuses = known(space.instance.profile, law)
-        yield step, law, next((excuse for excuse in excuses if excuse.covers(step)), None)
 
 
 def _report(graph: StateGraph, step: Taken, law: Law, excuse: Known | None) -> Broken:
     return Broken(law, tuple(graph.witness(hop_of(graph.space, step))), known=excuse)
 
 
+def breaches(step: Taken) -> Iterator[tuple[Law, Known | None]]:
+    """The laws that a step breaks, or the state that it leads to; if Kafka does it, why."""
+    for law in breached(step):
+        excuses = known(step.profile, law)
+        yield law, next((excuse for excuse in excuses if excuse.covers(step)), None)
+
+
 def breached(step: Taken) -> Iterator[Law]:
     """The laws that one step breaks, or the state that it leads to."""
-    yield from _breached_on_the_way(step)
-    yield from (law for law, holds in OF_STATES.items() if not holds(step.new))
-
-
-def _breached_on_the_way(step: Taken) -> Iterator[Law]:
     moved = isinstance(step.given, MOVES)
-    for law, holds in (OF_LOG | ({} if moved else OF_STEPS)).items():
-        if not holds(step):
-            yield law
-
-
-def _breaches(space: Space) -> Iterator[tuple[Taken, Law]]:
-    """Each step that breaks a law, or leads to a state that breaks one."""
-    lawful: dict[Coordinator, bool] = {}
-    for step in taken(space):
-        after = step.after
-        yield from ((step, law) for law in _breached_on_the_way(step))
-        if after not in lawful:
-            lawful[after] = all(holds(step.new) for holds in OF_STATES.values())
-        if not lawful[after]:
-            yield from ((step, law) for law, holds in OF_STATES.items() if not holds(step.new))
+    yield from (law for law, holds in OF_LOG.items() if not holds(step))
+    yield from (law for law, holds in OF_STEPS.items() if not (moved or holds(step)))
+    yield from (law for law, holds in OF_STATES.items() if not holds(step.new))

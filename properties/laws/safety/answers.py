@@ -36,8 +36,9 @@ def _accepted(step: Taken) -> bool:
     answer = answer_of(step)
     topics = answer.topics if isinstance(answer, OffsetCommitResponse) else ()
     errors = {partition.error_code for topic in topics for partition in topic.partitions}
-    before = ageless(step.old).offsets
-    stored = any(offset not in before for offset in ageless(step.new).offsets)
+    stored = bool(step.new.offsets) and not (
+        {*ageless(step.new).offsets} <= {*ageless(step.old).offsets}
+    )
     late = isinstance(step.given, ReleaseAppends) or isinstance(step.body, EndTxnRequest)
     starts = any(isinstance(e, OffsetsAppend) and e.producer_id is None for e in appended(step))
     return ErrorCode.NONE in errors or (stored and not late) or starts
