@@ -87,7 +87,7 @@ def test_what_the_coordinator_did_for_several_groups_is_accepted(
     assert (judged.groups, judged.finding, judged.cut) == (4, None, ())
     assert judged.steps > 20
     assert main(["replay", str(session)]) == 0
-    told = f"{judged.steps} steps of 4 groups, each answered as Kafka would\n"
+    told = f"{judged.steps:,} steps of 4 groups, each answered as Kafka would\n"
     assert capsys.readouterr().out == told
 
 
