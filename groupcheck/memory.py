@@ -7,7 +7,9 @@ count what Python takes.
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -66,7 +68,8 @@ def held_to(most: int | None, course: Course) -> Iterator[None]:
     here = most if before[1] == resource.RLIM_INFINITY else min(most, before[1])
     resource.setrlimit(resource.RLIMIT_DATA, (here, before[1]))
     try:
-        yield
+        with _silent():
+            yield
     except MemoryError:
         resource.setrlimit(resource.RLIMIT_DATA, before)  # there has to be room to say so
         msg = f"{in_words(here)} of memory ran out {course.doing}, at {course.states:,} states"
@@ -74,6 +77,19 @@ def held_to(most: int | None, course: Course) -> Iterator[None]:
         raise OutOfMemoryError(msg) from None
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Let nothing on standard error but bars: what Python has no room to say, it says by half."""
+    if sys.stderr is None or sys.stderr.isatty():
+        yield
+        return
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stderr(nowhere),
+    ):
+        yield
 
 
 def usual() -> int | None:
