@@ -42,6 +42,12 @@ from support.spark_kafka import jars  # noqa: E402
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = [
+    pytest.mark.usefixtures("sockets"),
+    # py4j leaves it to the garbage collector to close its sockets.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
 SEGMENT = f"{0:020}.log"
 SOURCE = "kafka://127.0.0.1:9092/__consumer_offsets"
 OF_KAFKA = "partition int, offset long, timestamp long, key binary, value binary"
