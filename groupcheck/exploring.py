@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.pipeline_commands import explore_on_spark
-from groupcheck.saving import Watch, finish_exploration
+from groupcheck.saving import CameOfExploring, Watch, finish_exploration
 from groupcheck.status import ImpossibleError, check_known
-from groupcheck.telling import tell
 
 if TYPE_CHECKING:
     from groupcheck.model.exploring.exploration import Settings
@@ -55,8 +52,6 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.generators.suite_file import write_suite
     from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples, note
-    from groupcheck.reports.exploration import as_json, summary
-    from groupcheck.reports.exploration_details import details
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars
 
@@ -93,12 +88,8 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
         msg = f"cannot write the graphs to {options.out}: {error.strerror}"
         raise ImpossibleError(msg) from error
     laws = list(broken.values()) if settings.symmetry else None
-    if options.json:
-        sys.stdout.write(json.dumps(as_json(exploration, laws), indent=1) + "\n")
-    else:
-        more = details(exploration, laws) if options.verbose else ""
-        tell(summary(exploration, files, laws, suites) + more)
-    return finish_exploration(exploration, laws, LAWS, options.save, watch)
+    came = CameOfExploring(exploration, laws, LAWS, files, suites)
+    return finish_exploration(came, options, watch)
 
 
 def _features(names: Sequence[str]) -> frozenset[Feature]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.numbers import PROFILE
-from groupcheck.saving import Watch, finish_exploration, save
+from groupcheck.saving import CameOfExploring, Watch, finish_exploration, save
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
 from groupcheck.telling import tell
 
@@ -140,8 +140,6 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     from groupcheck.model.exploring.explorer import TooManyStatesError
     from groupcheck.properties.laws import safety
     from groupcheck.properties.laws.laws import Counterexample, note
-    from groupcheck.reports.exploration import as_json, summary
-    from groupcheck.reports.exploration_details import details
 
     if options.out or not settings.symmetry:
         msg = "--engine spark has no graph in memory: --out and --no-symmetry are for the other"
@@ -161,12 +159,8 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     for each in (each for of_space in found.broken.values() for each in of_space):
         note(broken, each)
     laws = list(broken.values())
-    if options.json:
-        sys.stdout.write(json.dumps(as_json(found.exploration, laws, safety.LAWS), indent=1) + "\n")
-    else:
-        more = details(found.exploration, laws, safety.LAWS) if options.verbose else ""
-        tell(summary(found.exploration, [], laws, asked=safety.LAWS) + more)
-    return finish_exploration(found.exploration, laws, safety.LAWS, options.save, watch)
+    came = CameOfExploring(found.exploration, laws, safety.LAWS, [], {})
+    return finish_exploration(came, options, watch)
 
 
 @contextmanager

@@ -1,21 +1,42 @@
-"""How `replay`, `check` and `explore` save what they came to, for `groupcheck report`."""
+"""How `replay`, `check` and `explore` save what they came to, for `groupcheck report`.
+
+What `explore` comes to is told here, too: it is the same of both engines.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from groupcheck.status import CONFORMS, DIVERGES, IMPOSSIBLE, ImpossibleError
+from groupcheck.telling import tell
 
 if TYPE_CHECKING:
     from groupcheck.model.exploring.exploration import Exploration
+    from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.laws.law import Law
     from groupcheck.properties.laws.laws import Counterexample
     from groupcheck.reports.saved import Saved
     from groupcheck.reports.told_otherwise import Took
+
+
+class CameOfExploring(NamedTuple):
+    """What an exploration came to: `broken` are the laws that do not hold of those `asked`, if any.
+
+    `files` were written, and `suites` of tests by the names of their spaces.
+    """
+
+    exploration: Exploration
+    broken: list[Counterexample] | None
+    asked: tuple[Law, ...]
+    files: list[Path]
+    suites: Mapping[str, Suite]
 
 
 def add_save(command: argparse.ArgumentParser) -> None:
@@ -54,22 +75,24 @@ def save(saved: Saved, path: Path, status: int) -> None:
         raise ImpossibleError(msg, status or IMPOSSIBLE) from error
 
 
-def finish_exploration(
-    exploration: Exploration,
-    broken: list[Counterexample] | None,
-    asked: tuple[Law, ...],
-    path: Path | None,
-    watch: Watch,
-) -> int:
-    """The status of an exploration, which is saved if it is said where.
+def finish_exploration(came: CameOfExploring, options: argparse.Namespace, watch: Watch) -> int:
+    """Tell what came of an exploration, and save it if it is said where; its status.
 
     Raises:
         ImpossibleError: it cannot be written.
     """
+    from groupcheck.reports.exploration import as_json, summary
+    from groupcheck.reports.exploration_details import details
     from groupcheck.reports.told_otherwise import explore as told
 
+    exploration, broken, asked, files, suites = came
+    if options.json:
+        sys.stdout.write(json.dumps(as_json(exploration, broken, asked), indent=1) + "\n")
+    else:
+        more = details(exploration, broken, asked) if options.verbose else ""
+        tell(summary(exploration, files, broken, suites, asked) + more)
     wrong = exploration.errors or any(each.known is None for each in broken or ())
     status = DIVERGES if wrong else CONFORMS
-    if path is not None:
-        save(told(exploration, broken, asked, watch.took()), path, status)
+    if options.save is not None:
+        save(told(exploration, broken, asked, watch.took()), options.save, status)
     return status

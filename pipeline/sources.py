@@ -113,6 +113,14 @@ def segments(source: str) -> list[str]:
     return sorted(each.path for each in inside if SEGMENT.fullmatch(each.base_name) is not None)
 
 
+def file_row(
+    source: str, kept: int, quarantined: int, events: int, *, sessions: int = 1, **other: int
+) -> tuple[str, dict[str, Any]]:
+    """What is told of a file when it has been read: a row, with the name of its table."""
+    counts = {"read": kept + quarantined, "kept": kept, "quarantined": quarantined}
+    return "file", {"source": source, **counts, "sessions": sessions, "events": events, **other}
+
+
 def by_age(found: list[str]) -> list[str]:
     """Files in the order in which they were rotated, those of one log together."""
     return sorted(found, key=_age)

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said, zone
 from groupcheck.pipeline.logs.statements import JAVA, OLD, SCALA, Statement
-from groupcheck.pipeline.sources import Line
+from groupcheck.pipeline.sources import Line, file_row
 
 Row = dict[str, Any]
 MOST_TEXT: Final = 200  # characters that quarantine shows
@@ -117,10 +117,9 @@ class LogReader:
         for row in self._torn():
             self.events += 1
             yield "event", row
-        counts = {"read": self.read, "kept": self.kept, "quarantined": self.read - self.kept}
-        sessions = int(self.events > 0)
-        told = {"sessions": sessions, "events": self.events, "other": self.other}
-        yield "file", {"source": self._source, **counts, **told}
+        quarantined, sessions = self.read - self.kept, int(self.events > 0)
+        told = {"sessions": sessions, "other": self.other}
+        yield file_row(self._source, self.kept, quarantined, self.events, **told)
 
     def _place(self, number: int) -> str:
         return f"{self._source.rpartition('/')[2]}:{number}"

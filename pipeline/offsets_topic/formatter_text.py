@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from groupcheck.pipeline.offsets_topic.group_records import Json
 from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
-from groupcheck.pipeline.sources import Line
+from groupcheck.pipeline.sources import Line, file_row
 
 Row = dict[str, Any]
 OF_JSON: Final = '{"key":'
@@ -103,17 +103,7 @@ class FormatterReader:
             group = told["key"]["data"]["group"]
             for row in self._events.take(group, line.number, told):
                 yield "event", row
-        yield (
-            "file",
-            {
-                "source": self._source,
-                "read": read,
-                "kept": kept,
-                "quarantined": read - kept,
-                "sessions": 1,
-                "events": self._events.count,
-            },
-        )
+        yield file_row(self._source, kept, read - kept, self._events.count)
 
 
 def _record(line: Line) -> Json:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from groupcheck.pipeline.offsets_topic.group_records import LOOKED_AT, profile_of
 from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, batches
+from groupcheck.pipeline.sources import file_row
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -47,18 +48,8 @@ class SegmentReader:
                 counts["quarantined"] += len(refused)
                 for each in refused:
                     yield "quarantined", {"source": uri, "line": batch.position, **each}
-            told = {name: counts[name] for name in ("kept", "quarantined")}
-            events = self._partition.events - before
-            yield (
-                "file",
-                {
-                    "source": uri,
-                    "read": sum(told.values()),
-                    **told,
-                    "sessions": int(number == 0),
-                    "events": events,
-                },
-            )
+            events, first = self._partition.events - before, int(number == 0)
+            yield file_row(uri, counts["kept"], counts["quarantined"], events, sessions=first)
 
     def _profile(self) -> str:
         """The version that has written them, by the first records."""

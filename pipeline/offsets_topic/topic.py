@@ -22,6 +22,7 @@ from groupcheck.pipeline.offsets_topic.formatter_text import COMMITS, GROUPS
 from groupcheck.pipeline.offsets_topic.group_records import LOOKED_AT, profile_of
 from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, Record
+from groupcheck.pipeline.sources import file_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -158,14 +159,4 @@ def rows_of_records(
             yield "quarantined", {"source": reader.source, "line": record.offset, **each}
         read += 1
         quarantined += len(refused)
-    yield (
-        "file",
-        {
-            "source": reader.source,
-            "read": read,
-            "kept": read - quarantined,
-            "quarantined": quarantined,
-            "sessions": 1,
-            "events": reader.events - before,
-        },
-    )
+    yield file_row(reader.source, read - quarantined, quarantined, reader.events - before)

@@ -21,7 +21,7 @@ from groupcheck.model.bodies import (
 from groupcheck.model.step import Profile
 from groupcheck.pipeline.recordings.bodies import asked, response_body
 from groupcheck.pipeline.recordings.plain_lines import Plain, plain
-from groupcheck.pipeline.sources import Line
+from groupcheck.pipeline.sources import Line, file_row
 from groupcheck.properties.histories.recorded import with_known_settings
 from groupcheck.properties.sequence import MalformedTraceError, header
 
@@ -109,17 +109,8 @@ class TraceReader:
                 self.kept += 1
                 last = None
         yield from self._torn(last)
-        yield (
-            "file",
-            {
-                "source": self._source,
-                "read": self.read,
-                "kept": self.kept,
-                "quarantined": self.read - self.kept,
-                "sessions": self.sessions,
-                "events": self.events,
-            },
-        )
+        quarantined = self.read - self.kept
+        yield file_row(self._source, self.kept, quarantined, self.events, sessions=self.sessions)
 
     def _begun(self) -> _Session:
         if self._session is None:

@@ -62,11 +62,16 @@ def jars(version: str, title: str, tell: Callable[[str], None]) -> Path:
 
     def download(folder: Path) -> None:
         tell(f"downloading {title} with mvn, which is kept in {cache_folder()}")
-        options = ["--batch-mode", "--quiet", "--file", str(POM), "--activate-profiles", version]
-        output = [f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
-        do(["mvn", *options, COPY, *output], f"{title} cannot be downloaded")
+        copy_jars(POM, folder, title, "--activate-profiles", version, "-DincludeScope=runtime")
 
     return cached(_name(version), download)
+
+
+def copy_jars(pom: Path, folder: Path, title: str, *options: str) -> None:
+    """Download what a pom names to a folder; raises as `jars` does."""
+    how = ["--batch-mode", "--quiet", "--file", str(pom), *options]
+    output = f"-DoutputDirectory={folder}"
+    do(["mvn", *how, COPY, output], f"{title} cannot be downloaded")
 
 
 def command(version: str, title: str, main: str, *arguments: str) -> list[str]:

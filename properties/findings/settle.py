@@ -54,8 +54,9 @@ def _ways(finding: Finding, graph: StateGraph, lengths: range) -> Iterator[Way]:
     """The ways to every labelled edge that may show the finding, the nearest nodes first."""
     for node, edges in enumerate(graph.space.edges):
         wanted = dict.fromkeys(edge.given for edge in edges if _may_show(finding, edge))
+        passes = _passes(graph, node) if wanted else []
         for given in wanted:
-            if _steps(graph, node, given) in lengths:
+            if _steps(passes, given) in lengths:
                 way = way_to(graph, node, given)
                 if well_formed(way.sequence.steps):
                     yield way
@@ -72,10 +73,14 @@ def _may_show(finding: Finding, edge: Edge) -> bool:
     return _sort(edge.given) == _sort(finding.sequence.steps[-1])
 
 
-def _steps(graph: StateGraph, node: int, last: Input) -> int:
-    """The steps of a way to a node and on, if times that pass one after the other are one step."""
-    passes = [isinstance(graph.edge(hop).given, Advance) for hop in graph.path(node)]
-    passes.append(isinstance(last, Advance))
+def _passes(graph: StateGraph, node: int) -> list[bool]:
+    """Of each step of the way to a node whether it is that time passes."""
+    return [isinstance(graph.edge(hop).given, Advance) for hop in graph.path(node)]
+
+
+def _steps(passes: list[bool], last: Input) -> int:
+    """The steps of such a way and on, if times that pass one after the other are one step."""
+    passes = [*passes, isinstance(last, Advance)]
     return len(passes) - sum(one and other for one, other in pairwise(passes))
 
 

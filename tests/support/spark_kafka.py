@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyspark
 
-from groupcheck.properties.brokers.cache import cached, do
-from groupcheck.properties.brokers.java import COPY
+from groupcheck.properties.brokers.cache import cached
+from groupcheck.properties.brokers.java import copy_jars
 
 POM = Path(__file__).parent / "kafka_source" / "pom.xml"
 
@@ -19,9 +19,7 @@ def jars() -> str:
     digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
 
     def download(folder: Path) -> None:
-        options = ["--batch-mode", "--quiet", "--file", str(POM), f"-Dsource.version={version}"]
-        output = f"-DoutputDirectory={folder}"
-        do(["mvn", *options, COPY, output], "Spark's Kafka source cannot be downloaded")
+        copy_jars(POM, folder, "Spark's Kafka source", f"-Dsource.version={version}")
 
     folder = cached(f"spark-kafka-{version}-{digest}", download)
     return ",".join(str(each) for each in sorted(folder.glob("*.jar")))
