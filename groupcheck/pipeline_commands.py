@@ -138,7 +138,6 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     """
     from groupcheck.model.exploring.exploration import UnfitSettingsError
     from groupcheck.model.exploring.explorer import TooManyStatesError
-    from groupcheck.properties.laws import safety
     from groupcheck.properties.laws.laws import Counterexample, note
 
     if options.out or not settings.symmetry:
@@ -159,7 +158,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     for each in (each for of_space in found.broken.values() for each in of_space):
         note(broken, each)
     laws = list(broken.values())
-    came = CameOfExploring(found.exploration, laws, safety.LAWS, [], {})
+    came = CameOfExploring(found.exploration, laws, [], {})
     return finish_exploration(came, options, watch)
 
 

@@ -20,21 +20,19 @@ from groupcheck.telling import tell
 if TYPE_CHECKING:
     from groupcheck.model.exploring.exploration import Exploration
     from groupcheck.properties.generators.suite import Suite
-    from groupcheck.properties.laws.law import Law
     from groupcheck.properties.laws.laws import Counterexample
     from groupcheck.reports.saved import Saved
     from groupcheck.reports.told_otherwise import Took
 
 
 class CameOfExploring(NamedTuple):
-    """What an exploration came to: `broken` are the laws that do not hold of those `asked`, if any.
+    """What an exploration came to: `broken` are the laws that do not hold, None if none were asked.
 
     `files` were written, and `suites` of tests by the names of their spaces.
     """
 
     exploration: Exploration
     broken: list[Counterexample] | None
-    asked: tuple[Law, ...]
     files: list[Path]
     suites: Mapping[str, Suite]
 
@@ -85,14 +83,14 @@ def finish_exploration(came: CameOfExploring, options: argparse.Namespace, watch
     from groupcheck.reports.exploration_details import details
     from groupcheck.reports.told_otherwise import explore as told
 
-    exploration, broken, asked, files, suites = came
+    exploration, broken, files, suites = came
     if options.json:
-        sys.stdout.write(json.dumps(as_json(exploration, broken, asked), indent=1) + "\n")
+        sys.stdout.write(json.dumps(as_json(exploration, broken), indent=1) + "\n")
     else:
-        more = details(exploration, broken, asked) if options.verbose else ""
-        tell(summary(exploration, files, broken, suites, asked) + more)
+        more = details(exploration, broken) if options.verbose else ""
+        tell(summary(exploration, files, broken, suites) + more)
     wrong = exploration.errors or any(each.known is None for each in broken or ())
     status = DIVERGES if wrong else CONFORMS
     if options.save is not None:
-        save(told(exploration, broken, asked, watch.took()), options.save, status)
+        save(told(exploration, broken, watch.took()), options.save, status)
     return status

@@ -15,7 +15,6 @@ from groupcheck.model.exploring.graph import Component
 from groupcheck.model.exploring.path import Taken
 from groupcheck.model.exploring.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
-from groupcheck.properties.laws.law import Law
 from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
 from groupcheck.reports.columns import WIDTH, indented, table, wrapped
@@ -30,12 +29,11 @@ def summary(
     files: list[Path],
     broken: list[Counterexample] | None = None,
     suites: Mapping[str, Suite] = MappingProxyType({}),
-    asked: tuple[Law, ...] = LAWS,
 ) -> str:
     """The figures, the arrows, and what networkx says; what is wrong comes last.
 
-    `broken` are the laws that do not hold of those that were `asked`, None if none were; `suites`
-    are those that were written.
+    `broken` are the laws that do not hold, None if none were asked; `suites` are those that were
+    written.
     """
     settings = exploration.settings
     alike = (
@@ -53,9 +51,7 @@ def summary(
             for at in range(0, len(exploration.spaces), MOST_COLUMNS)
         ),
         _arrows(exploration.projection),
-        _findings(exploration)
-        if broken is None
-        else [*_findings(exploration), *_laws(broken, asked)],
+        _findings(exploration) + ([] if broken is None else _laws(broken)),
         *map(broken_in_words, broken or ()),
     ]
     if exploration.witness is not None:
@@ -74,11 +70,7 @@ def _suite(name: str, suite: Suite) -> str:
     )
 
 
-def as_json(
-    exploration: Exploration,
-    broken: list[Counterexample] | None = None,
-    asked: tuple[Law, ...] = LAWS,
-) -> dict[str, Any]:
+def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
     """The same as JSON-able values; `format` is the version of this form."""
     settings, witness = exploration.settings, exploration.witness
     return {
@@ -98,7 +90,7 @@ def as_json(
             for arrow, reasons in sorted(exploration.projection.arrows.items())
         },
         "rules_not_applied": exploration.unreached,
-        "laws": None if broken is None else _asked(broken, asked),
+        "laws": None if broken is None else _asked(broken),
         "laws_broken": broken
         and [
             {
@@ -119,12 +111,12 @@ def as_json(
     }
 
 
-def _asked(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[dict[str, Any]]:
-    """Every law that was asked, and whether it holds."""
+def _asked(broken: list[Counterexample]) -> list[dict[str, Any]]:
+    """Every law, and whether it holds."""
     known = {each.law.name: each.known is not None for each in broken}
     return [
         {**law._asdict(), "holds": law.name not in known, "known": known.get(law.name, False)}
-        for law in asked
+        for law in LAWS
     ]
 
 
@@ -289,19 +281,15 @@ def _set(strings: Iterable[str]) -> str:
     return f"{{{quoted}}}"
 
 
-def _laws(broken: list[Counterexample], asked: tuple[Law, ...]) -> list[str]:
+def _laws(broken: list[Counterexample]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
-    held = len(asked) - len(broken)
-    more = []
-    if unasked := [law.name for law in LAWS if law not in asked]:
-        more += wrapped("not asked", unasked)
-        more += indented(["(what must come to an end needs the graph, so --engine python)"])
+    held = len(LAWS) - len(broken)
     if not broken:
-        return [f"laws       all {held} hold", *more]
+        return [f"laws       all {held} hold"]
     known = ", ".join(each.law.name for each in broken if each.known)
     others = f"; this version is known to break {known}" if known else ""
     errors = [f"ERROR      the law {each.law.name} is broken" for each in unknown]
-    return [*wrapped("laws", [f"{held} of {len(asked)} hold{others}"]), *more, *errors]
+    return [*wrapped("laws", [f"{held} of {len(LAWS)} hold{others}"]), *errors]
 
 
 def broken_in_words(broken: Counterexample) -> list[str]:

@@ -7,18 +7,15 @@ from collections.abc import Iterator
 
 from groupcheck import __version__
 from groupcheck.model.exploring.exploration import Exploration, Explored
-from groupcheck.properties.laws.law import Law
 from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.reports.columns import table, wrapped
 
 
-def details(
-    exploration: Exploration, broken: list[Counterexample] | None, asked: tuple[Law, ...] = LAWS
-) -> str:
-    """What comes after the summary; `broken` and `asked` are as in it."""
+def details(exploration: Exploration, broken: list[Counterexample] | None) -> str:
+    """What comes after the summary; `broken` is as in it."""
     sections = [_digests(exploration), *map(_rules, exploration.spaces)]
     if broken is not None:
-        sections.append(list(_laws({each.law.name: each for each in broken}, asked)))
+        sections.append(list(_laws({each.law.name: each for each in broken})))
     return "".join("\n" + "".join(f"{line}\n" for line in lines) for lines in sections)
 
 
@@ -40,7 +37,7 @@ def _rules(space: Explored) -> list[str]:
     return table([[f"edges of each rule, {space.name}", ""], *rows])
 
 
-def _laws(broken: dict[str, Counterexample], asked: tuple[Law, ...]) -> Iterator[str]:
-    for law in asked:
+def _laws(broken: dict[str, Counterexample]) -> Iterator[str]:
+    for law in LAWS:
         head = "broken" if law.name in broken else "holds"
         yield from wrapped(head, [f"{law.name}: {law.says} [{law.source}]"])

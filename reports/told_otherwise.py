@@ -18,7 +18,6 @@ from groupcheck.model.bodies import shown
 from groupcheck.model.exploring.exploration import Exploration
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.laws.law import Law
 from groupcheck.properties.laws.laws import Counterexample
 from groupcheck.properties.sequence import Sequence, dump
 from groupcheck.reports import exploration as explored
@@ -112,7 +111,6 @@ def check(
 def explore(
     exploration: Exploration,
     broken: list[Counterexample] | None,
-    asked: tuple[Law, ...],
     took: Took,
 ) -> saved.Saved:
     """The model explored; what is wrong with it is found, and what Kafka is known for is not."""
@@ -120,7 +118,7 @@ def explore(
     profile = settings.profile
     findings = [_broken(each) for each in broken or () if each.known is None]
     findings += [_error(profile.name, error) for error in exploration.errors]
-    section = explored.as_json(exploration, broken, asked)
+    section = explored.as_json(exploration, broken)
     return _saved(
         "explore",
         took,
@@ -130,7 +128,7 @@ def explore(
         kafka=profile.kafka,
         conforms=not findings,
         findings=tuple(findings),
-        lines=tuple(explored.summary(exploration, [], broken, asked=asked).splitlines()),
+        lines=tuple(explored.summary(exploration, [], broken).splitlines()),
         exploration=msgspec.convert(section, saved_sections.Exploration),
     )
 

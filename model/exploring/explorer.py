@@ -51,6 +51,15 @@ class Space(NamedTuple):
         return self.instance.frame(state)
 
 
+class Seen(NamedTuple):
+    """One outcome of an input: the node it leads to, and its own names with those it has there."""
+
+    given: Input
+    outcome: Outcome
+    target: int
+    names: dict[str, str]
+
+
 class TooManyStatesError(Exception):
     """A space has more states than there was leave to keep."""
 
@@ -121,7 +130,7 @@ def explore(
 def part(
     instance: Instance,
     nodes: Iterable[Coordinator],
-    see: Callable[[int, Input, Outcome], None] = lambda _node, _given, _outcome: None,
+    see: Callable[[int, Seen], None] = lambda _node, _seen: None,
 ) -> Space:
     """A part of a space reduced by symmetry: these nodes, in their order, with their edges.
 
@@ -145,7 +154,7 @@ def _arrows(
     instance: Instance,
     reduced: _Reduced,
     node: Coordinator,
-    see: Callable[[Input, Outcome], None] = lambda _given, _outcome: None,
+    see: Callable[[Seen], None] | None = None,
 ) -> list[Arrow]:
     """Every outcome of every input of a node that belongs to the space."""
     profile, config = instance.profile, instance.config
@@ -154,9 +163,12 @@ def _arrows(
         for outcome in successors(node, given, profile, config):
             after, responses, fired, _ = outcome
             if instance.admits(after):
-                see(given, outcome)
+                target, names = reduced.place(after)
+                if see is not None:
+                    there = dict(zip(names, reduced.names[target], strict=True))
+                    see(Seen(given, outcome, target, there))
                 answers = tuple(sorted(responses, key=attrgetter("request_id")))
-                found.append(Arrow(given, answers, *reduced.place(after), fired))
+                found.append(Arrow(given, answers, target, names, fired))
     return found
 
 

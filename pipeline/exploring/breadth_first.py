@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -30,9 +30,11 @@ from groupcheck.model.exploring.exploration import (
 )
 from groupcheck.model.exploring.explorer import TooManyStatesError
 from groupcheck.model.exploring.notation import key, written
+from groupcheck.pipeline.exploring.cycles import cycles
 from groupcheck.pipeline.exploring.expansion import EXPANDED, LAYER, STATES, TALLY, Which, expand
+from groupcheck.pipeline.exploring.goings import GOING
 from groupcheck.pipeline.exploring.layers import Layer, Layers
-from groupcheck.pipeline.exploring.tallied import Shown, explored, unsafe, witness
+from groupcheck.pipeline.exploring.tallied import Shown, explored, unending, unsafe, witness
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.properties.laws.laws import Counterexample
 
@@ -42,7 +44,7 @@ KEYS: Final = "key binary"
 
 
 class Found(NamedTuple):
-    """All spaces together, and the laws of safety that do not hold in each."""
+    """All spaces together, and the laws that do not hold in each."""
 
     exploration: Exploration
     broken: dict[str, list[Counterexample]]
@@ -67,8 +69,10 @@ def explore(spark: SparkSession, settings: Settings, work: str) -> Found:
         with in_a_line():
             _explore(spark, which, layers, settings.most_states)
             shown = Shown(_discovered(spark, layers), _digest(spark, layers))
+            legs = _legs(spark, which, layers)
         spaces.append(explored(name, which.instance(), layers, shown))
         broken[name] = unsafe(name, which.instance(), layers)
+        broken[name] += unending(name, which.instance(), layers, legs)
         if settings.witness is not None:
             found = witness(settings.witness, name, which.instance(), layers)
             nearest = shorter(nearest, found)
@@ -99,10 +103,14 @@ def _next(spark: SparkSession, which: Which, layers: Layers) -> Layer:
     tasks = max(count // (4 * STATES), min(count // 50, spark.sparkContext.defaultParallelism))
     frontier = spark.read.schema(LAYER).parquet(last).select("id", "state")
     frontier = frontier.repartition(min(max(tasks, 1), MOST_TASKS))
-    with _kept(frontier.mapInArrow(partial(expand, which), EXPANDED)) as rows:
+    depth = len(layers.whole) - 1
+    with _kept(frontier.mapInArrow(partial(expand, which, depth), EXPANDED)) as rows:
         seen = spark.read.schema(KEYS).parquet(*layers.uris())
         files = 1 + count // A_FILE
         _write(in_order(fresh(rows, seen), files), layers)
+        if which.instance().timed:
+            goings = rows.where("going is not null").select("going.*")
+            goings.write.mode("overwrite").parquet(layers.goings_uri(depth))
         before = _summed(rows)
     states = layers.states(len(layers.whole))
     return Layer(states, before, round(time.monotonic() - started, 3))
@@ -139,6 +147,16 @@ def _summed(rows: DataFrame) -> list[tuple[str, str, str, int, int]]:
     what = TALLY.names[:3]
     sums = tallies.groupBy(*what).agg(F.sum("times"), F.min("first"))
     return [(row[0], row[1], row[2], row[3], row[4]) for row in sums.orderBy(*what).collect()]
+
+
+def _legs(spark: SparkSession, which: Which, layers: Layers) -> list[dict[str, Any]]:
+    """Rows of `LEG`: how laws of liveness are broken."""
+    if not which.instance().timed:
+        return []
+    uris = [layers.goings_uri(depth) for depth in range(len(layers.whole) - 1)]
+    goings = spark.read.schema(GOING).parquet(*uris)
+    legs = cycles(goings, which.profile).orderBy("law", "place").collect()
+    return [row.asDict() for row in legs]
 
 
 def _discovered(spark: SparkSession, layers: Layers) -> dict[int, int]:

@@ -17,15 +17,14 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, StructType
 
 from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.explorer import Space, part
+from groupcheck.model.exploring.explorer import Seen, Space, part
 from groupcheck.model.exploring.figures import action
 from groupcheck.model.exploring.notation import key, read, written
 from groupcheck.model.exploring.projection import project
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance
-from groupcheck.model.step import Outcome
-from groupcheck.model.transition import Input
+from groupcheck.pipeline.exploring.goings import GOING, Goings
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import Taken, known
@@ -48,7 +47,7 @@ TALLY: Final = table(
     Field("times", LONG, "how many there are"),
     Field("first", LONG, "the `id` of the first state that has it"),
 )
-EXPANDED: Final = one_of(reached=REACHED, tally=TALLY)
+EXPANDED: Final = one_of(reached=REACHED, tally=TALLY, going=GOING)
 
 
 class Which(NamedTuple):
@@ -119,33 +118,43 @@ class Tally:
                 yield {**told, "times": times, "first": first}
 
 
-def expand(which: Which, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `EXPANDED` of the states in columns `id` and `state`."""
+def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `EXPANDED` of the states in columns `id` and `state`, of the layer of that depth."""
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     instance, tally, schema = _instance(which), Tally(), arrow(EXPANDED)
     for batch in batches:
         for start in range(0, batch.num_rows, STATES):
             ids, texts = (column.to_pylist() for column in batch.slice(start, STATES).columns)
-            space = _part(instance, ids, texts, tally)
+            space, goings = _part(instance, ids, texts, tally)
             tally.take(space, ids)
-            rows = [{"reached": row} for row in _reached(space, ids)]
+            texts += map(written, space.nodes[len(ids) :])
+            keys = list(map(key, texts))
+            rows = [{"reached": row} for row in _reached(space, ids, texts, keys)]
+            rows += [{"going": row} for row in goings.rows(depth, ids, keys, space.nodes)]
             yield pa.RecordBatch.from_pylist(rows, schema)
     yield pa.RecordBatch.from_pylist([{"tally": row} for row in tally.rows()], schema)
 
 
-def _part(instance: Instance, ids: list[int], texts: list[str], tally: Tally) -> Space:
+def _part(
+    instance: Instance, ids: list[int], texts: list[str], tally: Tally
+) -> tuple[Space, Goings]:
     """The part of the space that these states are, each of its steps judged as it is made."""
-    nodes = list(map(read, texts))
+    nodes, goings = list(map(read, texts)), Goings()
     profile, config = instance.profile, instance.config
 
-    def see(node: int, given: Input, outcome: Outcome) -> None:
-        after, responses, fired, _ = outcome
-        tally.judge(Taken(ids[node], nodes[node], given, after, responses, fired, profile, config))
+    def see(node: int, seen: Seen) -> None:
+        after, responses, fired, _ = seen.outcome
+        step = Taken(ids[node], nodes[node], seen.given, after, responses, fired, profile, config)
+        tally.judge(step)
+        if instance.timed:
+            goings.see(node, step, seen)
 
-    return part(instance, nodes, see)
+    return part(instance, nodes, see), goings
 
 
-def _reached(space: Space, ids: list[int]) -> Iterator[dict[str, Any]]:
+def _reached(
+    space: Space, ids: list[int], texts: list[str], keys: list[bytes]
+) -> Iterator[dict[str, Any]]:
     """The states that a part leads to, each with the first edge that does."""
     first: dict[int, tuple[int, int]] = {}
     for node, number in enumerate(ids):
@@ -153,5 +162,4 @@ def _reached(space: Space, ids: list[int]) -> Iterator[dict[str, Any]]:
             if edge.target >= len(ids):
                 first[edge.target] = min((number, place), first.get(edge.target, (number, place)))
     for target, (parent, place) in first.items():
-        text = written(space.nodes[target])
-        yield {"parent": parent, "place": place, "key": key(text), "state": text}
+        yield {"parent": parent, "place": place, "key": keys[target], "state": texts[target]}

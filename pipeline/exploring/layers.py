@@ -17,10 +17,12 @@ import pyarrow.dataset as ds
 from pyarrow import fs
 
 from groupcheck import model
+from groupcheck.pipeline import exploring
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.exploring.expansion import Which
 from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.sources import LOCAL, place
+from groupcheck.properties import laws
 
 KIND: Final = "layers"
 
@@ -92,6 +94,10 @@ class Layers:
         """Where the layers are, from the first."""
         return [f"{self._uri}/{_name(depth)}" for depth in range(len(self.whole))]
 
+    def goings_uri(self, depth: int) -> str:
+        """Where is what goes on unfinished over the steps of a layer, or is to be written."""
+        return f"{self._uri}/{_name(depth, 'goings')}"
+
     def states(self, depth: int) -> int:
         """How many states were written to the folder of a layer."""
         return int(self._data(depth).count_rows())
@@ -114,8 +120,8 @@ class Layers:
         return ds.dataset(where, filesystem=self._system, format="parquet")
 
 
-def _name(depth: int) -> str:
-    return f"layer-{depth:04}"
+def _name(depth: int, what: str = "layer") -> str:
+    return f"{what}-{depth:04}"
 
 
 def _in_words(of: dict[str, Any]) -> str:
@@ -128,6 +134,7 @@ def _in_words(of: dict[str, Any]) -> str:
 
 @cache
 def _model() -> str:
-    """What tells the model from any other: a hash of its text."""
-    sources = sorted(Path(model.__file__).parent.rglob("*.py"))
+    """What tells the model from any other: a hash of its text, and of what is noted of it."""
+    rooms = [Path(room.__path__[0]) for room in (model, laws, exploring)]
+    sources = [each for room in rooms for each in sorted(room.rglob("*.py"))]
     return blake2b(b"\0".join(each.read_bytes() for each in sources), digest_size=8).hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.exploring.exploration import Explored, Witness
 from groupcheck.model.exploring.explorer import Space, part
@@ -20,8 +20,10 @@ from groupcheck.model.exploring.projection import Arrow, Projection, lawful
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.pipeline.exploring.layers import Layers
-from groupcheck.properties.laws import laws
+from groupcheck.properties.laws import laws, liveness
+from groupcheck.properties.laws.course import Leg
 from groupcheck.properties.laws.laws import Counterexample
+from groupcheck.properties.laws.liveness import Unfinished
 
 NOWHERE: Final = Hop(-1, -1)  # of an edge only that there is one was counted
 
@@ -113,6 +115,30 @@ def unsafe(name: str, instance: Instance, layers: Layers) -> list[Counterexample
         way = _way(instance, layers, at)
         broken = (each for each in laws.unsafe(name, way) if each.law.name == law)
         found += [each for each in broken if (each.known is not None) == excused]
+    return found
+
+
+def unending(
+    name: str, instance: Instance, layers: Layers, legs: list[dict[str, Any]]
+) -> list[Counterexample]:
+    """The laws of liveness that do not hold, each with the cycle that its rows of `LEG` tell."""
+    found = []
+    for law in liveness.LAWS:
+        told = [leg for leg in legs if leg["law"] == law.name]
+        if told:
+            at = [_At(leg["depth"], leg["id"]) for leg in told]
+            round_ = [next(_before(layers, each)) for each in at]
+            graph = StateGraph(part(instance, [*[*_before(layers, at[0])][::-1], *round_]))
+            ends = [
+                Unfinished(graph.space.numbers[state], leg["who"])
+                for state, leg in zip(round_, told, strict=True)
+            ]
+            cycle = [
+                Leg(here, there, leg["tick"])
+                for here, there, leg in zip(ends, [*ends[1:], ends[0]], told, strict=True)
+            ]
+            broken = liveness.lasso(graph, law, told[0]["why"], cycle)
+            found.append(laws.told(name, graph.space, broken))
     return found
 
 

@@ -120,13 +120,17 @@ class Broken(NamedTuple):
 
 def taken(space: Space) -> Iterator[Taken]:
     """Every outcome of every labelled edge, the nodes in the order in which they were found."""
-    instance = space.instance
+    return chain.from_iterable(taken_at(space, node) for node in range(len(space.nodes)))
+
+
+def taken_at(space: Space, node: int) -> Iterator[Taken]:
+    """Every outcome of every labelled edge of a node."""
+    instance, before = space.instance, space.nodes[node]
     profile, config = instance.profile, instance.config
-    for node, before in enumerate(space.nodes):
-        for given, _ in groupby(space.edges[node], key=attrgetter("given")):
-            for after, responses, fired, _ in successors(before, given, profile, config):
-                if instance.admits(after):
-                    yield Taken(node, before, given, after, responses, fired, profile, config)
+    for given, _ in groupby(space.edges[node], key=attrgetter("given")):
+        for after, responses, fired, _ in successors(before, given, profile, config):
+            if instance.admits(after):
+                yield Taken(node, before, given, after, responses, fired, profile, config)
 
 
 def landing(space: Space, after: Coordinator) -> tuple[int, dict[str, str]]:

@@ -26,7 +26,7 @@ class Counterexample(NamedTuple):
 
 def counterexamples(name: str, space: Space) -> list[Counterexample]:
     """The laws that do not hold in a space reduced by symmetry, each with a shortest witness."""
-    return [*unsafe(name, space), *(_told(name, space, each) for each in liveness.broken(space))]
+    return [*unsafe(name, space), *(told(name, space, each) for each in liveness.broken(space))]
 
 
 def note(broken: dict[str, Counterexample], each: Counterexample) -> None:
@@ -38,9 +38,10 @@ def note(broken: dict[str, Counterexample], each: Counterexample) -> None:
 
 def unsafe(name: str, space: Space) -> list[Counterexample]:
     """The same for the laws of safety alone, of a space or of a part of one."""
-    return [_told(name, space, each) for each in safety.broken(space)]
+    return [told(name, space, each) for each in safety.broken(space)]
 
 
-def _told(name: str, space: Space, broken: Broken) -> Counterexample:
+def told(name: str, space: Space, broken: Broken) -> Counterexample:
+    """A law that does not hold, with the steps of its witness."""
     steps = tuple(along(space, [*broken.hops, *broken.cycle]))
     return Counterexample(broken.law, broken.known, name, space.instance, steps, len(broken.cycle))

@@ -16,26 +16,26 @@ without timers say nothing of liveness.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
-import networkx as nx
-
 from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import Hop, StateGraph
+from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.state import Advance, Group
+from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest
+from groupcheck.properties.laws.course import Course, Going, Leg
 from groupcheck.properties.laws.law import (
     Broken,
-    Known,
     Law,
     Taken,
     hop_of,
     known,
     landing,
     taken,
+    taken_at,
     waiting,
 )
 from groupcheck.properties.laws.safety.log import MOVES
@@ -50,96 +50,81 @@ class Unfinished(NamedTuple):
     who: str
 
 
-Step = tuple[Unfinished, Unfinished]
-Lasso = tuple[tuple[Hop, ...], tuple[Hop, ...]]
-
-
-class _Course:
-    """How what a law wants finished may go on unfinished, from node to node."""
-
-    def __init__(self) -> None:
-        self.graph: nx.DiGraph[Unfinished] = nx.DiGraph()
-        self.steps: dict[Step, Taken] = {}
-        self.ticks: dict[Step, Taken] = {}
-
-    def add(self, here: Unfinished, there: Unfinished, step: Taken) -> None:
-        """Note a step over which it stays unfinished."""
-        self.graph.add_edge(here, there)
-        self.steps.setdefault((here, there), step)
-        if isinstance(step.given, Advance):
-            self.ticks.setdefault((here, there), step)
-
-    def lasso(self, states: StateGraph) -> Lasso | None:
-        """A path and a cycle: of the shortest fair cycles over each tick, the soonest gone through.
-
-        None if there is no such cycle.
-        """
-        component: dict[Unfinished, set[Unfinished]] = {}
-        for nodes in nx.strongly_connected_components(self.graph):
-            component |= dict.fromkeys(nodes, nodes)
-        nodes_of = states.space.nodes
-        lassos = [
-            _entered(states, self._cycle(here, over, there))
-            for here, there in self.ticks
-            if there in component[here]
-            for over in ([here] if not nodes_of[here.node].holding else component[here])
-            if not nodes_of[over.node].holding
-        ]
-        return min(lassos, key=lambda lasso: len(lasso[0]) + len(lasso[1]), default=None)
-
-    def _cycle(self, here: Unfinished, over: Unfinished, there: Unfinished) -> list[Taken]:
-        """The shortest cycle through a tick, which comes first, and then over a node."""
-        back: list[Unfinished] = nx.shortest_path(self.graph, there, over)
-        back += nx.shortest_path(self.graph, over, here)[1:]
-        return [self.ticks[here, there], *(self.steps[pair] for pair in pairwise(back))]
-
-
-def _entered(states: StateGraph, cycle: list[Taken]) -> Lasso:
-    """The shortest path to any node of a cycle, and the cycle from there."""
-    paths = [states.path(step.node) for step in cycle]
-    first = min(range(len(cycle)), key=lambda place: len(paths[place]))
-    hops = [hop_of(states.space, step) for step in (*cycle[first:], *cycle[:first])]
-    return tuple(paths[first]), tuple(hops)
-
-
 def broken(space: Space) -> list[Broken]:
     """The laws that do not hold in a space, each with a lasso."""
     if not space.instance.timed:
         return []
-    found, states = [], StateGraph(space)
-    for law, courses in _courses(space).items():
-        for why, course in courses.items():
-            lasso = course.lasso(states)
-            if lasso is not None:
-                found.append(Broken(law, *lasso, known=why))
+    graph = cache(lambda: StateGraph(space))  # which is not asked if all laws hold
+
+    def depth(at: Unfinished) -> int:
+        return len(graph().path(at.node))
+
+    def holding(at: Unfinished) -> bool:
+        return space.nodes[at.node].holding
+
+    found = []
+    for law, goings in _courses(space).items():
+        for why in excuses(space.instance.profile, law):
+            cycle = Course(goings, why).cycle(depth, holding)
+            if cycle is not None:
+                found.append(lasso(graph(), law, why, cycle))
                 break
     return found
 
 
-def _courses(space: Space) -> dict[Law, dict[Known | None, _Course]]:
-    """For each law what goes on unfinished, without any step that Kafka is known for, and with.
+def excuses(profile: Profile, law: Law) -> tuple[int | None, ...]:
+    """What a course is looked at for: nothing that Kafka is known for, then each by itself."""
+    return (None, *range(len(known(profile, law))))
 
-    Of what the version is known for each is looked at by itself.
-    """
-    profile = space.instance.profile
-    courses = {law: {why: _Course() for why in (None, *known(profile, law))} for law in OF_COURSES}
+
+def lasso(graph: StateGraph, law: Law, why: int | None, cycle: list[Leg[Unfinished]]) -> Broken:
+    """A law that a cycle breaks; the graph may be of a part of a space, with the way to it."""
+    space = graph.space
+    hops = (hop_of(space, _by(space, law, why, leg)) for leg in cycle)
+    excuse = None if why is None else known(space.instance.profile, law)[why]
+    return Broken(law, tuple(graph.path(cycle[0].here.node)), tuple(hops), excuse)
+
+
+def _by(space: Space, law: Law, why: int | None, leg: Leg[Unfinished]) -> Taken:
+    """The first step that goes so."""
+    return next(
+        step
+        for step in taken_at(space, leg.here.node)
+        for of, going in _goings(space, step)
+        if of == law and going.is_for(why) and going[:2] == leg[:2] and going.tick >= leg.tick
+    )
+
+
+def _courses(space: Space) -> dict[Law, list[Going[Unfinished]]]:
+    """For each law what goes on unfinished, each way once."""
+    found: dict[Law, dict[Going[Unfinished], None]] = {law: {} for law in LAWS}
     for step in taken(space):
-        if isinstance(step.given, MOVES):
-            continue
-        node, names = landing(space, step.after)
-        for law, still in OF_COURSES.items():
-            covering = _covering(courses[law], step)
-            for who in still(step):
-                here, there = Unfinished(step.node, who), Unfinished(node, names.get(who, who))
-                for course in covering:
-                    course.add(here, there, step)
-    return courses
+        for law, going in _goings(space, step):
+            found[law].setdefault(going)
+    return {law: list(goings) for law, goings in found.items()}
 
 
-def _covering(courses: dict[Known | None, _Course], step: Taken) -> list[_Course]:
-    """The courses that a step is part of: all of them, or those of what Kafka is known for."""
-    covers = [why for why in courses if why is not None and why.covers(step)]
-    return [courses[why] for why in covers] if covers else list(courses.values())
+def _goings(space: Space, step: Taken) -> Iterator[tuple[Law, Going[Unfinished]]]:
+    """What goes on over a step, from node to node."""
+    node, names = landing(space, step.after)
+    for law, (here, there, tick, covers) in unfinished(step, names):
+        going = Going(Unfinished(step.node, here), Unfinished(node, there), tick, covers)
+        if going.tick or going.here != going.there:
+            yield law, going
+
+
+def unfinished(step: Taken, names: Mapping[str, str]) -> Iterator[tuple[Law, Going[str]]]:
+    """Who goes on unfinished over a step, under the name before, and that in the node after it."""
+    if isinstance(step.given, MOVES):
+        return
+    tick = isinstance(step.given, Advance)
+    for law, still in OF_COURSES.items():
+        whose = [*still(step)]
+        if whose:
+            excuse = enumerate(known(step.profile, law))
+            covers = tuple(place for place, why in excuse if why.covers(step))
+            for who in whose:
+                yield law, Going(who, names.get(who, who), tick, covers)
 
 
 def _still_in(state: GroupState) -> Callable[[Taken], Iterator[str]]:
@@ -172,7 +157,7 @@ def _still_silent(step: Taken) -> Iterator[str]:
     if isinstance(body, LeaveGroupRequest):
         heard = {identity.member_id for identity in body.members}
     stay = _ids(step.new) - heard
-    yield from (who for who in _ids(step.old) if who in stay)
+    yield from sorted(_ids(step.old) & stay)
 
 
 def _ids(group: Group) -> set[str]:

@@ -120,7 +120,7 @@ def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False)
     found = run(Settings(PROFILES["2.7"], 1, ("metadata",)), silent)
     if torn:
         found = found._replace(spaces=[found.spaces[0]._replace(unreachable=3)])
-    return explore(found, broken, LAWS, TOOK)
+    return explore(found, broken, TOOK)
 
 
 @pytest.fixture(scope="module")

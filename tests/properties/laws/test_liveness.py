@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.exploring.graph import Hop
@@ -15,16 +18,19 @@ from groupcheck.model.rules import rebalance, timers
 from groupcheck.model.rules.session import rearm_session
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance, spaces, virtual_spaces
-from groupcheck.model.state import JoinTimer, Member, Pending, ReleaseAppends
+from groupcheck.model.state import JoinTimer, Member, Pending
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import log
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.laws import liveness
+from groupcheck.properties.laws.course import Course, Going, Leg
 from groupcheck.properties.laws.law import Broken
 from support.spaces import whole
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
 HOLDING = frozenset({Feature.TIME, Feature.HELD_APPENDS})
+NODE_COUNT = 5
+NODES = st.integers(0, NODE_COUNT - 1)
 
 
 def explored(profile: Profile, members: int) -> Space:
@@ -122,8 +128,9 @@ def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
 def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
     newer: Space, law: str, field: str
 ) -> None:
-    courses = {law.name: each[None] for law, each in liveness._courses(newer).items()}
-    for node, who in courses[law].graph:
+    courses = {law.name: goings for law, goings in liveness._courses(newer).items()}
+    assert courses[law]
+    for node, who in (end for going in courses[law] for end in going[:2]):
         group = newer.nodes[node].group
         assert group is not None
         assert getattr(group.member(who), field) is not None
@@ -243,10 +250,53 @@ def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
 
 
 def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
-    space = explore(Instance(NEW, 1, HOLDING))
-    law = next(law for law in liveness.LAWS if law.name == "completing-ends")
-    course = list(liveness._courses(space)[law].values())[-1]
-    tick = next((a, b) for a, b in course.ticks if space.nodes[a.node].holding)
-    free = next(each for each in course.graph if not space.nodes[each.node].holding)
-    with_release = course._cycle(tick[0], free, tick[1])
-    assert any(isinstance(step.given, ReleaseAppends) for step in with_release)
+    # Held at 1 and 2, where time passes; free at 3, which is on the longer way back.
+    goings = [Going(0, 1, tick=False), Going(1, 2, tick=True), Going(2, 1, tick=False)]
+    held = {0: False, 1: True, 2: True, 3: False}
+    assert Course(goings).cycle(lambda node: node, held.__getitem__) is None
+    goings += [Going(2, 3, tick=False), Going(3, 1, tick=False)]
+    assert Course(goings).cycle(lambda node: node, held.__getitem__) == [
+        Leg(1, 2, tick=True),
+        Leg(2, 3, tick=False),
+        Leg(3, 1, tick=False),
+    ]
+
+
+@given(
+    st.lists(st.builds(Going, NODES, NODES, st.booleans(), st.sampled_from([(), (0,)]))),
+    st.frozensets(NODES),
+    st.sampled_from([None, 0]),
+)
+def test_there_is_a_cycle_exactly_if_one_can_go_on_for_ever(
+    goings: list[Going[int]], held: frozenset[int], why: int | None
+) -> None:
+    """By the definition: a walk that returns, over a tick and a node where nothing is held."""
+    cycle = Course(goings, why).cycle(lambda node: node, held.__contains__)
+    taken = {going[:3] for going in goings if why in going.covers or not going.covers}
+    assert (cycle is not None) == _goes_on(taken, held)
+    if cycle is not None:
+        assert any(leg.tick for leg in cycle)
+        assert any(leg.here not in held for leg in cycle)
+        for leg, after in pairwise([*cycle, cycle[0]]):
+            assert leg.there == after.here
+            assert leg in taken or (not leg.tick and (*leg[:2], True) in taken)
+        assert cycle[0].here == min(leg.here for leg in cycle)
+
+
+def _goes_on(taken: set[tuple[int, int, bool]], held: frozenset[int]) -> bool:
+    """All walks from each node, with what they have met; there are finitely many such ends."""
+    for begin in range(NODE_COUNT):
+        ends = {(begin, False, begin not in held)}
+        while True:
+            more = ends | {
+                (there, ticked or tick, free or there not in held)
+                for here, there, tick in taken
+                for at, ticked, free in ends
+                if at == here
+            }
+            if more == ends:
+                break
+            ends = more
+        if (begin, True, True) in ends:
+            return True
+    return False

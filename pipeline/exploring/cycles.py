@@ -1,0 +1,122 @@
+"""Liveness of a space that is not in memory: which of what goes on unfinished does so for ever.
+
+The rows of a law go to one worker, which has of each some numbers where the explorer in one process
+has records. SciPy finds the strongly connected components of them; of what cannot be gone round for
+ever nothing is left, and in the rest the shortest way round is sought as in one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from groupcheck.model.exploring.notation import KEY_BYTES
+from groupcheck.model.profiles import PROFILES
+from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, Field, arrow, table
+from groupcheck.properties.laws.course import Course, Going
+from groupcheck.properties.laws.liveness import OF_COURSES, excuses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
+
+LEG: Final = table(
+    Field("law", STRING, "that is broken"),
+    Field("why", INT, "the place of what Kafka is known for", may_be_null=True),
+    Field("place", INT, "of the leg in the cycle, from 0, where it is entered"),
+    Field("depth", INT, "the steps to the state where it begins"),
+    Field("id", LONG, "the `id` of that state in its layer"),
+    Field("who", STRING, "whose it is, by its name there"),
+    Field("tick", BOOL, "whether it is by a step in which time passes, or by any"),
+)
+
+_LAWS: Final = {law.name: law for law in OF_COURSES}
+
+
+class _Graph(NamedTuple):
+    """The goings of a law as numbers, in the order in which their states were found.
+
+    What goes on is numbered; `first` are the rows that have it `here` first.
+    """
+
+    here: NDArray[np.int32]
+    there: NDArray[np.int32]
+    tick: NDArray[np.bool_]
+    covers: NDArray[np.int64]
+    holding: NDArray[np.bool_]  # of what goes on, not of rows
+    first: NDArray[np.int64]
+
+
+def cycles(goings: DataFrame, profile: str) -> DataFrame:
+    """Rows of `LEG`, of rows of `GOING`: how the laws are broken, of those that do not hold."""
+
+    def of_law(rows: pa.Table) -> pa.Table:
+        return _cycle(profile, rows)
+
+    return goings.groupBy("law").applyInArrow(of_law, LEG)
+
+
+def _cycle(profile: str, rows: pa.Table) -> pa.Table:
+    """The same of one law."""
+    rows = rows.sort_by([(name, "ascending") for name in ("depth", "id", "nth")])
+    law, graph = _LAWS[rows["law"][0].as_py()], _graph(rows)
+    legs: list[dict[str, Any]] = []
+    for why in excuses(PROFILES[profile], law):
+        taking = graph.covers == 0
+        if why is not None:
+            taking |= graph.covers & (1 << why) != 0
+        legs = [*_legs(rows, graph, _for_ever(graph, taking))]
+        if legs:
+            legs = [{"law": law.name, "why": why, **leg} for leg in legs]
+            break
+    return pa.Table.from_pylist(legs, arrow(LEG))
+
+
+def _graph(rows: pa.Table) -> _Graph:
+    ends = pa.chunked_array([*rows["here"].chunks, *rows["there"].chunks])
+    codes = pc.dictionary_encode(ends).combine_chunks().indices.to_numpy()
+    here, there = codes[: rows.num_rows], codes[rows.num_rows :]
+    held = rows["holding"].to_numpy()
+    holding = np.zeros(codes.max() + 1, np.bool_)
+    holding[here[held]] = True
+    first = np.full(len(holding), -1)
+    first[here[::-1]] = np.arange(len(here))[::-1]  # what is written last, stays
+    covers = rows["covers"].to_numpy()
+    return _Graph(here, there, rows["tick"].to_numpy(), covers, holding, first)
+
+
+def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of the rows that are taken those of components that are gone round, fairly, for ever."""
+    size = len(graph.holding)
+    here, there = graph.here[taking], graph.there[taking]
+    matrix = coo_array((np.ones(len(here), np.bool_), (here, there)), shape=(size, size))
+    count, of = connected_components(matrix, connection="strong")
+    within = taking & (of[graph.here] == of[graph.there])
+    ticked, free = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    ticked[of[graph.here[within & graph.tick]]] = True
+    free[of[~graph.holding]] = True
+    fair: NDArray[np.bool_] = within & (ticked & free)[of[graph.here]]
+    return fair
+
+
+def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+    """The shortest way round in what is left, which is fair."""
+    columns = (each[left].tolist() for each in (graph.here, graph.there, graph.tick))
+    course = Course(Going(*each) for each in zip(*columns, strict=True))
+    depths = rows["depth"]
+
+    def depth(code: int) -> int:
+        return int(depths[int(graph.first[code])].as_py())
+
+    legs = course.cycle(depth, lambda code: bool(graph.holding[code]))
+    for place, leg in enumerate(legs or ()):
+        row = int(graph.first[leg.here])
+        at = {name: rows[name][row].as_py() for name in ("depth", "id")}
+        who = rows["here"][row].as_py()[KEY_BYTES:].decode()
+        yield {"place": place, **at, "who": who, "tick": leg.tick}
