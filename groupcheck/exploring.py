@@ -51,7 +51,7 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     from groupcheck.model.exploring.explorer import Space, TooManyStatesError
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.generators.suite_file import write_suite
-    from groupcheck.properties.laws.laws import Counterexample, counterexamples, note
+    from groupcheck.properties.laws.laws import Counterexample, counterexamples, in_order, note
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars
 
@@ -87,7 +87,7 @@ def _explore_here(settings: Settings, options: argparse.Namespace) -> int:
     except OSError as error:
         msg = f"cannot write the graphs to {options.out}: {error.strerror}"
         raise ImpossibleError(msg) from error
-    laws = list(broken.values()) if settings.symmetry else None
+    laws = in_order(broken) if settings.symmetry else None
     came = CameOfExploring(exploration, laws, files, suites)
     return finish_exploration(came, options, watch)
 

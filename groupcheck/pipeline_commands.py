@@ -138,7 +138,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
     """
     from groupcheck.model.exploring.exploration import UnfitSettingsError
     from groupcheck.model.exploring.explorer import TooManyStatesError
-    from groupcheck.properties.laws.laws import Counterexample, note
+    from groupcheck.properties.laws.laws import Counterexample, in_order, note
 
     if options.out or not settings.symmetry:
         msg = "--engine spark has no graph in memory: --out and --no-symmetry are for the other"
@@ -157,8 +157,7 @@ def explore_on_spark(settings: Settings, options: argparse.Namespace) -> int:
         raise ImpossibleError(str(error)) from error
     for each in (each for of_space in found.broken.values() for each in of_space):
         note(broken, each)
-    laws = list(broken.values())
-    came = CameOfExploring(found.exploration, laws, [], {})
+    came = CameOfExploring(found.exploration, in_order(broken), [], {})
     return finish_exploration(came, options, watch)
 
 

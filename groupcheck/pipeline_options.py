@@ -66,8 +66,8 @@ def add_engine(command: argparse.ArgumentParser) -> None:
         "--engine",
         choices=["python", "spark"],
         default="python",
-        help="what explores: this process, or Spark, which holds no space in memory, but looks "
-        "for no components, and asks the laws of safety alone (python)",
+        help="what explores: this process, or Spark, which holds no space in memory, and "
+        "looks for no components (python)",
     )
     command.add_argument(
         "--work",

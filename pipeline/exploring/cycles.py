@@ -40,17 +40,17 @@ _LAWS: Final = {law.name: law for law in OF_COURSES}
 
 
 class _Graph(NamedTuple):
-    """The goings of a law as numbers, in the order in which their states were found.
+    """The goings of a law as numbers.
 
-    What goes on is numbered; `first` are the rows that have it `here` first.
+    What goes on is numbered; `holding` and `row`, of one that begins there, are of those numbers.
     """
 
     here: NDArray[np.int32]
     there: NDArray[np.int32]
     tick: NDArray[np.bool_]
     covers: NDArray[np.int64]
-    holding: NDArray[np.bool_]  # of what goes on, not of rows
-    first: NDArray[np.int64]
+    holding: NDArray[np.bool_]
+    row: NDArray[np.int64]
 
 
 def cycles(goings: DataFrame, profile: str) -> DataFrame:
@@ -64,7 +64,6 @@ def cycles(goings: DataFrame, profile: str) -> DataFrame:
 
 def _cycle(profile: str, rows: pa.Table) -> pa.Table:
     """The same of one law."""
-    rows = rows.sort_by([(name, "ascending") for name in ("depth", "id", "nth")])
     law, graph = _LAWS[rows["law"][0].as_py()], _graph(rows)
     legs: list[dict[str, Any]] = []
     for why in excuses(PROFILES[profile], law):
@@ -85,10 +84,10 @@ def _graph(rows: pa.Table) -> _Graph:
     held = rows["holding"].to_numpy()
     holding = np.zeros(codes.max() + 1, np.bool_)
     holding[here[held]] = True
-    first = np.full(len(holding), -1)
-    first[here[::-1]] = np.arange(len(here))[::-1]  # what is written last, stays
+    row = np.zeros(len(holding), np.int64)
+    row[here] = np.arange(len(here))
     covers = rows["covers"].to_numpy()
-    return _Graph(here, there, rows["tick"].to_numpy(), covers, holding, first)
+    return _Graph(here, there, rows["tick"].to_numpy(), covers, holding, row)
 
 
 def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -107,16 +106,18 @@ def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
     """The shortest way round in what is left, which is fair."""
-    columns = (each[left].tolist() for each in (graph.here, graph.there, graph.tick))
+    # In the order in which one process has them, so that of several as short it is the same.
+    found = (rows[name].filter(left).to_numpy() for name in ("nth", "id", "depth"))
+    order = np.flatnonzero(left)[np.lexsort(tuple(found))]
+    columns = (each[order].tolist() for each in (graph.here, graph.there, graph.tick))
     course = Course(Going(*each) for each in zip(*columns, strict=True))
-    depths = rows["depth"]
 
     def depth(code: int) -> int:
-        return int(depths[int(graph.first[code])].as_py())
+        return int(rows["depth"][int(graph.row[code])].as_py())
 
     legs = course.cycle(depth, lambda code: bool(graph.holding[code]))
     for place, leg in enumerate(legs or ()):
-        row = int(graph.first[leg.here])
+        row = int(graph.row[leg.here])
         at = {name: rows[name][row].as_py() for name in ("depth", "id")}
         who = rows["here"][row].as_py()[KEY_BYTES:].decode()
         yield {"place": place, **at, "who": who, "tick": leg.tick}

@@ -36,6 +36,11 @@ def note(broken: dict[str, Counterexample], each: Counterexample) -> None:
         broken[each.law.name] = each
 
 
+def in_order(broken: dict[str, Counterexample]) -> list[Counterexample]:
+    """The laws that were noted, in the order in which laws are listed."""
+    return [broken[law.name] for law in LAWS if law.name in broken]
+
+
 def unsafe(name: str, space: Space) -> list[Counterexample]:
     """The same for the laws of safety alone, of a space or of a part of one."""
     return [told(name, space, each) for each in safety.broken(space)]

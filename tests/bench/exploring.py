@@ -1,9 +1,9 @@
 """How fast spaces are explored on Spark beside one process, in how much memory.
 
 Both engines explore the same spaces, one after the other, and have to find the same: states, edges,
-depth, the figures of each action and rule, the digest of the states. The other process also looks
-for components and asks the laws of liveness, which Spark does not: so `states` is measured beside
-it, which only finds the states and edges.
+depth, the figures of each action and rule, the digest of the states, the laws that do not hold and
+the steps that show it. The other process also looks for components, which Spark does not. `states`
+is measured beside them, which only finds the states and edges.
 
 With `--max-memory` a space is explored that one process has to give up for want of so much, and
 Spark, with all its processes together, has to do with less. Then it is held to `states` alone,
@@ -30,9 +30,11 @@ from groupcheck.numbers import memory
 from support.processes import Peak
 
 SAME: Final = ("states", "edges", "depth", "out_degree", "discovered", "actions", "rules", "digest")
+OF_LAWS: Final = ("laws", "laws_broken")
 SPACES: Final = (
     ("2.7", "membership", "2"),
     ("2.7", "membership", "3"),
+    ("2.7", "membership", "4"),
     ("2.7", "failover", "3"),
     ("4.1", "static-storing", "4"),
 )
@@ -61,7 +63,9 @@ def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], in
     """What an engine of `groupcheck explore` finds of a space, and its peak in MB."""
     told, status, mb = _measured(engine, [*_command(asked), "--engine", engine, *more])
     assert status == 0
-    return {name: json.loads(told)["spaces"][0][name] for name in SAME}, mb
+    found = json.loads(told)
+    of_laws = {name: found[name] for name in OF_LAWS}
+    return {name: found["spaces"][0][name] for name in SAME} | of_laws, mb
 
 
 def _command(asked: Asked) -> list[str]:
