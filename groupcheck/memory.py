@@ -7,14 +7,17 @@ count what Python takes.
 from __future__ import annotations
 
 import contextlib
-import os
 import resource
-import sys
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 SHARE: Final = 0.8  # of what is left on the machine; others need some, too
+SPARE: Final = 16  # one part of so many is left when a command is given up
+LEAST_SPARE: Final = 4 * 2**20  # bytes; in a hundredth of a second less is taken
+EVERY_S: Final = 0.01
 
 # What a container may have and has, by version 2 of Linux's control groups and by version 1.
 CGROUPS: Final = (
@@ -68,7 +71,7 @@ def held_to(most: int | None, course: Course) -> Iterator[None]:
     here = most if before[1] == resource.RLIM_INFINITY else min(most, before[1])
     resource.setrlimit(resource.RLIMIT_DATA, (here, before[1]))
     try:
-        with _silent():
+        with _watched(here):
             yield
     except MemoryError:
         resource.setrlimit(resource.RLIMIT_DATA, before)  # there has to be room to say so
@@ -80,16 +83,28 @@ def held_to(most: int | None, course: Course) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    """Let nothing on standard error but bars: what Python has no room to say, it says by half."""
-    if sys.stderr is None or sys.stderr.isatty():
+def _watched(most: int) -> Iterator[None]:
+    """Raise a MemoryError a little before so many bytes are taken.
+
+    Where the last of them are gone Python may end at once, and cannot even say why. What is wanted
+    in one piece, and there is no room for, Linux refuses: there is enough then for all the rest.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    with (
-        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
-        contextlib.redirect_stderr(nowhere),
-    ):
+
+    def look(*_: object) -> None:
+        if _own() > most - max(most // SPARE, LEAST_SPARE):
+            raise MemoryError
+        signal.setitimer(signal.ITIMER_REAL, EVERY_S)
+
+    before = signal.signal(signal.SIGALRM, look)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, EVERY_S)
         yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def usual() -> int | None:
@@ -98,11 +113,19 @@ def usual() -> int | None:
     None where that is not known.
     """
     try:
-        own = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[5])
         left = min([_left_on_the_machine(), *_left_in_the_container()])
     except OSError:  # this is not Linux
         return None
-    return own * resource.getpagesize() + int(SHARE * left)
+    return _own() + int(SHARE * left)
+
+
+def _own() -> int:
+    """What the process has taken, as Linux counts it for the limit; 0 elsewhere."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[5])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize()
 
 
 def _left_on_the_machine() -> int:

@@ -59,9 +59,9 @@ class Course(Generic[N]):
         None if there is no such cycle. `depth` is the number of steps to a node, which is `holding`
         if appends are held there.
         """
-        components = nx.strongly_connected_components(nx.DiGraph(self._pairs.keys()))
+        components = nx.strongly_connected_components(_graph(self._pairs))
         within = {node: number for number, nodes in enumerate(components) for node in nodes}
-        inside = nx.DiGraph((a, b) for a, b in self._pairs if within[a] == within[b])
+        inside = _graph((a, b) for a, b in self._pairs if within[a] == within[b])
         cycles = [
             _entered(_cycle(inside, here, over, there), depth)
             for here, there in self._ticks
@@ -70,6 +70,12 @@ class Course(Generic[N]):
             if within[over] == within[here] and not holding(over)
         ]
         return min(cycles, key=lambda cycle: depth(cycle[0].here) + len(cycle), default=None)
+
+
+def _graph(pairs: Iterable[tuple[N, N]]) -> nx.DiGraph[N]:
+    graph: nx.DiGraph[N] = nx.DiGraph()
+    graph.add_edges_from(pairs)  # as an argument they would have pandas imported, to look at them
+    return graph
 
 
 def _cycle(inside: nx.DiGraph[N], here: N, over: N, there: N) -> list[Leg[N]]:

@@ -55,6 +55,20 @@ def test_a_process_may_have_as_much_as_before_once_it_is_over() -> None:
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
+def test_what_takes_all_there_is_in_small_pieces_is_given_up_while_some_is_left() -> None:
+    kept: list[bytearray] = []
+    left, most = 0, _own() + 2**27
+    with pytest.raises(memory.OutOfMemoryError), memory.held_to(most, memory.Course(_nothing)):
+        try:
+            while True:
+                kept.append(bytearray(1_000))
+        except MemoryError:
+            left = most - _own()
+            kept.clear()
+            raise
+    assert memory.LEAST_SPARE / 2 < left < 2**27 / 4
+
+
 def test_a_phase_that_tells_no_states_is_about_those_of_the_one_before() -> None:
     course = memory.Course(_nothing)
     tell = course("exploring one", None)
