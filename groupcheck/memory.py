@@ -16,8 +16,9 @@ from typing import Final
 
 SHARE: Final = 0.8  # of what is left on the machine; others need some, too
 SPARE: Final = 16  # one part of so many is left when a command is given up
-LEAST_SPARE: Final = 4 * 2**20  # bytes; in a hundredth of a second less is taken
-EVERY_S: Final = 0.01
+LEAST_SPARE: Final = 4 * 2**20  # bytes
+QUICKEST: Final = 4 * 2**30  # bytes a second: no program of Python's takes more
+SOONEST_S: Final = 0.001
 
 # What a container may have and has, by version 2 of Linux's control groups and by version 1.
 CGROUPS: Final = (
@@ -94,13 +95,14 @@ def _watched(most: int) -> Iterator[None]:
         return
 
     def look(*_: object) -> None:
-        if _own() > most - max(most // SPARE, LEAST_SPARE):
+        left = most - max(most // SPARE, LEAST_SPARE) - _own()
+        if left < 0:
             raise MemoryError
-        signal.setitimer(signal.ITIMER_REAL, EVERY_S)
+        signal.setitimer(signal.ITIMER_REAL, max(left / QUICKEST, SOONEST_S))
 
     before = signal.signal(signal.SIGALRM, look)
     try:
-        signal.setitimer(signal.ITIMER_REAL, EVERY_S)
+        signal.setitimer(signal.ITIMER_REAL, SOONEST_S)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

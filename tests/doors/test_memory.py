@@ -56,17 +56,19 @@ def test_a_process_may_have_as_much_as_before_once_it_is_over() -> None:
 
 
 def test_what_takes_all_there_is_in_small_pieces_is_given_up_while_some_is_left() -> None:
-    kept: list[bytearray] = []
-    left, most = 0, _own() + 2**27
-    with pytest.raises(memory.OutOfMemoryError), memory.held_to(most, memory.Course(_nothing)):
+    most, left = _own() + 2**27, []
+
+    def fill() -> None:
+        kept: list[bytearray] = []
         try:
             while True:
                 kept.append(bytearray(1_000))
-        except MemoryError:
-            left = most - _own()
-            kept.clear()
-            raise
-    assert memory.LEAST_SPARE / 2 < left < 2**27 / 4
+        finally:
+            left.append(most - _own())
+
+    with pytest.raises(memory.OutOfMemoryError), memory.held_to(most, memory.Course(_nothing)):
+        fill()
+    assert memory.LEAST_SPARE / 2 < left[0] < 2**27 / 4
 
 
 def test_a_phase_that_tells_no_states_is_about_those_of_the_one_before() -> None:
