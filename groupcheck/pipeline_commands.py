@@ -188,16 +188,14 @@ def _finding_of(told: Told) -> Finding | None:
     """The finding in a group's own recording, which `groupcheck replay` comes to as well."""
     if told.recording is None:
         return None
-    from groupcheck.properties.histories.recorded import judge, load
+    from groupcheck.properties.histories.recorded import judge, read
     from groupcheck.properties.sequence import MalformedTraceError
 
-    with tempfile.TemporaryDirectory(prefix="groupcheck-") as folder:
-        path = Path(folder) / "recording.jsonl"
-        path.write_text(told.recording, encoding="utf-8")
-        try:
-            return judge(load(path)).finding
-        except MalformedTraceError:  # answers are left out (groupcheck history), or lines of a log
-            return None
+    lines = told.recording.encode().splitlines(keepends=True)
+    try:
+        return judge(read(lines, "recording")).finding
+    except MalformedTraceError:  # answers are left out (groupcheck history), or lines of a log
+        return None
 
 
 @contextmanager

@@ -167,6 +167,18 @@ FINDINGS: Final = table(
         "JSON Lines: the group up to the event, for `groupcheck replay`; null if too long",
         may_be_null=True,
     ),
+    Field(
+        "left_out",
+        LONG,
+        "events that `recording` leaves out, as they are the same again and again",
+        may_be_null=True,
+    ),
+    Field(
+        "trace",
+        STRING,
+        "JSON Lines: what was asked in `recording`, for `groupcheck replay` on a port",
+        may_be_null=True,
+    ),
 )
 
 EDGES: Final = table(

@@ -21,6 +21,7 @@ class Told(NamedTuple):
     session: int
     line: int
     recording: str | None
+    left_out: int | None
     kind: str
     reason: str
 

@@ -75,11 +75,15 @@ def rejected_said(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - 
 
 def _in_full(findings: Found, *, every: bool) -> str:
     """The first finding whose history is short enough to be told, or all of these."""
-    told = [(row, finding) for row, finding in findings if finding is not None]
-    return "".join(
-        f"\nIn group {shown(row.group_id)}:\n{story(finding)}"
-        for row, finding in (told if every else told[:1])
-    )
+    told = [f"\n{in_group(row, finding)}" for row, finding in findings if finding is not None]
+    return "".join(told if every else told[:1])
+
+
+def in_group(told: Any, finding: Finding) -> str:  # noqa: ANN401 - a row
+    """The story of a rejected group."""
+    head = bounded(f"In group {shown(told.group_id)}:")
+    again = f"Left out are {told.left_out:,} events, the same again and again.\n"
+    return f"{head}\n{story(finding)}{again if told.left_out else ''}"
 
 
 def as_json(done: Mapping[str, Any], findings: Found) -> dict[str, Any]:

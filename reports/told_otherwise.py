@@ -179,7 +179,7 @@ def _rejected(row: Any, finding: Finding | None) -> saved.Found:  # noqa: ANN401
         place = _id(row.group_id, row.session, row.line, row.kind, row.reason)
         return msgspec.structs.replace(_bare(title), id=place)
     told = found(finding, "")
-    return msgspec.structs.replace(told, title=title, story=_in(row.group_id, finding))
+    return msgspec.structs.replace(told, title=title, story=pipeline.in_group(row, finding))
 
 
 def _broken(each: Counterexample) -> saved.Found:

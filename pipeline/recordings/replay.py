@@ -22,8 +22,10 @@ from groupcheck.pipeline.findings import finding_row
 from groupcheck.pipeline.recordings.bodies import request_body, response_body
 from groupcheck.pipeline.recordings.calm import Calm
 from groupcheck.pipeline.recordings.columns import AROUND, NO_PAIR, Columns
-from groupcheck.pipeline.recordings.events import Event, recorded, rows
+from groupcheck.pipeline.recordings.condensed import Condensed, condensed, whole
+from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.recordings.observed import Observed
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.middle import MiddleJudge
 from groupcheck.properties.histories.one_group import part, parts
 from groupcheck.properties.histories.recorded import BEFORE, GroupJudge
@@ -340,16 +342,30 @@ class Replay:
         exchange = self._rejected
         if exchange is None:
             raise found
-        recording = None if self._kept is None else _recording(self._header(), self._kept)
         self._finding = finding_row(found.finding, exchange.lines, exchange.events)
+        recording = self._recording(self._finding)
         self._finding |= {
             "profile": self.profile,
             "at_ms": exchange.at_ms,
             "accepted": self._accepted,
             "states": len(self._judge.run.oracle.states),
-            "recording": recording,
+            "recording": recording and recording.text,
+            "left_out": recording and recording.left_out,
+            "trace": recording and recording.trace,
         }
         self._kept = None
+
+    def _recording(self, row: Row) -> Condensed | None:
+        """The group's own recording up to the finding of that row, if there was room for it."""
+        if self._kept is None:
+            return None
+        if self._middle is not None:
+            return whole(self._header(), self._kept)
+
+        def same(finding: Finding) -> bool:
+            return {**finding_row(finding, {}, []), "line": row["line"]} == row
+
+        return condensed(self._header(), self._kept, same)
 
     def _header(self) -> str:
         """The first line of a recording of the group, as far as it was kept."""
@@ -368,13 +384,3 @@ class Replay:
         self._characters += characters
         if self._characters > MOST_RECORDED:
             self._kept = None
-
-
-def _recording(header: str, kept: list[Event | pa.RecordBatch]) -> str:
-    """The recording of a group alone."""
-    lines, now_ms = [header], 0
-    for each in kept:
-        for event in [each] if isinstance(each, Event) else rows(each):
-            lines += recorded(event, now_ms)
-            now_ms = event.at_ms
-    return "".join(f"{line}\n" for line in lines)

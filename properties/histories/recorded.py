@@ -8,7 +8,7 @@ apart: what was asked about it, what was answered, and the time between.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -190,30 +190,39 @@ def load(path: Path) -> list[Recorded]:
         MalformedTraceError: with the line and what is wrong with it.
         OSError: the file cannot be read.
     """
+    with path.open("rb") as file:
+        return read(file, str(path))
+
+
+def read(lines: Iterable[bytes], name: str) -> list[Recorded]:
+    """Read the lines of a recording of that name.
+
+    Raises:
+        MalformedTraceError: with the line and what is wrong with it.
+    """
     sessions: list[_Session] = []
     torn: MalformedTraceError | None = None
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            before = len(sessions)
-            try:
-                _take(line, sessions)
-            except (MalformedTraceError, MalformedBodyError) as error:
-                malformed = MalformedTraceError(f"{path}:{number}: {error}")
-                if torn is not None or not sessions:
-                    raise torn or malformed from error
-                # A machine that stopped in the middle of a line left a part of it, and nothing
-                # but a further session can come after that.
-                torn = malformed
-                whole = line.endswith(b"\n")
-            else:
-                if torn is not None and len(sessions) == before:
-                    raise torn
-                torn = None
+    for number, line in enumerate(lines, 1):
+        before = len(sessions)
+        try:
+            _take(line, sessions)
+        except (MalformedTraceError, MalformedBodyError) as error:
+            malformed = MalformedTraceError(f"{name}:{number}: {error}")
+            if torn is not None or not sessions:
+                raise torn or malformed from error
+            # A machine that stopped in the middle of a line left a part of it, and nothing but a
+            # further session can come after that.
+            torn = malformed
+            whole = line.endswith(b"\n")
+        else:
+            if torn is not None and len(sessions) == before:
+                raise torn
+            torn = None
     if torn is not None and whole:
         raise torn
     if not any(session.answered for session in sessions):
         msg = (
-            f"{path}: nothing is answered in it, so it is no recording; name a PORT to replay it on"
+            f"{name}: nothing is answered in it, so it is no recording; name a PORT to replay it on"
         )
         raise MalformedTraceError(msg)
     return [each for session in sessions for each in session.recorded()]

@@ -49,7 +49,8 @@ def _measured(engine: str, command: list[str]) -> tuple[str, int, int]:
     peak = Peak(process.pid)
     told, _ = process.communicate()
     seconds = time.monotonic() - began
-    mb, processor_s = peak.stop()
+    mb, counted = peak.stop()
+    processor_s = max(counted, 0.01)  # which Linux counts in ticks
     states = json.loads(told)["spaces"][0]["states"] if told else 0
     sys.stdout.write(
         f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"

@@ -58,6 +58,7 @@ class Told(NamedTuple):
     session: int
     line: int
     recording: str | None
+    left_out: int | None
     kind: str
     reason: str
 
@@ -108,7 +109,8 @@ DONE: Final[Mapping[str, Any]] = {
     ),
 }
 LINES = [
-    (Told(f"g{n}", "a.log", 0, n, None, "no such line", f"a.log:{n}: \x1b"), None) for n in (1, 2)
+    (Told(f"g{n}", "a.log", 0, n, None, None, "no such line", f"a.log:{n}: \x1b"), None)
+    for n in (1, 2)
 ]
 
 

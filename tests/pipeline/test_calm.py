@@ -80,6 +80,31 @@ def test_a_group_in_production_is_judged_as_by_the_oracle(profile: str) -> None:
         assert any("('verdict', 'accepted')" in row for name, row in rows if name == "verdict")
 
 
+def spoilt_last(happened: list[Happened], kind: str) -> list[Happened]:
+    """The history up to the last answer of that API, which is another error."""
+    at = max(n for n, e in enumerate(happened) if (e.kind, e.api) == ("response", kind))
+    body = happened[at].body.replace('"errorCode":0', '"errorCode":16')
+    assert body != happened[at].body
+    return [*happened[:at], happened[at]._replace(body=body)]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("api", ["Heartbeat", "OffsetCommit", "JoinGroup", "SyncGroup"])
+def test_what_is_the_same_again_and_again_is_left_out_of_the_recording_of_a_finding(
+    api: str, profile: str
+) -> None:
+    for seed in range(2):
+        happened = spoilt_last(Production(Random(seed), profile).go(1_000), api)
+        events = as_events(happened, profile)
+        same(events)
+        (row,) = (row for name, row in at_once(events).end() if name == "finding")
+        if len(happened) > 400:
+            assert row["left_out"] > len(happened) / 2
+            assert row["recording"].count("JoinGroup") == sum(
+                (e.kind, e.api) == ("request", "JoinGroup") for e in happened
+            )
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(PROFILES), st.integers(1, 700))
 def test_a_history_that_is_not_lawful_is_judged_as_by_the_oracle(

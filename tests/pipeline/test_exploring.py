@@ -139,13 +139,13 @@ def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
 def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(PROFILES["0.10.0"], 1, ("metadata",))
+    settings = Settings(PROFILES["0.10.0"], 1, ("membership",))
     whole = exploring.explore(spark, settings, str(tmp_path / "whole"))
-    with pytest.raises(TooManyStatesError, match="metadata has more than 4 states"):
+    with pytest.raises(TooManyStatesError, match="membership has more than 4 states"):
         exploring.explore(spark, settings._replace(most_states=4), str(tmp_path / "work"))
-    done = sorted(path.name for path in (tmp_path / "work" / "metadata").glob("layer-*"))
+    done = sorted(path.name for path in (tmp_path / "work" / "membership").glob("layer-*"))
     # Killed while it wrote the next one: the rows are there, and the marker is not.
-    half = tmp_path / "work" / "metadata" / f"layer-{len(done):04}"
+    half = tmp_path / "work" / "membership" / f"layer-{len(done):04}"
     half.mkdir()
     (half / "part-0.parquet").write_bytes(b"PAR1")
     written: list[str] = []
@@ -160,6 +160,9 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     assert not any(uri.endswith(name) for uri in written for name in done)
     (one,), (other,) = whole.exploration.spaces, again.exploration.spaces
     assert other._replace(seconds=0) == one._replace(seconds=0)
+    # What was noted of the layers before, too: some of these are laws of liveness.
+    assert again.broken == whole.broken
+    assert any(each.cycle for each in again.broken["membership"])
 
 
 @pytest.mark.usefixtures("spark")
@@ -194,6 +197,7 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
     assert "not sought" in said
     assert main([*command, "--json"]) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert [law["name"] for law in told["laws"]] == [law.name for law in LAWS]
     assert f"metadata {told['spaces'][0]['states']} " in " ".join(said.split())
 
 

@@ -28,11 +28,16 @@ def test_the_first_finding_is_told_in_full_and_with_v_every_one(tmp_path: Path) 
     path = tmp_path / "recording.jsonl"
     path.write_text(RECORDING)
     finding = judge(load(path)).finding
-    rows = [SimpleNamespace(group_id=n, source="s", line=1, kind="", reason="") for n in "abc"]
+    rows = [
+        SimpleNamespace(group_id=n, source="s", line=1, kind="", reason="", left_out=left_out)
+        for n, left_out in zip("abc", (None, 1_234, 0), strict=True)
+    ]
     findings = list(zip(rows, (None, finding, finding), strict=True))
     brief = checked(DONE, findings, None)
     assert brief.count("What came back:") == 1
     assert "\nIn group b:\n" in brief.replace("'", "")
+    assert brief.endswith("Left out are 1,234 events, the same again and again.\n")
     whole = checked(DONE, findings, None, every=True)
     assert whole.startswith(brief)
     assert whole.count("What came back:") == 2
+    assert whole.count("Left out are") == 1

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 
+from groupcheck.pipeline.findings import finding_row
 from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, arrow
+from groupcheck.properties.histories.recorded import judge, read
+from groupcheck.properties.sequence import dump
 from support.production import BROKER, Happened
 
 HEADER = {"trace": 1, "profile": "2.7", "config": BROKER}
@@ -56,6 +60,21 @@ def at_once(events: list[Event], size: int = 1_000) -> Replay:
 
 
 def told(replay: Replay) -> Rows:
-    """All rows that come of it, and how often each edge was shown."""
-    rows = [(name, repr(sorted(row.items()))) for name, row in replay.end()]
+    """All rows that come of it, and how often each edge was shown.
+
+    Of the recording of a finding it is what it is judged, and how many events it has or leaves out.
+    """
+    rows = [(name, repr(sorted(_judged(row).items()))) for name, row in replay.end()]
     return sorted([*rows, *(("edge", repr(each)) for each in replay.observed.edges.items())])
+
+
+def _judged(row: dict[str, Any]) -> dict[str, Any]:
+    if not row.get("recording"):
+        return row
+    lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
+    finding = judge(read(lines, "recording")).finding
+    assert finding is not None
+    events = sum(b'"type":"advance"' not in line for line in lines) + row["left_out"]
+    assert row["trace"] == dump(finding.sequence)
+    judged = finding_row(finding, {}, [])
+    return {**row, "left_out": events, "recording": judged, "trace": None}

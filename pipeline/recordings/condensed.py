@@ -1,0 +1,101 @@
+"""The recording of a finding without what is the same again and again.
+
+Hours of heartbeats and commits lead nowhere: to read how a group came to a finding, or to do it
+again on a port, its rebalances are enough. So the runs of what was known again (see `calm`) are
+left out, with the time that they took. The rest is judged: what the finding needs after all (that
+somebody was silent for so long, or the offset that was committed last) is put back, run by run,
+until it ends in the very finding. Nothing that might be its cause is left out but those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from groupcheck.model.vocabulary import Request
+from groupcheck.pipeline.recordings.events import Event, recorded, rows
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.histories.recorded import judge, read
+from groupcheck.properties.sequence import dump
+
+Kept = list[Event | pa.RecordBatch]
+LAST_MS: Final = 60_000  # of a run, which are put back first: longer than most sessions
+WHOLE_MS: Final = 2**62
+MOST_TRIES: Final = 20
+
+
+class Condensed(NamedTuple):
+    """The lines of a recording, how many events were left out, and what was asked as a trace."""
+
+    text: str
+    left_out: int = 0
+    trace: str | None = None
+
+
+def whole(header: str, kept: Kept) -> Condensed:
+    """The recording with every event; `kept` are events, and runs of what was known again."""
+    return Condensed(_text(header, (event for each in kept for event in _events(each))))
+
+
+def condensed(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Condensed:
+    """The recording without the runs that are not needed, so that it ends in the same finding."""
+    most = {at: 0 for at, each in enumerate(kept) if not isinstance(each, Event)}
+    for _ in range(MOST_TRIES):
+        events, left_out = _without(kept, most)
+        text = _text(header, events)
+        found = judge(read(text.encode().splitlines(keepends=True), "recording")).finding
+        if found is not None and same(found):
+            return Condensed(text, left_out, dump(found.sequence))
+        if not _put_back(kept, most, found):
+            break
+    return whole(header, kept)
+
+
+def _put_back(kept: Kept, most: dict[int, int], found: Finding | None) -> bool:
+    """Leave more of the run before what was found, or before the end; False if all is there."""
+    numbers = {
+        step.request_id
+        for step in (found.sequence.steps[-1:] if found else ())
+        if isinstance(step, Request)
+    }
+    places = (
+        at for at, each in enumerate(kept) if isinstance(each, Event) and each.request_id in numbers
+    )
+    end = next(places, len(kept))
+    before = [at for at, ms in most.items() if at < end and ms < WHOLE_MS]
+    open_ = before or [at for at, ms in most.items() if ms < WHOLE_MS]
+    if not open_:
+        return False
+    most[open_[-1]] = WHOLE_MS if most[open_[-1]] else LAST_MS
+    return True
+
+
+def _without(kept: Kept, most: dict[int, int]) -> tuple[list[Event], int]:
+    """The events, of each run so many milliseconds alone, and how many are left out."""
+    found: list[Event] = []
+    left_out = left_out_ms = last_ms = 0
+    for at, each in enumerate(kept):
+        events = [*_events(each)]
+        since_ms = events[-1].at_ms - most[at] if at in most else -1
+        for event in events:
+            if at in most and event.at_ms <= since_ms:
+                left_out += 1
+                left_out_ms += event.at_ms - last_ms
+            else:
+                found.append(event._replace(at_ms=event.at_ms - left_out_ms))
+            last_ms = event.at_ms
+    return found, left_out
+
+
+def _events(each: Event | pa.RecordBatch) -> Iterator[Event]:
+    return iter([each]) if isinstance(each, Event) else rows(each)
+
+
+def _text(header: str, events: Iterable[Event]) -> str:
+    lines, now_ms = [header], 0
+    for event in events:
+        lines += recorded(event, now_ms)
+        now_ms = event.at_ms
+    return "".join(f"{line}\n" for line in lines)
