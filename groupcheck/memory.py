@@ -19,6 +19,7 @@ SPARE: Final = 16  # one part of so many is left when a command is given up
 LEAST_SPARE: Final = 4 * 2**20  # bytes
 QUICKEST: Final = 4 * 2**30  # bytes a second: no program of Python's takes more
 SOONEST_S: Final = 0.001
+RAISED_S: Final = 0.1
 
 # What a container may have and has, by version 2 of Linux's control groups and by version 1.
 CGROUPS: Final = (
@@ -96,15 +97,18 @@ def _watched(most: int) -> Iterator[None]:
 
     def look(*_: object) -> None:
         left = most - max(most // SPARE, LEAST_SPARE) - _own()
+        # Where the error is lost, as in a `__del__`, it is raised once more.
+        again_s = max(left / QUICKEST, SOONEST_S) if left >= 0 else RAISED_S
+        signal.setitimer(signal.ITIMER_REAL, again_s)
         if left < 0:
             raise MemoryError
-        signal.setitimer(signal.ITIMER_REAL, max(left / QUICKEST, SOONEST_S))
 
     before = signal.signal(signal.SIGALRM, look)
     try:
         signal.setitimer(signal.ITIMER_REAL, SOONEST_S)
         yield
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # first, so that none comes in between
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 

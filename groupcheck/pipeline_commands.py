@@ -69,7 +69,7 @@ def check(options: argparse.Namespace) -> int:
     if options.follow:
         return _follow(options)
     watch = Watch()
-    with _spark(options) as spark:
+    with _spark(options, in_python=True) as spark:
         from groupcheck.pipeline import check as job
 
         asked = job.Request(

@@ -128,7 +128,8 @@ def _started(
     scratch: Path, master: str | None, conf: dict[str, str], usual: dict[str, str]
 ) -> SparkSession:
     try:
-        for package in ("pandas", "pyarrow"):  # which Spark asks for only in the middle
+        # Which Spark, and what is done with it, would ask for only in the middle.
+        for package in ("pandas", "pyarrow", "scipy"):
             import_module(package)
         from pyspark.errors import PySparkException  # noqa: PLC0415 - hundreds of MB, for few
         from pyspark.sql import SparkSession  # noqa: PLC0415

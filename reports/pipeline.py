@@ -82,8 +82,10 @@ def _in_full(findings: Found, *, every: bool) -> str:
 def in_group(told: Any, finding: Finding) -> str:  # noqa: ANN401 - a row
     """The story of a rejected group."""
     head = bounded(f"In group {shown(told.group_id)}:")
-    again = f"Left out are {told.left_out:,} events, the same again and again.\n"
-    return f"{head}\n{story(finding)}{again if told.left_out else ''}"
+    said = f"{head}\n{story(finding)}"
+    if told.left_out:
+        said += f"Left out are {told.left_out:,} events, the same again and again.\n"
+    return said
 
 
 def as_json(done: Mapping[str, Any], findings: Found) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import Taken, known
 
 STATES: Final = 500  # of a part, which is in memory with all that it leads to
+ROWS: Final = 5_000  # of what goes on, at once
 
 LAYER: Final = table(
     Field("id", LONG, "numbers that grow in the order in which the states were found"),
@@ -129,9 +131,11 @@ def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Itera
             tally.take(space, ids)
             texts += map(written, space.nodes[len(ids) :])
             keys = list(map(key, texts))
-            rows = [{"reached": row} for row in _reached(space, ids, texts, keys)]
-            rows += [{"going": row} for row in goings.rows(depth, ids, keys, space.nodes)]
-            yield pa.RecordBatch.from_pylist(rows, schema)
+            reached = _reached(space, ids, texts, keys)
+            going = goings.rows(depth, ids, keys, space.nodes)
+            yield pa.RecordBatch.from_pylist([{"reached": row} for row in reached], schema)
+            while rows := [{"going": row} for row in islice(going, ROWS)]:
+                yield pa.RecordBatch.from_pylist(rows, schema)
     yield pa.RecordBatch.from_pylist([{"tally": row} for row in tally.rows()], schema)
 
 

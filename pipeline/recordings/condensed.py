@@ -18,7 +18,7 @@ from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.recordings.events import Event, recorded, rows
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.recorded import judge, read
-from groupcheck.properties.sequence import dump
+from groupcheck.properties.sequence import MalformedTraceError, dump
 
 Kept = list[Event | pa.RecordBatch]
 LAST_MS: Final = 60_000  # of a run, which are put back first: longer than most sessions
@@ -42,34 +42,37 @@ def whole(header: str, kept: Kept) -> Condensed:
 def condensed(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Condensed:
     """The recording without the runs that are not needed, so that it ends in the same finding."""
     most = {at: 0 for at, each in enumerate(kept) if not isinstance(each, Event)}
-    for _ in range(MOST_TRIES):
+    for tried in range(MOST_TRIES):
         events, left_out = _without(kept, most)
         text = _text(header, events)
-        found = judge(read(text.encode().splitlines(keepends=True), "recording")).finding
+        try:
+            found = judge(read(text.encode().splitlines(keepends=True), "recording")).finding
+        except MalformedTraceError:  # nothing is answered, so that it is no recording
+            break
         if found is not None and same(found):
-            return Condensed(text, left_out, dump(found.sequence))
-        if not _put_back(kept, most, found):
+            return Condensed(text, left_out, dump(found.sequence.renumbered()))
+        if tried == MOST_TRIES // 2:
+            most = {at: max(ms, LAST_MS) for at, ms in most.items()}
+        elif not _put_back(kept, most, found):
             break
     return whole(header, kept)
 
 
 def _put_back(kept: Kept, most: dict[int, int], found: Finding | None) -> bool:
     """Leave more of the run before what was found, or before the end; False if all is there."""
-    numbers = {
-        step.request_id
-        for step in (found.sequence.steps[-1:] if found else ())
-        if isinstance(step, Request)
-    }
-    places = (
-        at for at, each in enumerate(kept) if isinstance(each, Event) and each.request_id in numbers
-    )
-    end = next(places, len(kept))
-    before = [at for at, ms in most.items() if at < end and ms < WHOLE_MS]
-    open_ = before or [at for at, ms in most.items() if ms < WHOLE_MS]
-    if not open_:
+    steps = found.sequence.steps if found else ()
+    last = next((s.request_id for s in reversed(steps) if isinstance(s, Request)), None)
+    parts = [at for at, ms in most.items() if ms < WHOLE_MS]
+    if not parts:
         return False
-    most[open_[-1]] = WHOLE_MS if most[open_[-1]] else LAST_MS
+    end = next((at for at, each in enumerate(kept) if _asks(each, last)), len(kept))
+    at = max((at for at in parts if at < end), default=parts[-1])
+    most[at] = WHOLE_MS if most[at] else LAST_MS
     return True
+
+
+def _asks(each: Event | pa.RecordBatch, number: int | None) -> bool:
+    return isinstance(each, Event) and each.request_id == number is not None
 
 
 def _without(kept: Kept, most: dict[int, int]) -> tuple[list[Event], int]:

@@ -6,6 +6,7 @@ of a space in memory or what is left of one that is not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable
 from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
@@ -62,14 +63,21 @@ class Course(Generic[N]):
         components = nx.strongly_connected_components(_graph(self._pairs))
         within = {node: number for number, nodes in enumerate(components) for node in nodes}
         inside = _graph((a, b) for a, b in self._pairs if within[a] == within[b])
-        cycles = [
-            _entered(_cycle(inside, here, over, there), depth)
-            for here, there in self._ticks
-            if within[here] == within[there]
-            for over in ([here] if not holding(here) else inside)
-            if within[over] == within[here] and not holding(over)
-        ]
-        return min(cycles, key=lambda cycle: depth(cycle[0].here) + len(cycle), default=None)
+        free: dict[int, list[N]] = {}
+        for node in inside:
+            if not holding(node):
+                free.setdefault(within[node], []).append(node)
+        shortest: list[Leg[N]] | None = None
+        steps = math.inf
+        for here, there in self._ticks:
+            # No cycle is gone through sooner than its first node is reached.
+            if within[here] != within[there] or depth(here) + 1 >= steps:
+                continue
+            for over in free.get(within[here], []) if holding(here) else [here]:
+                cycle = _entered(_cycle(inside, here, over, there), depth)
+                if depth(cycle[0].here) + len(cycle) < steps:
+                    shortest, steps = cycle, depth(cycle[0].here) + len(cycle)
+        return shortest
 
 
 def _graph(pairs: Iterable[tuple[N, N]]) -> nx.DiGraph[N]:

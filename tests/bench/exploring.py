@@ -49,12 +49,11 @@ def _measured(engine: str, command: list[str]) -> tuple[str, int, int]:
     peak = Peak(process.pid)
     told, _ = process.communicate()
     seconds = time.monotonic() - began
-    mb, counted = peak.stop()
-    processor_s = max(counted, 0.01)  # which Linux counts in ticks
+    mb, processor_s = peak.stop()
     states = json.loads(told)["spaces"][0]["states"] if told else 0
     sys.stdout.write(
         f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"
-        f" {states / processor_s:8,.0f} states a second of it {mb:7,} MB\n"
+        f" {states / max(processor_s, 0.1):8,.0f} states a second of it {mb:7,} MB\n"
     )
     sys.stdout.flush()
     return told, process.returncode, mb

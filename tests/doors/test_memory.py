@@ -68,7 +68,7 @@ def test_what_takes_all_there_is_in_small_pieces_is_given_up_while_some_is_left(
 
     with pytest.raises(memory.OutOfMemoryError), memory.held_to(most, memory.Course(_nothing)):
         fill()
-    assert memory.LEAST_SPARE / 2 < left[0] < 2**27 / 4
+    assert memory.LEAST_SPARE / 2 < left[0] < max(most // memory.SPARE, memory.LEAST_SPARE) + 2**23
 
 
 def test_a_phase_that_tells_no_states_is_about_those_of_the_one_before() -> None:

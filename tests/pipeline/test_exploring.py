@@ -26,7 +26,7 @@ from groupcheck.properties.laws.liveness import excuses
 from groupcheck.reports.saved_file import read
 from support.needs import needs_packages
 
-needs_packages("pandas", "pyarrow", "pyspark")
+needs_packages("pandas", "pyarrow", "pyspark", "scipy")
 
 import pyarrow as pa  # noqa: E402
 
