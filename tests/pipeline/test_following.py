@@ -80,7 +80,17 @@ def _followed(state: Path, number: int, events: pa.Table, **how: Any) -> Rows:
 
 def _together(*parts: Rows) -> dict[str, list[str]]:
     names = {name for part in parts for name in part}
-    return {name: sorted(row for part in parts for row in part.get(name, [])) for name in names}
+    return {
+        name: sorted(_whole(row) for part in parts for row in part.get(name, [])) for name in names
+    }
+
+
+def _whole(row: str) -> str:
+    """The row but for what a check of all at once leaves out of the recording of a finding."""
+    told = json.loads(row)
+    return json.dumps(
+        {k: v for k, v in told.items() if k not in {"recording", "left_out", "trace"}}
+    )
 
 
 def _edges(rows: Rows) -> dict[str, Counter[str]]:
