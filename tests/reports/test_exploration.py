@@ -11,7 +11,7 @@ import pytest
 import support.spaces
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.laws.laws import Counterexample, counterexamples
+from groupcheck.properties.laws.laws import Counterexample, counterexamples, in_order, note
 from groupcheck.reports.exploration import MODEL, as_json, summary
 
 pytestmark = pytest.mark.untraced
@@ -49,8 +49,8 @@ def test_the_page_about_it_shows_lines_that_are_really_printed(exploration: Expl
     broken: dict[str, Counterexample] = {}
     for name in ("membership", "reload", "static", "crowded", "expiry"):
         for each in counterexamples(name, support.spaces.explored(PROFILE.name, name)):
-            broken.setdefault(each.law.name, each)
-    printed = summary(exploration, [], list(broken.values())).splitlines()
+            note(broken, each)
+    printed = summary(exploration, [], in_order(broken)).splitlines()
     assert all(line in printed for line in shown.splitlines() if line != "...")
 
 
