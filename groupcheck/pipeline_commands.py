@@ -188,12 +188,11 @@ def _finding_of(told: Told) -> Finding | None:
     """The finding in a group's own recording, which `groupcheck replay` comes to as well."""
     if told.recording is None:
         return None
-    from groupcheck.properties.histories.recorded import judge, read
+    from groupcheck.properties.histories.recorded import judge_text
     from groupcheck.properties.sequence import MalformedTraceError
 
-    lines = told.recording.encode().splitlines(keepends=True)
     try:
-        return judge(read(lines, "recording")).finding
+        return judge_text(told.recording).finding
     except MalformedTraceError:  # answers are left out (groupcheck history), or lines of a log
         return None
 

@@ -75,16 +75,19 @@ def rejected_said(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - 
 
 def _in_full(findings: Found, *, every: bool) -> str:
     """The first finding whose history is short enough to be told, or all of these."""
-    told = [f"\n{in_group(row, finding)}" for row, finding in findings if finding is not None]
+    told = [
+        f"\n{in_group(row.group_id, finding, row.left_out)}"
+        for row, finding in findings
+        if finding is not None
+    ]
     return "".join(told if every else told[:1])
 
 
-def in_group(told: Any, finding: Finding) -> str:  # noqa: ANN401 - a row
-    """The story of a rejected group."""
-    head = bounded(f"In group {shown(told.group_id)}:")
-    said = f"{head}\n{story(finding)}"
-    if told.left_out:
-        said += f"Left out are {told.left_out:,} events, the same again and again.\n"
+def in_group(group_id: str, finding: Finding, left_out: int | None = None) -> str:
+    """The story of a rejected group, and how many events its recording leaves out."""
+    said = f"{bounded(f'In group {shown(group_id)}:')}\n{story(finding)}"
+    if left_out:
+        said += f"Left out are {left_out:,} events, the same again and again.\n"
     return said
 
 

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from groupcheck import __version__
-from groupcheck.model.bodies import shown
 from groupcheck.model.exploring.exploration import Exploration
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
@@ -22,7 +21,6 @@ from groupcheck.properties.laws.laws import Counterexample
 from groupcheck.properties.sequence import Sequence, dump
 from groupcheck.reports import exploration as explored
 from groupcheck.reports import pipeline, saved, saved_sections
-from groupcheck.reports.story import story
 from groupcheck.reports.terminal import verdict
 from groupcheck.reports.told import found
 from groupcheck.reports.words import bounded
@@ -60,7 +58,8 @@ def replay(done: Replayed, took: Took) -> saved.Saved:
     if done.finding is not None:
         told = found(done.finding, done.port)
         if not done.port:
-            told = msgspec.structs.replace(told, story=_in(done.group_id, done.finding))
+            said = pipeline.in_group(done.group_id, done.finding)
+            told = msgspec.structs.replace(told, story=said)
         findings.append(told)
     return _saved(
         "replay",
@@ -179,7 +178,8 @@ def _rejected(row: Any, finding: Finding | None) -> saved.Found:  # noqa: ANN401
         place = _id(row.group_id, row.session, row.line, row.kind, row.reason)
         return msgspec.structs.replace(_bare(title), id=place)
     told = found(finding, "")
-    return msgspec.structs.replace(told, title=title, story=pipeline.in_group(row, finding))
+    said = pipeline.in_group(row.group_id, finding, row.left_out)
+    return msgspec.structs.replace(told, title=title, story=said)
 
 
 def _broken(each: Counterexample) -> saved.Found:
@@ -217,10 +217,6 @@ def _bare(title: str) -> saved.Found:
         compared=(),
         itf=None,
     )
-
-
-def _in(group_id: str, finding: Finding) -> str:
-    return f"{bounded(f'In group {shown(group_id)}:')}\n{story(finding)}"
 
 
 def _id(*parts: object) -> str:

@@ -128,7 +128,7 @@ def unending(
         if told:
             at = [_At(leg["depth"], leg["id"]) for leg in told]
             round_ = [next(_before(layers, each)) for each in at]
-            graph = StateGraph(part(instance, [*[*_before(layers, at[0])][::-1], *round_]))
+            graph = StateGraph(part(instance, [*_path(layers, at[0]), *round_]))
             ends = [
                 Unfinished(graph.space.numbers[state], leg["who"])
                 for state, leg in zip(round_, told, strict=True)
@@ -154,7 +154,11 @@ def witness(rule: str, name: str, instance: Instance, layers: Layers) -> Witness
 
 def _way(instance: Instance, layers: Layers, at: _At) -> Space:
     """The part of a space that is on the way to a state, the state itself being the last."""
-    return part(instance, [*_before(layers, at)][::-1])
+    return part(instance, _path(layers, at))
+
+
+def _path(layers: Layers, at: _At) -> list[Coordinator]:
+    return [*_before(layers, at)][::-1]
 
 
 def _before(layers: Layers, at: _At) -> Iterator[Coordinator]:

@@ -86,6 +86,15 @@ def judge(recordings: list[Recorded]) -> Judged:
     return Judged(len(recordings), steps, cut=cut)
 
 
+def judge_text(text: str) -> Judged:
+    """The same of the lines of a recording.
+
+    Raises:
+        MalformedTraceError: with the line and what is wrong with it.
+    """
+    return judge(read(text.encode().splitlines(keepends=True), "recording"))
+
+
 def judge_group(recorded: Recorded) -> Finding | None:
     """Hold what was recorded of one group to the model; the finding that it ends in, if any."""
     judge = GroupJudge(recorded.profile, recorded.broker)

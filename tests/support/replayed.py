@@ -14,7 +14,7 @@ from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, arrow
-from groupcheck.properties.histories.recorded import judge, read
+from groupcheck.properties.histories.recorded import judge_text
 from groupcheck.properties.sequence import dump
 from support.production import BROKER, Happened
 
@@ -72,7 +72,7 @@ def _judged(row: dict[str, Any]) -> dict[str, Any]:
     if not row.get("trace"):  # it begins in the middle, or nothing is answered in it
         return row
     lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
-    finding = judge(read(lines, "recording")).finding
+    finding = judge_text(row["recording"]).finding
     assert finding is not None
     events = sum(b'"type":"advance"' not in line for line in lines) + row["left_out"]
     assert row["trace"] == dump(finding.sequence.renumbered())
