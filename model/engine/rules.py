@@ -1,0 +1,257 @@
+"""Rules as data: guards and effects with names, tables of rules, and the versions made of them.
+
+A specification states each rule once, with its source in every version that has it. `version_of`
+takes what one version has. Because guards and effects have names, an edit of a version is data too
+(`edits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+# Where a version states something: the file and the line in the system's source, by version.
+Sources = Mapping[str, str]
+
+P = TypeVar("P", Guard, Effect)
+EVERY_VERSION: Sources = MappingProxyType({})
+
+
+class Guard(NamedTuple):
+    """A named condition of a step and its subject. It is pure: it reads, and changes nothing.
+
+    Args:
+        words: what it says, to be read after "if".
+        holds: the condition.
+        sources: the versions in which a rule has this guard; empty for every version of the rule.
+        states: the states of the system that it allows, if it is about the state; else empty.
+    """
+
+    words: str
+    holds: Callable[[Any, Any], bool]
+    sources: Sources = EVERY_VERSION
+    states: frozenset[str] = frozenset()
+
+    def only(self, sources: Sources) -> Guard:
+        """The same guard, in these versions only."""
+        return self._replace(sources=sources)
+
+
+class Effect(NamedTuple):
+    """A named change that a rule makes: it is applied to the step and its subject.
+
+    Args:
+        words: what it does, as an imperative.
+        apply: the change.
+        sources: the versions in which a rule has this effect; empty for every version of the rule.
+    """
+
+    words: str
+    apply: Callable[[Any, Any], object]
+    sources: Sources = EVERY_VERSION
+
+    def only(self, sources: Sources) -> Effect:
+        """The same effect, in these versions only."""
+        return self._replace(sources=sources)
+
+
+class Rule(NamedTuple):
+    """One rule: if all guards hold, the effects are applied in their order.
+
+    Args:
+        id: its name, unique in the specification: `heartbeat/preparing`.
+        words: when it holds, to be read after "because".
+        sources: where each version that has the rule states it.
+        guards: the conditions; a rule without any holds always.
+        effects: what it does.
+        deferred: the versions in which its answer waits until everything written is committed.
+        words_of: the words of versions that say something else.
+    """
+
+    id: str
+    words: str
+    sources: Sources
+    guards: tuple[Guard, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    deferred: Sources = EVERY_VERSION
+    words_of: Mapping[str, str] = EVERY_VERSION
+
+
+class Table(NamedTuple):
+    """A decision table: its rules are tried in order, and the first that holds is applied.
+
+    Args:
+        name: unique in the specification.
+        topic: the request or the event that it belongs to; several tables may have the same.
+        rules: all rules of all versions, in the order of the version that states no own order.
+        orders: the ids in the order in which a version tries them, if that differs.
+    """
+
+    name: str
+    topic: str
+    rules: tuple[Rule, ...]
+    orders: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+class Procedure(NamedTuple):
+    """A sequence of effects that several rules share, as each version has it. It can be called.
+
+    Args:
+        name: unique in the specification.
+        topic: as of a table.
+        words: what it does, as an imperative.
+        effects: in their order.
+    """
+
+    name: str
+    topic: str
+    words: str
+    effects: tuple[Effect, ...]
+
+    def __call__(self, step: RuleStep, subject: object) -> None:
+        """Apply what the version of the step has of the effects."""
+        for effect in step.version.procedures[self.name]:
+            effect.apply(step, subject)
+
+    @property
+    def effect(self) -> Effect:
+        """The whole procedure, as one effect of a rule."""
+        return Effect(self.words, self)
+
+
+class Behaviour(NamedTuple):
+    """A difference between versions that guards and effects ask for: it holds in some of them.
+
+    Args:
+        name: unique in the specification.
+        topic: as of a table.
+        words: what holds.
+        sources: where each version in which it holds states it.
+    """
+
+    name: str
+    topic: str
+    words: str
+    sources: Sources
+
+    def __call__(self, step: RuleStep) -> bool:
+        """Whether it holds in the version of the step."""
+        return self.name in step.version.behaviours
+
+
+Part = Table | Procedure | Behaviour
+
+
+class VersionRule(NamedTuple):
+    """A rule as one version has it."""
+
+    id: str
+    words: str
+    source: str
+    guards: tuple[Guard, ...]
+    effects: tuple[Effect, ...]
+    deferred: bool = False
+
+    def holds(self, step: RuleStep, subject: object) -> bool:
+        """Whether all guards hold."""
+        return all(guard.holds(step, subject) for guard in self.guards)
+
+    def apply(self, step: RuleStep, subject: object) -> None:
+        """Apply the effects, and note that the rule was applied."""
+        step.applied.append(self.id)
+        for effect in self.effects:
+            effect.apply(step, subject)
+
+
+class Version(NamedTuple):
+    """What one version has of a specification.
+
+    Args:
+        name: of the version.
+        tables: the rules of each table, in the order in which they are tried.
+        procedures: the effects of each procedure.
+        behaviours: the names of those that hold.
+        topics: the names of the tables of each topic, in the order in which they are declared.
+    """
+
+    name: str
+    tables: Mapping[str, tuple[VersionRule, ...]]
+    procedures: Mapping[str, tuple[Effect, ...]]
+    behaviours: frozenset[str]
+    topics: Mapping[str, tuple[str, ...]]
+
+    @property
+    def rules(self) -> dict[str, VersionRule]:
+        """Every rule by its id."""
+        return {rule.id: rule for table in self.tables.values() for rule in table}
+
+
+class RuleStep(Protocol):
+    """What a step has to have for rules to be applied to it."""
+
+    version: Version
+    applied: list[str]
+
+
+def version_of(name: str, parts: Iterable[Part]) -> Version:
+    """What a version has of all parts of a specification.
+
+    Raises:
+        ValueError: two parts or two rules have one name, or an order does not list the rules.
+    """
+    parts = tuple(parts)
+    names = [part.name for part in parts]
+    ids = [rule.id for part in parts if isinstance(part, Table) for rule in part.rules]
+    for unique in (names, ids):
+        if twice := {each for each in unique if unique.count(each) > 1}:
+            msg = f"more than one part of the specification is called {', '.join(sorted(twice))}"
+            raise ValueError(msg)
+    tables = [part for part in parts if isinstance(part, Table)]
+    topics: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        topics[table.topic] = (*topics.get(table.topic, ()), table.name)
+    return Version(
+        name,
+        {table.name: _rules_of(name, table) for table in tables},
+        {p.name: _kept(name, p.effects) for p in parts if isinstance(p, Procedure)},
+        frozenset(p.name for p in parts if isinstance(p, Behaviour) and name in p.sources),
+        topics,
+    )
+
+
+def _rules_of(version: str, table: Table) -> tuple[VersionRule, ...]:
+    rules = {rule.id: rule for rule in table.rules if version in rule.sources}
+    order = table.orders.get(version, tuple(rules))
+    if set(order) != set(rules):
+        wrong = ", ".join(sorted(set(order) ^ set(rules)))
+        msg = f"the order of {table.name} in {version} and its rules differ in {wrong}"
+        raise ValueError(msg)
+    return tuple(_rule_of(version, rules[each]) for each in order)
+
+
+def _rule_of(version: str, rule: Rule) -> VersionRule:
+    return VersionRule(
+        rule.id,
+        rule.words_of.get(version, rule.words),
+        rule.sources[version],
+        _kept(version, rule.guards),
+        _kept(version, rule.effects),
+        version in rule.deferred,
+    )
+
+
+def _kept(version: str, parts: tuple[P, ...]) -> tuple[P, ...]:
+    return tuple(part for part in parts if not part.sources or version in part.sources)
+
+
+def decide(step: RuleStep, table: Table, subject: object) -> VersionRule | None:
+    """Apply the first rule of a table whose guards hold, and return it; None if none does."""
+    for rule in step.version.tables[table.name]:
+        for guard in rule.guards:
+            if not guard.holds(step, subject):
+                break
+        else:
+            rule.apply(step, subject)
+            return rule
+    return None

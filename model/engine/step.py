@@ -1,0 +1,55 @@
+"""Steps: a step in the making, its nondeterministic choices, and all outcomes of an action.
+
+An action changes a step. Where the system leaves something open it calls `choose`; `steps` runs the
+action once for every combination of choices, as TLC does for PlusCal's `with`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from groupcheck.model.engine.rules import Version
+
+T = TypeVar("T")
+S = TypeVar("S", bound="EngineStep")
+
+
+class EngineStep:
+    """One step in the making: the rules applied so far, and the choices taken."""
+
+    __slots__ = ("_script", "_taken", "applied", "version")
+
+    def __init__(self, version: Version, script: Sequence[int] = ()) -> None:
+        self.version = version
+        self.applied: list[str] = []
+        self._script = script
+        self._taken: list[tuple[int, int]] = []
+
+    def choose(self, _why: object, options: Sequence[T]) -> T:
+        """One of the options; over all outcomes of the step, each of them."""
+        if len(options) == 1:
+            return options[0]
+        at = len(self._taken)
+        index = self._script[at] if at < len(self._script) else 0
+        self._taken.append((index, len(options)))
+        return options[index]
+
+    def next_script(self) -> list[int] | None:
+        """The choices of the next run, in lexicographic order; None after the last."""
+        taken = self._taken
+        while taken:
+            index, arity = taken.pop()
+            if index + 1 < arity:
+                return [*(i for i, _ in taken), index + 1]
+        return None
+
+
+def steps(make: Callable[[Sequence[int]], S], act: Callable[[S], Any]) -> Iterator[S]:
+    """Every way in which an action can go; `make` makes a step that takes the given choices."""
+    script: list[int] | None = []
+    while script is not None:
+        step = make(script)
+        act(step)
+        yield step
+        script = step.next_script()
