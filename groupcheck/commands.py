@@ -315,7 +315,7 @@ def bench(options: argparse.Namespace) -> int:
 
 def _against_tlc() -> ModuleType:
     """What measures the two; it is kept with the tests, which run TLC too."""
-    folder = TESTS / "bench"
+    folder = TESTS.parent / "bench"
     if not (folder / "against_tlc.py").is_file():
         msg = "bench runs TLC as the tests do, so it needs a clone of the repository"
         raise ImpossibleError(msg)

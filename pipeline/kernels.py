@@ -2,7 +2,7 @@
 
 Partitions that Spark has sorted are streamed through `mapInArrow`, and the state is carried over
 the borders of batches, so that a group of any size takes no more memory than a small one. Measured
-with this oracle (tests/bench/pipeline_idioms.py: 40,000 events, seconds of processor): 5.3 so, 5.2
+with this oracle (40,000 events, seconds of processor): 5.3 so, 5.2
 with whole partitions sorted by Arrow in the worker, 6.9 by `applyInArrow` and 7.4 by
 `applyInPandas`, a call for each group. In those a partition or a group has to fit into a worker.
 """

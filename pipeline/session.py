@@ -45,7 +45,7 @@ EMBEDDED: Final = {
 }
 
 # The same for what is done in Python by far the most: there Java's second compiler takes more than
-# it saves, and another garbage collector more memory (`python tests/bench/exploring.py`, beside
+# it saves, and another garbage collector more memory (`python bench/exploring.py`, beside
 # the same with `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
 IN_PYTHON: Final = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

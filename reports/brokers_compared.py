@@ -34,7 +34,7 @@ HEAD: Final = """\
 # Brokers compared
 
 What real coordinators were seen to do, each judged by the profile that is named: for a person who
-chooses a test double, or writes a port. `python tests/bench/brokers_compared.py` ran them
+chooses a test double, or writes a port. `python bench/brokers_compared.py` ran them
 ([long runs](long-runs.md)) and wrote this page from what they answered.
 
 """

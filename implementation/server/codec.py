@@ -1,7 +1,7 @@
 """Requests from bytes and responses to bytes, in every version that is served, by kio.
 
 Which field means what is the affair of `fields`, `decoding` and `encoding`. kio was chosen over
-kafka-python's protocol package by `tests/bench/codec.py`: it writes as fast, and what there is in
+kafka-python's protocol package because it writes as fast, and what there is in
 which version is there to be read, so that requests can be read safely. Neither reads them so by
 itself. An array that says it has billions of entries makes kio end the process; kafka-python reads
 a string that is cut short as if it were whole, and is busy for hours with a number that does not

@@ -24,7 +24,7 @@ from groupcheck.pipeline.recordings.observed import Edge, state_name
 
 MEMBERS: Final = 2  # with two every rule is reached
 # Those without which steps are missed; the others show nothing that is not in one of these
-# (python tests/bench/log_lines.py --spaces).
+# (python bench/pipeline.py --instances).
 _OLD: Final = (
     "metadata",
     "membership",

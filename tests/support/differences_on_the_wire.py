@@ -1,7 +1,7 @@
 """For each difference between profiles that shows over the wire, a short sequence that shows it.
 
 They are data: requests, and time that passes. On the model a test sees that the two profiles answer
-them differently; tests/bench/differences_on_brokers.py plays them on brokers.
+them differently; bench/differences_on_brokers.py plays them on brokers.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ NOT_RUN: Final = {
     "spark-submit": "it takes a cluster",
     "groupcheck explore --engine spark": "it takes Spark: tests/pipeline",
     "groupcheck explore  ": "a minute: tests/doors/test_explore.py explores less",
-    "python tests/bench/": "it measures, for minutes",
+    "python bench/": "it measures, for minutes",
 }
 
 _BLOCK: Final = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

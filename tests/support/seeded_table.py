@@ -52,7 +52,7 @@ HEAD: Final = """\
 under which what is right is a rule, so that one repaired in 2.2 is put into 2.7, and one repaired
 after 2.7 into 4.1.
 
-`python tests/bench/seeded_faults.py` writes this page, and a test holds it to the truth. Each copy
+`python bench/seeded_faults.py` writes this page, and a test holds it to the truth. Each copy
 is verified on one of the spaces that a verification has by default, by tours and 500 random walks,
 its inner state shown. *Steps* are those of the shortest finding, *shortest* those of the shortest
 sequence of the space that shows the bug at all, found by trying them all; *seconds* are those of
@@ -66,7 +66,7 @@ one CPU for all of it, which goes on past what is found, and until what was foun
 WHOLE_HEAD: Final = """
 ## What finds each
 
-`python tests/bench/seeded_faults.py --whole`: each copy is verified as `groupcheck verify` does by
+`python bench/seeded_faults.py --whole`: each copy is verified as `groupcheck verify` does by
 default, on every space, with its 500 walks and 100 sequences of the state machine; and by each of
 the three sources alone, which stops at its first finding. Given are seconds of one CPU until what
 was found is minimal, for the *whole run* with those that it takes to explore the spaces; a dash

@@ -3,7 +3,7 @@
 A row is good for one text: it is kept under a key made of every module, both configurations, and
 the words of the one in those of the other (`tla_as_model.py`). States are kept as a digest of the
 set of them, whatever the order, made of TLC's own dump.
-`tests/bench/record_tlc.py` writes the file.
+`tests/support/record_tlc.py` writes the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD: Final = (
     "instance\tkey\tstates\tgenerated\tdepth\tmean and least out-degree\tactions"
     "\tdigest of the states\tstates with answers\tdigest of these"
 )
-STALE: Final = "TLC has not been run on the text as it is: python tests/bench/record_tlc.py"
+STALE: Final = "TLC has not been run on the text as it is: python tests/support/record_tlc.py"
 
 
 class Case(NamedTuple):

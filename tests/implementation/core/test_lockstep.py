@@ -11,7 +11,7 @@ from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.story import story
 from support.wandering import Walked, everything, toured, wandered
 
-# Those are large with one member too: the long form, tests/bench/lockstep.py, has them.
+# Those are large with one member too: the long form, bench/lockstep.py, has them.
 LARGE = {
     "failing-administration",
     "failing-transactions",

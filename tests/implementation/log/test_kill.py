@@ -1,4 +1,4 @@
-"""What was acknowledged survives a killed process; `tests/bench/kill.py` is the long form."""
+"""What was acknowledged survives a killed process."""
 
 from __future__ import annotations
 

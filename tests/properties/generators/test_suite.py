@@ -20,7 +20,7 @@ from support.spaces import explored
 LIMIT = 60
 MOST = 1.2  # times the least steps
 
-# Of three members, those that are explored in a second; `tests/bench/tours.py` has them all.
+# Of three members, those that are explored in a second.
 SMALL = ("metadata", "administration")
 
 

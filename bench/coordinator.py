@@ -1,21 +1,29 @@
-"""How large and fast the coordinator is, and how that grows: `python tests/bench/coordinator.py`.
+"""How large and fast the coordinator and its log are: `python bench/coordinator.py [--log]`.
 
-In process, one core, the log discarded or in memory. Times are those of the processor, the
-best of three, because a machine that does something else can only be slower; sizes are what
+The coordinator runs in process on one core, with its log discarded or in memory. Times are of the
+processor, the best of three, because other work on the machine only slows it down. Sizes are what
 tracemalloc counts.
+
+With `--log` the log in a directory is measured instead: appends, bytes of a record, opening,
+loading and compaction. The log is in the current directory, whose disk decides what an fsync costs.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
+import os
 import platform
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable
 from itertools import count
+from pathlib import Path
 
 from groupcheck.implementation import Config, Coordinator
+from groupcheck.implementation.log.directory import DirectoryLog
 from groupcheck.implementation.log.log import Completed
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.implementation.log.records import (
@@ -42,6 +50,11 @@ OFFERED = b"range"
 GROUP_SIZE = 100
 HEARTBEATS = 300_000
 BEST_OF = 3
+PARTITION = 27
+SINGLY = 300
+TOGETHER = 50_000
+# As many appends as would come while an fsync is under way, from that many clients.
+CLIENTS = 64
 
 
 class NoLog:
@@ -205,10 +218,114 @@ def load() -> None:
     say("load of 1,000,000 records", 1_000 * best(lambda: Coordinator(config, log=log)), "ms")
 
 
+def batches_of_commits(count: int, keys: int) -> Iterable[Batch]:
+    """Commits of one offset each, over so many keys."""
+    for i in range(count):
+        group, topic_partition = divmod(i % keys, 10)
+        key = OffsetCommitKey(f"group-{group:08}", "a-topic", topic_partition)
+        value = OffsetCommitValue(i, -1, "", 1_700_000_000_000 + i)
+        yield Batch((OffsetCommitRecord(key, value),))
+
+
+def stored(error: ErrorCode) -> None:
+    """An append must not fail here."""
+    if error is not ErrorCode.NONE:
+        sys.exit(f"an append failed: {error!r}")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long some work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def both(work: Callable[[], object]) -> str:
+    """How long some work takes, and how much of it is this process's own."""
+    started = time.process_time()
+    took = seconds(work)
+    return f"{took:.1f} s, {time.process_time() - started:.1f} s of CPU"
+
+
+def tell(what: str, figure: str) -> None:
+    """Print one figure in words."""
+    print(f"{what:44} {figure:>30}", flush=True)  # noqa: T201
+
+
+def append(log: DirectoryLog, batches: Iterable[Batch], a_flush: int) -> int:
+    """Append so many batches a flush, and count them."""
+    count = 0
+    for count, batch in enumerate(batches, 1):
+        log.append(PARTITION, batch, stored)
+        if count % a_flush == 0:
+            log.flush()
+            log.complete()
+    log.flush()
+    log.complete()
+    return count
+
+
+def appends(path: Path) -> None:
+    """Appends a second, by how many share an fsync; the last without waiting for the disk."""
+    for a_flush, number in ((1, SINGLY), (CLIENTS, TOGETHER), (TOGETHER, TOGETHER)):
+        log = DirectoryLog(path / f"appends-{a_flush}")
+        took = seconds(lambda: append(log, batches_of_commits(number, 1_000), a_flush))  # noqa: B023 - called at once
+        tell(f"appends, {a_flush:,} a flush", f"{number / took:,.0f} appends/s")
+        log.close()
+    memory = MemoryLog()
+    batches = list(batches_of_commits(TOGETHER, 1_000))
+
+    def to_memory() -> None:
+        for batch in batches:
+            memory.append(PARTITION, batch, stored)
+
+    tell("appends in memory", f"{TOGETHER / seconds(to_memory):,.0f} appends/s")
+
+
+def size(path: Path) -> int:
+    """How many bytes a log takes."""
+    return sum(file.stat().st_size for file in path.rglob("*.log"))
+
+
+def loading(path: Path, records: int) -> None:
+    """Opening, reading and compacting a log of so many records."""
+    log = DirectoryLog(path)
+    append(log, batches_of_commits(records, records), 10_000)
+    log.close()
+    tell(f"{records:,} records, a batch each", f"{size(path) / records:,.0f} bytes a record")
+    opened: list[DirectoryLog] = []
+    tell("  open (every checksum)", both(lambda: opened.append(DirectoryLog(path))))
+    (log,) = opened
+    tell("  load", both(lambda: drain(log)))
+    tell("  compact", both(lambda: log.compact()))  # noqa: PLW0108 - what it returns is nothing
+    tell("  the same, compacted", f"{size(path) / records:,.0f} bytes a record")
+    tell("  load, compacted", both(lambda: drain(log)))
+    log.close()
+
+
+def drain(log: DirectoryLog) -> None:
+    """Read every batch, as a coordinator does: none is kept."""
+    for _ in log.read(PARTITION):
+        pass
+
+
+def main() -> None:
+    """Print the machine and the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("--log", action="store_true", help="the log in a directory instead")
+    parser.add_argument("--records", type=int, default=1_000_000, help="with --log (1000000)")
+    options = parser.parse_args()
+    tell("machine", f"{os.cpu_count()} cores, {platform.machine()}")
+    tell("load average", " ".join(f"{load:.1f}" for load in os.getloadavg()))
+    tell("Python", platform.python_version())
+    if options.log:
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            appends(Path(name))
+            loading(Path(name) / "loading", options.records)
+        return
+    for measure in (rebalance, commits, load, members, heartbeats):
+        measure()
+
+
 if __name__ == "__main__":
-    print(f"Python {sys.version.split()[0]}, {platform.machine()}, one core")  # noqa: T201
-    rebalance()
-    commits()
-    load()
-    members()
-    heartbeats()
+    main()

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES

@@ -1,4 +1,4 @@
-"""Record what TLC finds of each instance: `python tests/bench/record_tlc.py [--all] [--jobs N]`.
+"""Record what TLC finds of each instance: `python tests/support/record_tlc.py [--all] [--jobs N]`.
 
 Writes tests/model/tlc.tsv, which the tests hold the explorer equal to. Only what is not recorded
 for the text as it is now is run again, which takes nothing if nothing has changed, and some 20

@@ -1,4 +1,4 @@
-"""What the server does over the wire, in a process of its own: `python tests/bench/server.py`.
+"""What the server does over the wire, in a process of its own: `python bench/server.py`.
 
 Rebalances and commits a second of one group of 50 consumers, once with consumers of
 confluent-kafka, which take their time (they hear of a rebalance at their next heartbeat), and once

@@ -20,14 +20,15 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from processes import Peak
 
 from groupcheck.model.exploring.exploration import Settings, chosen
 from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.exploring.notation import digest, key, written
 from groupcheck.model.profiles import PROFILES
 from groupcheck.numbers import memory
-from support.processes import Peak
 
 SAME: Final = ("states", "edges", "depth", "out_degree", "discovered", "actions", "rules", "digest")
 OF_LAWS: Final = ("laws", "laws_broken")

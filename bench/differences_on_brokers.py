@@ -1,6 +1,6 @@
 """Show the differences between versions on the brokers themselves; writes a page.
 
-    python tests/bench/differences_on_brokers.py [0.10.2=PORT 2.7=PORT 4.1=PORT] [--out FILE]
+    python bench/differences_on_brokers.py [0.10.2=PORT 2.7=PORT 4.1=PORT] [--out FILE]
 
 Each sequence of tests/support/differences_on_the_wire.py is played on two brokers, and judged on
 each by its own profile. Without ports Kafka of these versions is started. Exit status 1 if two
@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
@@ -126,7 +126,7 @@ on brokers: the same requests, two versions, two answers. A request is of the ve
 or of the newest that the older broker speaks. Each broker was judged by its own profile as well,
 which had nothing against its answers{but}.
 
-`python tests/bench/differences_on_brokers.py --out docs/differences-on-brokers.md` wrote this page
+`python bench/differences_on_brokers.py --out docs/differences-on-brokers.md` wrote this page
 on {date}, with {brokers}.
 The sequences are in [`differences_on_the_wire.py`](../tests/support/differences_on_the_wire.py).
 

@@ -1,9 +1,9 @@
 """Run every broker against the model and write the page that compares them.
 
-    python tests/bench/brokers_compared.py run PORT... [--sequences N] [--into DIR]
-    python tests/bench/brokers_compared.py confirm [--into DIR]
-    python tests/bench/brokers_compared.py check [--into DIR]
-    python tests/bench/brokers_compared.py page [--into DIR]
+    python bench/brokers_compared.py run PORT... [--sequences N] [--into DIR]
+    python bench/brokers_compared.py confirm [--into DIR]
+    python bench/brokers_compared.py check [--into DIR]
+    python bench/brokers_compared.py page [--into DIR]
 
 `run` does a long run on each (all by default), which is taken up again where it ended; `confirm`
 does the sequence of each finding on Kafka of the version it was judged by; `check` sees that of
@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
@@ -42,7 +42,7 @@ from groupcheck.reports.terminal import summary
 from groupcheck.reports.told import told
 from support.session_twice import explains
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[1]
 # The ports, and what the columns are called.
 PORTS: Final[Mapping[str, str]] = {
     "kafka:4.1": "Kafka 4.1",

@@ -1,4 +1,4 @@
-"""What of Kafka's past bugs a verification finds: `python tests/bench/seeded_faults.py [--whole]`.
+"""What of Kafka's past bugs a verification finds: `python bench/seeded_faults.py [--whole]`.
 
 Writes docs/seeded-faults.md: of each bug what tours and walks of one space come to, in about two
 minutes. With `--whole` each copy is verified as by default, too, and by tours, walks and the state
@@ -12,7 +12,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
@@ -33,7 +33,7 @@ from support.seeded_table import (
 from support.shortest import shortest
 
 EXAMPLES = Settings().examples
-PAGE = Path(__file__).parents[2] / "docs" / "seeded-faults.md"
+PAGE = Path(__file__).parents[1] / "docs" / "seeded-faults.md"
 
 
 def first(name: str, result: Result) -> Finding:

@@ -63,6 +63,7 @@ def ticks(process: int) -> int:
 
 
 def resident_mb(process: int) -> int:
+    """The resident memory of a process alone, in MB."""
     try:
         status = Path(f"/proc/{process}/statm").read_text(encoding="utf-8")
     except OSError:

@@ -1,0 +1,262 @@
+"""How fast the generators are, or how much they cover: `python bench/generators.py [--covered]`.
+
+Steps a second of each generator on the built-in coordinator, as multiples of a hand-written
+Hypothesis machine on the same coordinator in the same run. The generators take turns in rounds, and
+the medians of the rounds are printed, because other work on the machine slows all of them down
+alike. First by the time of one processor, then by the clock with all processors.
+
+With `--covered`: the share of a model instance's transitions that each generator has covered after
+1,000, 10,000 and 100,000 steps: mean, least and most of some seeds. `--plot FILE.svg` draws it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from statistics import mean, median
+
+import hand_written
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
+from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.generators.bulk import Bulk, processors
+from groupcheck.properties.generators.choices import CHOICES
+from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.sketch import spoken
+from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.walks import Walker
+from groupcheck.properties.generators.wandering import wander
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.source import port_source
+
+PROFILE = PROFILES["2.7"]
+STEPS = 60  # of one test
+EXAMPLES = 100
+TABLE = (1_000, 10_000, 100_000)
+PER_DECADE = 12  # points of a curve
+# Colours and greys that can be told apart and read on white as well as on black.
+COLOURS = {"uniform": "#e08a1e", "swarm": "#b0609e", "guided": "#2f8fd8", "tours": "#2aa876"}
+GREY = "#808890"
+
+Work = Callable[[], int]  # does so many steps
+Curve = list[float]  # the share in percent at each mark
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)  # noqa: T201
+
+
+def by_hand() -> int:
+    """The steps of the state machine that is written by hand."""
+    return hand_written.run(EXAMPLES, STEPS, 0)
+
+
+def machine() -> int:
+    """The steps of the project's own state machine."""
+    steps: list[int] = []
+    lockstep(
+        BuiltinPort(),
+        PROFILE,
+        examples=EXAMPLES,
+        steps=STEPS,
+        seed_number=0,
+        known=set(),
+        tally=steps.append,
+    )
+    return sum(steps)
+
+
+def walks(tracks: Tracks, choice: str, steps: int = 30_000) -> Work:
+    """Walks over a space, on one processor."""
+
+    def work() -> int:
+        random = Random(0)
+        walker, done = Walker(tracks, BuiltinPort()), 0
+        choose = CHOICES[choice](tracks, random)
+        while done < steps:
+            done += walker.walk(choose, STEPS)[0]
+        return done
+
+    return work
+
+
+def beyond() -> int:
+    """The steps of walks beyond the spaces, with the oracle beside them, on one processor."""
+    random, port = Random(0), BuiltinPort()
+    speaks = spoken(port, PROFILE)
+    return sum(wander(port, PROFILE, speaks, random, STEPS).steps for _ in range(EXAMPLES))
+
+
+def in_bulk(space: Space, jobs: int, count: int) -> Work:
+    """So many walks as `verify --walks` does them: of each sort, and beyond the space too."""
+
+    def work() -> int:
+        bulk = Bulk(port_source("builtin"), PROFILE, {"space": space}, 0, count, STEPS)
+        return sum(part.steps for part in bulk.run(jobs))
+
+    return work
+
+
+def measured(sources: dict[str, Work], clock: Callable[[], float], rounds: int) -> None:
+    """The steps a second of each source, and how many times those of the first that is."""
+    rates: dict[str, list[float]] = {name: [] for name in sources}
+    for number in range(rounds + 1):
+        for name, work in sources.items():
+            started = clock()
+            steps = work()
+            if number:  # in the first round the tracks are made, and modules imported
+                rates[name].append(steps / (clock() - started))
+    first = next(iter(rates.values()))
+    for name, found in rates.items():
+        times = [rate / base for rate, base in zip(found, first, strict=True)]
+        spread = f"({min(times):.1f}-{max(times):.1f})"
+        tell(f"{name:44} {median(found):>9,.0f} steps/s {median(times):>6.2f} times {spread}")
+
+
+def walked(tracks: Tracks, choice: str, seed: int) -> Iterator[tuple[int, int]]:
+    """The steps done and the edges shown, after each walk."""
+    random = Random(seed)
+    walker, done = Walker(tracks, BuiltinPort(seed)), 0
+    choose = CHOICES[choice](tracks, random)
+    while True:
+        if choice == "swarm":
+            choose = CHOICES[choice](tracks, random)  # each walk has another one
+        done += walker.walk(choose, STEPS)[0]
+        yield done, sum(map(bool, walker.times))
+
+
+def toured(tracks: Tracks, seed: int) -> Iterator[tuple[int, int]]:
+    """The same of tours, which end."""
+    coverage, done = Coverage(tracks.space, Random(seed)), 0
+    for steps, _ in tour(coverage, BuiltinPort(seed), STEPS):
+        done += steps
+        yield done, len(coverage.shown)
+    while True:
+        done *= 2
+        yield done, len(coverage.shown)
+
+
+def at_marks(progress: Iterator[tuple[int, int]], edges: int, marks: list[int]) -> Curve:
+    """The share shown at each mark, of the tests that were over by then."""
+    shares: Curve = []
+    before = 0
+    for done, shown in progress:
+        while len(shares) < len(marks) and done > marks[len(shares)]:
+            shares.append(100 * before / edges)
+        if len(shares) == len(marks):
+            break
+        before = shown
+    return shares
+
+
+def marks_up_to(most: int) -> list[int]:
+    """Evenly on a logarithmic scale, from 100 on; those of the table are among them."""
+    count = 1 + int(PER_DECADE * 5)
+    marks = {round(100 * 10 ** (point / PER_DECADE)) for point in range(count)}
+    return sorted(mark for mark in marks if mark <= most)
+
+
+def draw(curves: dict[str, list[Curve]], marks: list[int], space: str, path: Path) -> None:
+    """A line for the mean of the seeds, and an area from the least to the most of them."""
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "groupcheck", "font.size": 11})
+    figure = Figure(figsize=(7.5, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for kind, found in curves.items():
+        columns = list(zip(*found, strict=True))
+        least, most = [min(c) for c in columns], [max(c) for c in columns]
+        axes.fill_between(marks, least, most, color=COLOURS[kind], alpha=0.25, linewidth=0)
+        axes.plot(marks, [mean(c) for c in columns], color=COLOURS[kind], label=kind, linewidth=2)
+    axes.set_xscale("log")
+    axes.set_xlim(marks[0], marks[-1])
+    axes.set_ylim(0, 102)
+    axes.set_xlabel("steps", color=GREY)
+    axes.set_ylabel(f"transitions of {space} covered, %", color=GREY)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.tick_params(which="both", colors=GREY)
+    axes.grid(visible=True, color=GREY, alpha=0.25, linewidth=0.6)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in {"left", "bottom"})
+        spine.set_color(GREY)
+    axes.legend(frameon=False, labelcolor=GREY, loc="upper left")
+    figure.savefig(path, format="svg", transparent=True, metadata={"Date": None})
+
+
+def speeds(space: Space, rounds: int, walks_in_all: int) -> None:
+    """By the time of one processor, then by the clock with all processors."""
+    tracks = Tracks(space)
+    tell("by the time of one processor")
+    sources: dict[str, Work] = {
+        "Hypothesis machine by hand, no oracle": by_hand,
+        "Hypothesis machine of groupcheck": machine,
+    }
+    sources |= {f"walks, {choice}": walks(tracks, choice) for choice in CHOICES}
+    sources["walks beyond the spaces"] = beyond
+    sources["verify --walks, all of them mixed"] = in_bulk(space, 1, 600)
+    measured(sources, time.process_time, rounds)
+    jobs = processors()
+    tell(f"by the clock, {jobs} processors, with their start and the exploration")
+    measured(
+        {
+            "Hypothesis machine by hand, no oracle": by_hand,
+            "verify --walks, all of them mixed": in_bulk(space, jobs, walks_in_all),
+        },
+        time.perf_counter,
+        max(1, rounds // 2),
+    )
+
+
+def covered(space: Space, name: str, seeds: int, most: int, plot: Path | None) -> None:
+    """The share of transitions covered, by generator and number of steps."""
+    tracks, marks = Tracks(space), marks_up_to(most)
+    heads = "".join(f"{mark:>20,}" for mark in marks if mark in TABLE)
+    tell(f"of {space.edge_count:,} transitions after{heads} steps")
+    curves: dict[str, list[Curve]] = {}
+    for kind in (*CHOICES, "tours"):
+        started = time.process_time()
+        for seed in range(seeds):
+            progress = toured(tracks, seed) if kind == "tours" else walked(tracks, kind, seed)
+            curves.setdefault(kind, []).append(at_marks(progress, space.edge_count, marks))
+        columns = zip(marks, zip(*curves[kind], strict=True), strict=True)
+        cells = "".join(
+            f"{mean(column):>6.1f} % ({min(column):.1f}-{max(column):.1f})".rjust(20)
+            for mark, column in columns
+            if mark in TABLE
+        )
+        tell(f"{kind:20}{cells}  in {time.process_time() - started:.0f} s")
+    if plot:
+        draw(curves, marks, name, plot)
+
+
+def main() -> None:
+    """Print the table that is asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("--space", default="membership")
+    parser.add_argument("--members", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--walks", type=int, default=15_000, help="with all processors (15000)")
+    parser.add_argument("--covered", action="store_true", help="shares instead of speeds")
+    parser.add_argument("--seeds", type=int, default=10, help="with --covered (10)")
+    parser.add_argument("--most", type=int, default=TABLE[-1], help="steps with --covered (100000)")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="with --covered")
+    options = parser.parse_args()
+    found = virtual_spaces(PROFILE, options.members) | feature_spaces(PROFILE, options.members)
+    space = explore(found[options.space])
+    gc.set_threshold(50_000)  # as the commands do
+    if options.covered:
+        covered(space, options.space, options.seeds, options.most, options.plot)
+    else:
+        speeds(space, options.rounds, options.walks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""How fast the pipeline reads and checks, and in how much memory: `python bench/pipeline.py`.
+
+Recordings: `ingest` and `check` on Spark beside a check in one plain process. The groups are as in
+production, made from the model, with a known number of responses that are not allowed, in known
+groups: each run has to find all of them and no other. `--huge N` adds one group of N events. With
+`--table` the benchmark makes the table that `ingest` would write, and measures `check` alone.
+
+`--logs` and `--offsets-topic` measure one core without Spark: logs of brokers, and segments of the
+offsets topic, made from the model, all of which have to be accepted. `--instances` shows for each
+model instance how many steps of a log it has that the automaton does not know.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from made_in_bulk import Bulk, events, recordings
+from processes import Peak
+
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.instance import spaces
+from groupcheck.pipeline.kernels import begun
+from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps_of
+from groupcheck.pipeline.logs.files import LogReader, Manner
+from groupcheck.pipeline.logs.replay import LogReplay
+from groupcheck.pipeline.offsets_topic.appends import subsets
+from groupcheck.pipeline.recordings.events import Event
+from groupcheck.pipeline.schemas import EVENTS
+from groupcheck.pipeline.sources import Line
+from support.made_logs import BEGAN_MS, Printed, line, walk
+from support.made_recordings import Made
+from support.made_segments import judged, partition, write
+
+HERE = Path(__file__)
+KINDS = 5  # histories, each of which stands for many groups
+OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segment. (kafka.log.Log)"
+
+
+def plain(directory: Path) -> dict[str, tuple[str, int]]:
+    """The same check of a table of events in this process alone: what is unlawful, by group."""
+    from groupcheck.pipeline.ingest import stored  # noqa: PLC0415 - in a process of its own
+    from groupcheck.pipeline.kernels import event_batches, replay  # noqa: PLC0415
+
+    return {
+        row["group_id"]: (row["source"].removeprefix("file://"), row["line"])
+        for file in stored(str(directory))
+        for batch in replay(event_batches(file))
+        for row in batch.column("finding").drop_null().to_pylist()
+    }
+
+
+class Took(NamedTuple):
+    """What a command took: seconds, of processor too, and memory at its peak."""
+
+    seconds: float
+    mb: int = 0
+    processor_s: float = 0
+
+
+def _run(command: list[str]) -> tuple[str, Took]:
+    """What a command prints, and what it took."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    peak = Peak(process.pid)
+    told, _ = process.communicate()
+    seconds = time.monotonic() - began
+    return told, Took(seconds, *peak.stop())
+
+
+def _line(what: str, events: int, took: Took, note: str = "") -> None:
+    seconds, mb, processor_s = took
+    figures = f"{seconds:8.1f} s {events / seconds:10,.0f} events/s {mb:7,} MB"
+    sys.stdout.write(f"{what:<24} {figures} {processor_s:8.1f} s of processor  {note}\n")
+    sys.stdout.flush()
+
+
+def _groupcheck(cores: int, conf: list[str], *command: str) -> tuple[str, Took]:
+    common = ["--master", f"local[{cores}]", "--json", "--overwrite", *conf]
+    return _run([sys.executable, "-m", "groupcheck", *command, *common])
+
+
+def _judged(report: Path, made: Made, told: str) -> str:
+    """Whether all that is unlawful was found where it is, and nothing else."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - it comes with the extra
+
+    rows = pq.read_table(report / "findings", columns=["group_id", "source", "line"]).to_pylist()
+    found = {r["group_id"]: (r["source"].removeprefix("file://"), r["line"]) for r in rows}
+    assert json.loads(told)["undecided"] == 0
+    return _same(found, made)
+
+
+def _same(found: dict[str, tuple[str, int]], made: Made) -> str:
+    assert found == made.unlawful, f"{len(found)} found, {len(made.unlawful)} made"
+    return f"all {len(found)} unlawful events found, no other"
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groups", type=int, default=1_000)
+    parser.add_argument("--events", type=int, default=1_000, help="of each group")
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--unlawful", type=int, default=50)
+    parser.add_argument("--huge", type=int, default=0, help="events of one more group")
+    parser.add_argument("--table", action="store_true", help="make a table of events")
+    parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's")
+    parser.add_argument("--no-plain", action="store_true", help="leave the plain process out")
+    parser.add_argument("--scratch", type=Path, help="where to write meanwhile")
+    parser.add_argument("--logs", action="store_true", help="logs of brokers, on one core")
+    parser.add_argument("--offsets-topic", action="store_true", help="segments, on one core")
+    parser.add_argument("--instances", action="store_true", help="what the automaton leaves out")
+    parser.add_argument("--profile", default="2.7", choices=("0.10.2", "2.7", "4.1"))
+    parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.logs:
+        logs(options.profile, log_lines(options.profile, options.groups, options.events, 1))
+        return
+    if options.offsets_topic:
+        offsets_topic(options.profile, options.groups * options.events)
+        return
+    if options.instances:
+        instances(options.profile)
+        return
+    if options.plain:
+        sys.stdout.write(json.dumps(plain(options.plain)))
+        return
+    wanted = Bulk(options.groups, options.events, options.files, options.unlawful, options.huge)
+    conf = [part for each in options.conf for part in ("--conf", each)]
+    with tempfile.TemporaryDirectory(prefix="pipeline-", dir=options.scratch) as scratch:
+        measure(Path(scratch), wanted, options.cores, conf, options)
+
+
+def measure(
+    scratch: Path, wanted: Bulk, cores: list[int], conf: list[str], options: argparse.Namespace
+) -> None:
+    """Make what is wanted, and measure each command with it."""
+    sources, table, report = (scratch / name for name in ("sources", "table", "report"))
+    began = time.monotonic()
+    if options.table:
+        made = events(table, wanted)
+    else:
+        sources.mkdir()
+        made = recordings(sources, wanted)
+    _line("made", made.events, Took(time.monotonic() - began), f"{made.groups:,} groups")
+    for number in cores:
+        if not options.table:
+            command = ("ingest", str(sources), "--out", str(table))
+            _line(f"ingest, local[{number}]", made.events, _groupcheck(number, conf, *command)[1])
+        command = ("check", str(table), "--report", str(report))
+        told, took = _groupcheck(number, conf, *command)
+        _line(f"check, local[{number}]", made.events, took, _judged(report, made, told))
+    if not options.no_plain:
+        told, took = _run([sys.executable, str(HERE), "--plain", str(table)])
+        found = {group: (path, line) for group, (path, line) in json.loads(told).items()}
+        _line("check, plain process", made.events, took, _same(found, made))
+
+
+def log_lines(profile: str, groups: int, lines: int, others: int) -> list[bytes]:
+    """The lines of groups side by side, each after as many others."""
+    random = Random(7)
+    kinds: list[list[Printed]] = []
+    while len(kinds) < KINDS:
+        found = list(walk(random, profile, "membership", 10 * lines))
+        kinds += [found[:lines]] if len(found) >= lines else []
+    printed = []
+    for number in range(groups):
+        for at, each in enumerate(kinds[number % KINDS]):
+            at_ms = BEGAN_MS + 1_000 * at + number
+            printed.append((at_ms, line(profile, each, f"group-{number}", at_ms)))
+    texts = (text for _, text in sorted(printed))
+    return [each.encode() + b"\n" for text in texts for each in (*[OTHER] * others, text)]
+
+
+def logs(profile: str, texts: list[bytes]) -> None:
+    """Read the lines, and check them."""
+    began = time.process_time()
+    automaton(profile)
+    built = time.process_time()
+    rows = LogReader("file:///bench.log", Manner()).rows(map(Line, range(1, len(texts) + 1), texts))
+    events = [Event._make(map(r.get, EVENTS.names)) for name, r in rows if name == "event"]
+    events.sort(key=lambda event: event[:4])
+    read = time.process_time()
+    replays: dict[str, LogReplay] = {}
+    for event in events:
+        if event.group_id not in replays:
+            replays[event.group_id] = begun(event)  # type: ignore[assignment]
+        replays[event.group_id].take(event)
+    told = [row for replay in replays.values() for name, row in replay.end() if name == "verdict"]
+    over = time.process_time()
+    wrong = [row for row in told if row["verdict"] != "accepted"]
+    assert not wrong, wrong[0]
+    for what, number, seconds in (
+        ("read", len(texts), read - built),
+        ("checked", len(events), over - read),
+        ("both", len(texts), over - built),
+    ):
+        rate = f"{number / seconds:10,.0f} a second"
+        sys.stdout.write(f"{profile:<7} {what:<8} {number:9,} in {seconds:6.1f} s {rate}\n")
+    sys.stdout.write(f"{profile:<7} the automaton is made in {built - began:.1f} s\n")
+
+
+def instances(profile: str) -> None:
+    """How many steps each space shows that those of the automaton do not."""
+    found = spaces(PROFILES[profile], MEMBERS)
+    known = {step[:5] for name in SPACES[profile] for step in steps_of(found[name])}
+    for name in found.keys() - set(SPACES[profile]):
+        more = {step[:5] for step in steps_of(found[name])} - known
+        sys.stdout.write(f"{profile:<7} {name:<28} {len(more)} more\n")
+
+
+def offsets_topic(profile: str, records: int) -> None:
+    """Read segments of the offsets topic, and check them."""
+    batches = partition(profile, 30, 100)
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder)
+        begun = time.process_time()
+        subsets(profile)
+        first_s = time.process_time() - begun
+        offsets = write(where / f"{0:020}.log", profile, batches)
+        while offsets[-1] < records:
+            # The same groups under the same names go on from a gap, as after a compaction.
+            base = offsets[-1] + 1
+            offsets = write(where / f"{base:020}.log", profile, batches, base)
+        size = sum(each.stat().st_size for each in where.iterdir())
+        begun = time.process_time()
+        said, _ = judged(where)
+        taken_s = time.process_time() - begun
+    found = sum("finding" in rows for rows in said.values())
+    sys.stdout.write(
+        f"what may follow what is made in {first_s:.1f} s of processor, once a process\n"
+        f"{offsets[-1]:,} records, {size / 1e6:.1f} MB, {found} rejected: {taken_s:.1f} s, "
+        f"{offsets[-1] / taken_s:,.0f} records a second of one core\n"
+    )
+    assert not found
+
+
+if __name__ == "__main__":
+    main()
