@@ -71,7 +71,7 @@ def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], in
 
 def _command(asked: Asked) -> list[str]:
     profile, space, members = asked
-    command = ["-m", "groupcheck", "explore", "--json", "--profile", profile, "--space", space]
+    command = ["-m", "groupcheck", "explore", "--json", "--profile", profile, "--instance", space]
     return [*command, "--members", members]
 
 
@@ -112,7 +112,7 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", help="of one space, instead of several")
-    parser.add_argument("--space")
+    parser.add_argument("--instance", dest="space")
     parser.add_argument("--members")
     parser.add_argument("--max-memory", metavar="SIZE")
     parser.add_argument("--states", nargs=3, help=argparse.SUPPRESS)

@@ -1,6 +1,6 @@
-"""groupcheck tells whether a Kafka consumer-group coordinator behaves as Kafka's does.
+"""groupcheck checks that a Kafka group coordinator behaves like Kafka's.
 
-The doors, and nothing but doors: what is here imports the rooms only when it is called.
+This module is the public Python API. Importing it imports nothing else.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ __version__ = "0.1.0"
 
 
 def check_trace(trace: str, port: str) -> None:
-    """Do a trace on a port, for use in a test.
+    """Replay a trace on a port and check every response, for use in a test.
 
-    Warns of steps that are left out because the port does not support them.
+    Warns about steps that are skipped because the port does not support them.
 
     Args:
         trace: JSON Lines, as `groupcheck verify --report` writes them.
-        port: PORT as on the command line, `builtin` or `exec:./my-port`.
+        port: PORT as on the command line, for example `builtin` or `exec:./my-port`.
 
     Raises:
-        AssertionError: the port answers as Kafka never would; the message is the story of it. Or
-            nothing can be said, as a step uses a member id that the port never told, or the port
-            supports none of the steps; the message says so.
+        AssertionError: the port answers as Kafka never would; the message describes the finding.
+            Or there is no verdict, because a step uses a member id that the port never returned,
+            or the port supports none of the steps; the message says which.
         MalformedTraceError: the text is not a trace.
         PortUnavailableError: the port cannot be reached.
         UnknownPortError: `port` has none of the known forms.

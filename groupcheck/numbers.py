@@ -1,7 +1,6 @@
-"""The numbers by which a verification is asked for, whoever asks; and which Kafka it judges by.
+"""The numeric options of a verification, for the command line and the pytest plugin.
 
-The command line and pytest's plugin have the same, and both are started to say what options there
-are: nothing of the rooms is imported here.
+Both build their parsers from this module, so it imports nothing else of groupcheck.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from typing import Final, NamedTuple
 
 PROFILE: Final = "2.7"
 PROFILE_HELP: Final = (
-    "the Kafka to judge by: 0.10.0, 0.10.2, 2.7 or 4.1 "
-    f"(that of a broker started by name, else {PROFILE})"
+    "the Kafka version to check against: 0.10.0, 0.10.2, 2.7 or 4.1 "
+    f"(that of a broker that groupcheck starts, else {PROFILE})"
 )
 
 
 class Number(NamedTuple):
-    """A number that can be asked for: `least` and `most` are lawful both.
+    """A numeric option, from `least` to `most`.
 
-    `says` is the help without the default; `usual` is the default in words, if it has them.
+    `says` is the help without the default, `usual` the default in words if it is no number.
     """
 
     name: str
@@ -35,25 +34,25 @@ class Number(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The option of the command line."""
+        """The option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def help(self) -> str:
-        """What it is, and the default."""
+        """The help, with the default."""
         return f"{self.says} ({self.usual or self.default})"
 
     def parse(self, text: str) -> int:
-        """The number that a text says.
+        """Read the value.
 
         Raises:
-            ArgumentTypeError: it says none that is lawful.
+            ArgumentTypeError: it is not a number in the range.
         """
         return whole(self.least, self.most)(text)
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
-    """Reads a whole number from one to another; it raises `ArgumentTypeError` if there is none."""
+    """Returns a function that reads a whole number, or raises `ArgumentTypeError`."""
 
     def read(text: str) -> int:
         with contextlib.suppress(ValueError):
@@ -66,10 +65,10 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def memory(text: str) -> int:
-    """Reads a size such as 512m or 4g, as Java and Spark have them, in bytes.
+    """Reads a size as Java and Spark write it, such as 512m or 4g. Returns bytes.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: it is not a size.
     """
     found = re.fullmatch(r"([1-9][0-9]{0,5})([mg])b?", text.lower())
     if found is None:
@@ -79,47 +78,41 @@ def memory(text: str) -> int:
 
 
 _ROWS: Final = (
-    Number("members", 1, 3, 2, "members in the state graph that is explored, 1 to 3"),
-    Number("examples", 0, 10**9, 100, "random sequences to try, beyond the graph"),
-    Number("steps", 1, 10_000, 60, "steps in the longest sequence"),
+    Number("members", 1, 3, 2, "members in the explored state graph, 1 to 3"),
+    Number("examples", 0, 10**9, 100, "random sequences beyond the explored graph"),
+    Number("steps", 1, 10_000, 60, "maximum number of steps of a sequence"),
     Number(
         "seed",
         0,
         2**63 - 1,
         0,
-        "what random choices are drawn from: the same seed, the same run",
+        "seed of all random choices; the same seed gives the same run",
     ),
-    Number("late_ms", 1, 60_000, 1_000, "on a real clock, how late a timer may fire; never early"),
+    Number("late_ms", 1, 60_000, 1_000, "in real time: how late a timer may fire, in ms"),
     Number(
         "grace_ms",
         0,
         60_000,
         30,
-        "on a real clock, how long it is seen whether an answer comes that must not",
-        "30, in a long run at least 100",
+        "in real time: how long to wait to confirm that no response arrives, in ms",
+        "30, with --sequences at least 100",
     ),
     Number(
         "answer_ms",
         1,
         600_000,
         5_000,
-        "on a real clock, how long an answer is waited for that must come",
+        "in real time: how long to wait for a response that is due, in ms",
     ),
-    Number(
-        "max_findings",
-        1,
-        1_000,
-        25,
-        "stop when so many are found; others are looked for until then",
-    ),
-    Number("walks", 0, 10**9, 500, "random walks over the graph and beyond it, quick ones"),
+    Number("max_findings", 1, 1_000, 25, "stop after N findings"),
+    Number("walks", 0, 10**9, 500, "random walks over the explored graph and beyond it"),
     Number(
         "jobs",
         1,
         1_000,
         0,
-        "processes for the walks, if they are many",
-        "one for each processor",
+        "processes for the random walks, if there are many",
+        "one per processor",
     ),
 )
 

@@ -13,8 +13,8 @@ from typing import Any, Final, NoReturn
 import pytest
 
 from groupcheck import pytest_plugin
-from groupcheck.options import parser
-from groupcheck.status import ImpossibleError
+from groupcheck.cli.registry import parser
+from groupcheck.cli.exit_status import CommandError
 from support.documented import NOT_RUN, PAGES, Command, parts, spoken, story, why_not
 from support.scenarios import ROOT
 
@@ -90,7 +90,7 @@ def _parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         case ["groupcheck", *arguments]:
             try:
                 parser().parse_args(arguments)
-            except ImpossibleError as error:
+            except CommandError as error:
                 pytest.fail(f"groupcheck {' '.join(arguments)}: {error}")
         case ["spark-submit", "--master", "URL", "check_groups.py", *rest]:
             _parse(["groupcheck", *rest], monkeypatch)

@@ -123,7 +123,7 @@ def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
 def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    command = ["explore", "--space", "static", "--members", "3", "--max-memory", "64m"]
+    command = ["explore", "--instance", "static", "--members", "3", "--max-memory", "64m"]
     run = subprocess.run(
         [sys.executable, "-m", "groupcheck", *command], capture_output=True, text=True, check=False
     )
@@ -169,7 +169,7 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
 def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["explore", "--engine", "spark", "--profile", "0.10.0", "--space", "metadata"]
+    command = ["explore", "--engine", "spark", "--profile", "0.10.0", "--instance", "metadata"]
     command += ["--work", str(tmp_path), "--max-states", "1"]
     assert main([*command, "--members", "1"]) == 2
     assert capsys.readouterr().err == "groupcheck: the space metadata has more than 1 states\n"
@@ -188,7 +188,7 @@ def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
 def test_the_command_tells_what_was_found_and_what_was_not_sought(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["explore", "--profile", "0.10.0", "--members", "1", "--space", "metadata"]
+    command = ["explore", "--profile", "0.10.0", "--members", "1", "--instance", "metadata"]
     saved = tmp_path / "saved.json"
     assert main([*command, "--engine", "spark", "--save", str(saved)]) == 0
     said = capsys.readouterr().out
@@ -204,8 +204,8 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--work", "x"], "--work, --master and --conf are for --engine spark"),
-        (["--engine", "spark", "--no-symmetry"], "--engine spark has no graph in memory: "),
+        (["--work", "x"], "--work, --master and --conf need --engine spark"),
+        (["--engine", "spark", "--no-symmetry"], "--out and --no-symmetry need the graph in memory"),
         (["--engine", "spark", "--master", "spark://a:1"], "--master needs --work DIR, "),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import groupcheck
 from groupcheck import pytest_plugin
-from groupcheck.options import parser
+from groupcheck.cli.registry import parser
 from groupcheck.properties.ports import python
 from groupcheck.reports.saved_file import schema
 from support.scenarios import ROOT

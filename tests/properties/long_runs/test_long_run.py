@@ -253,9 +253,9 @@ def test_a_run_of_another_kind_is_not_gone_on_from(
     assert main(["verify", port, "--sequences=1", "--members=1", f"--resume={path}"]) == 2
     assert "not what a long run has kept" in capsys.readouterr().err
     assert main(["verify", "builtin", "--sequences=1"]) == 2
-    assert "--sequences is for a coordinator on a real clock" in capsys.readouterr().err
+    assert "--sequences is for live brokers" in capsys.readouterr().err
     assert main(["verify", port, f"--resume={path}"]) == 2
-    assert "--resume is for a long run" in capsys.readouterr().err
+    assert "--resume needs --sequences" in capsys.readouterr().err
     assert main(["verify", port, "--sequences=1", f"--resume={tmp_path}"]) == 2
     assert f"cannot keep the run in {tmp_path}" in capsys.readouterr().err
 

@@ -1,0 +1,100 @@
+"""`groupcheck bench`: compare the speed of the explorer with TLC's."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from groupcheck.cli.exit_status import (
+    CONFORMS,
+    DIVERGES,
+    CommandError,
+    check_profile,
+)
+from groupcheck.cli.options import add_instances, add_profile
+from groupcheck.numbers import whole
+
+HELP = "compare the speed of the explorer with TLC's, in a clone of the repository"
+REPOSITORY = Path(__file__).parents[2]
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck bench`."""
+    command.description = (
+        "Runs the explorer and TLC on the same model instances, one after the other, and prints "
+        "how many states per second each finds, and the ratio."
+    )
+    command.epilog = (
+        "Exit status: 0 both find the same states, 1 they do not, 2 one of them cannot run."
+    )
+    add_profile(command)
+    command.add_argument(
+        "--members",
+        metavar="N",
+        type=whole(1, 3),
+        nargs="+",
+        default=(1, 2, 3),
+        help="numbers of members (1 2 3)",
+    )
+    command.add_argument(
+        "--generations",
+        metavar="N",
+        type=whole(1, 99),
+        nargs="+",
+        default=(1,),
+        help="numbers of distinct generations (1)",
+    )
+    add_instances(command, ("membership", "metadata", "storing", "order"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure the explorer and TLC.
+
+    Raises:
+        CommandError: an instance is unknown, or TLC cannot be run.
+    """
+    from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError, chosen
+    from groupcheck.model.profiles import PROFILES
+    from groupcheck.reports.progress import Bars
+
+    check_profile(options.profile)
+    profile, names = PROFILES[options.profile], tuple(options.instance)
+    against_tlc = _against_tlc()
+    measured = []
+    gc.set_threshold(50_000)  # as in verify
+    try:
+        instances = [
+            chosen(Settings(profile, members, names, generations=generations))
+            for members in options.members
+            for generations in options.generations
+        ]
+        with Bars() as bars:
+            for name in instances[0]:
+                for each in instances:
+                    bars(f"{name}, members: {each[name].members}", None)
+                    measured.append(against_tlc.measure(name, each[name]))
+    except UnfitSettingsError as error:
+        raise CommandError(str(error)) from error
+    except (OSError, ValueError) as error:
+        msg = f"TLC cannot be run: {error}"
+        raise CommandError(msg) from error
+    sys.stdout.write(against_tlc.table(profile.kafka, measured))
+    return CONFORMS if all(one.agreed for one in measured) else DIVERGES
+
+
+def _against_tlc() -> ModuleType:
+    """The benchmark that runs both; it is no part of the package."""
+    folder = REPOSITORY / "bench"
+    if not (folder / "against_tlc.py").is_file():
+        msg = "bench runs TLC with the tests' tools, so it needs a clone of the repository"
+        raise CommandError(msg)
+    sys.path[:0] = [str(REPOSITORY / "tests"), str(folder)]
+    try:
+        return importlib.import_module("against_tlc")
+    except ModuleNotFoundError as error:
+        msg = f"bench needs the packages of the tests, pip install -e '.[test]': {error}"
+        raise CommandError(msg) from error

@@ -1,0 +1,53 @@
+"""Exit statuses, and the error that ends a command with a message and a status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CONFORMS, DIVERGES, NO_VERDICT = 0, 1, 2
+
+STATUS = "Exit status: 0 the port conforms, 1 it diverges, 2 there is no verdict."
+
+
+class CommandError(Exception):
+    """Ends a command: the message goes to standard error, output printed before is kept."""
+
+    def __init__(self, message: str, status: int = NO_VERDICT) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@contextmanager
+def ending_with_message(
+    *errors: type[Exception], action: str = "", status: int = NO_VERDICT
+) -> Iterator[None]:
+    """Convert expected exceptions to a `CommandError`.
+
+    Args:
+        errors: exceptions whose own text is the message.
+        action: with it an `OSError` is expected too; the message is "cannot ACTION: REASON".
+        status: the exit status; 0 counts as NO_VERDICT, as the command has failed.
+    """
+    try:
+        yield
+    except errors as error:
+        raise CommandError(str(error), status or NO_VERDICT) from error
+    except OSError as error:
+        if not action:
+            raise
+        message = f"cannot {action}: {error.strerror or error}"
+        raise CommandError(message, status or NO_VERDICT) from error
+
+
+def check_profile(name: str | None) -> None:
+    """Check that a profile exists, if one was given.
+
+    Raises:
+        CommandError: it does not.
+    """
+    from groupcheck.model.profiles import PROFILES
+
+    if name is not None and name not in PROFILES:
+        msg = f"unknown profile {name!r}; known: {', '.join(PROFILES)}"
+        raise CommandError(msg)

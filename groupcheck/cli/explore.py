@@ -1,0 +1,263 @@
+"""`groupcheck explore`: explore the model, in this process or on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from groupcheck.cli.exit_status import (
+    CONFORMS,
+    DIVERGES,
+    CommandError,
+    check_profile,
+    ending_with_message,
+)
+from groupcheck.cli.options import (
+    add_instances,
+    add_json,
+    add_members,
+    add_number,
+    add_profile,
+    add_save,
+    add_spark,
+    add_verbose,
+)
+from groupcheck.cli.output import print_json, print_text
+from groupcheck.cli.saved_results import Stopwatch, save
+from groupcheck.cli.spark import spark_session
+from groupcheck.numbers import NUMBERS, memory, whole
+
+if TYPE_CHECKING:
+    from groupcheck.model.exploring.exploration import Exploration, Settings
+    from groupcheck.model.spaces.clients import Feature
+    from groupcheck.properties.generators.suite import Suite
+    from groupcheck.properties.laws.laws import Counterexample
+
+HELP = "explore the model"
+
+
+class _Explored(NamedTuple):
+    """The result of an exploration.
+
+    `violations` is None if no properties were checked; `suites` are by the names of instances.
+    """
+
+    exploration: Exploration
+    violations: list[Counterexample] | None
+    files: list[Path]
+    suites: Mapping[str, Suite]
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck explore`."""
+    command.description = (
+        "Explores the model breadth first and prints the counts that TLC prints, what is reachable "
+        "and how, and which rules change the state of a group."
+    )
+    add_profile(command)
+    add_members(command, 9)
+    command.add_argument(
+        "--generations",
+        metavar="N",
+        type=whole(1, 99),
+        default=1,
+        help="distinct generations; all later ones count as the last (1)",
+    )
+    choice = command.add_mutually_exclusive_group()
+    add_instances(choice, (), "all of them")
+    choice.add_argument(
+        "--features",
+        metavar="NAME",
+        nargs="+",
+        default=(),
+        help="one model instance with these features instead (docs/explore.md)",
+    )
+    command.add_argument(
+        "--no-symmetry",
+        action="store_true",
+        help="explore without symmetry reduction, as TLC does",
+    )
+    command.add_argument(
+        "--max-states",
+        metavar="N",
+        type=whole(1, 10**9),
+        help="stop an instance at N states (no limit)",
+    )
+    command.add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        type=memory,
+        help="stop when this process needs more memory than SIZE, such as 512m or 4g; Spark has "
+        "its own settings (80 %% of the free memory of the machine or container)",
+    )
+    command.add_argument(
+        "--witness", metavar="RULE", help="print a shortest path to a rule of the model"
+    )
+    command.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="write to DIR: the graphs (GraphML, DOT, JSON), tests that cover every transition, "
+        "and the path to RULE (ITF, and a trace to replay); takes five times the memory",
+    )
+    longest = "maximum number of steps of a test that --out writes"
+    add_number(command, NUMBERS["steps"]._replace(says=longest))
+    add_json(command)
+    command.add_argument(
+        "--engine",
+        choices=["python", "spark"],
+        default="python",
+        help="explore in this process, or on Spark, which keeps no states in memory and finds no "
+        "strongly connected components (python)",
+    )
+    command.add_argument(
+        "--work",
+        metavar="DIR",
+        help="with --engine spark: where each BFS level is stored; a run that was interrupted "
+        "continues from there (a temporary folder)",
+    )
+    add_spark(command)
+    add_save(command)
+    add_verbose(command, "settings, rules, properties, digests")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explore the model, in this process or on Spark.
+
+    Raises:
+        CommandError: a name is unknown, the memory is not enough, or a file cannot be written.
+    """
+    from groupcheck.model.exploring.exploration import Settings
+    from groupcheck.model.profiles import PROFILES
+
+    check_profile(options.profile)
+    settings = Settings(
+        PROFILES[options.profile],
+        options.members,
+        tuple(options.instance),
+        not options.no_symmetry,
+        options.max_states,
+        options.witness,
+        _features(options.features),
+        options.generations,
+    )
+    watch = Stopwatch()
+    on_spark = options.engine == "spark"
+    explored = _on_spark(settings, options) if on_spark else _in_process(settings, options)
+    return _report(explored, options, watch)
+
+
+def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
+    from groupcheck.cli.memory_limit import OutOfMemoryError, Progress, limited
+    from groupcheck.model.exploring.exploration import UnfitSettingsError
+    from groupcheck.model.exploring.exploration import run as explore
+    from groupcheck.model.exploring.explorer import Space, TooManyStatesError
+    from groupcheck.properties.generators.suite_file import write_suite
+    from groupcheck.properties.laws.laws import counterexamples, in_order, note
+    from groupcheck.reports.graph_files import write_graph, write_witness
+    from groupcheck.reports.progress import Bars
+
+    if options.work or options.master or options.conf:
+        msg = "--work, --master and --conf need --engine spark"
+        raise CommandError(msg)
+    files: list[Path] = []
+    violations: dict[str, Counterexample] = {}
+    suites: dict[str, Suite] = {}
+    bars = Bars()
+    progress = Progress(bars)
+
+    def finish(name: str, space: Space) -> None:
+        if settings.symmetry:
+            progress(f"checking the properties of {name}", None)
+            for each in counterexamples(name, space):
+                note(violations, each)
+        if options.out:
+            progress(f"writing {name}", None)
+            files.extend(write_graph(name, space, options.out))
+            written, suites[name] = write_suite(name, space, options.steps, options.out)
+            files.append(written)
+
+    gc.set_threshold(50_000)  # as in verify
+    action = f"write the graphs to {options.out}"
+    try:
+        with ending_with_message(UnfitSettingsError, TooManyStatesError, action=action):
+            with limited(options.max_memory, progress), bars:
+                exploration = explore(settings, progress, finish)
+            if options.out and exploration.witness:
+                files += write_witness(exploration.witness, options.out)
+    except OutOfMemoryError as error:
+        msg = f"{error}; --max-memory allows more, and --engine spark keeps no states in memory"
+        raise CommandError(msg) from error
+    found = in_order(violations) if settings.symmetry else None
+    return _Explored(exploration, found, files, suites)
+
+
+def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
+    from groupcheck.model.exploring.exploration import UnfitSettingsError
+    from groupcheck.model.exploring.explorer import TooManyStatesError
+    from groupcheck.properties.laws.laws import in_order, note
+
+    if options.out or not settings.symmetry:
+        msg = "--out and --no-symmetry need the graph in memory: --engine python"
+        raise CommandError(msg)
+    if options.work is None and not (options.master or "local").startswith("local"):
+        msg = "--master needs --work DIR, a folder that all machines of the cluster see"
+        raise CommandError(msg)
+    violations: dict[str, Counterexample] = {}
+    with (
+        ending_with_message(UnfitSettingsError, TooManyStatesError),
+        spark_session(options, in_python=True) as spark,
+        _folder(options.work) as work,
+    ):
+        from groupcheck.pipeline.exploring import breadth_first as job
+
+        found = job.explore(spark, settings, work)
+    for each in (each for of_instance in found.broken.values() for each in of_instance):
+        note(violations, each)
+    return _Explored(found.exploration, in_order(violations), [], {})
+
+
+@contextmanager
+def _folder(path: str | None) -> Iterator[str]:
+    """The given folder, or a temporary one."""
+    if path is not None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="groupcheck-") as folder:
+        yield folder
+
+
+def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) -> int:
+    """Print and save the result, and return the exit status."""
+    from groupcheck.reports.exploration import as_json, summary
+    from groupcheck.reports.exploration_details import details
+    from groupcheck.reports.told_otherwise import explore as told
+
+    exploration, violations, files, suites = explored
+    if options.json:
+        print_json(as_json(exploration, violations))
+    else:
+        more = details(exploration, violations) if options.verbose else ""
+        print_text(summary(exploration, files, violations, suites) + more)
+    wrong = exploration.errors or any(each.known is None for each in violations or ())
+    status = DIVERGES if wrong else CONFORMS
+    if options.save is not None:
+        save(told(exploration, violations, watch.took()), options.save, status)
+    return status
+
+
+def _features(names: Sequence[str]) -> frozenset[Feature]:
+    """The features of these names."""
+    from groupcheck.model.spaces.clients import Feature
+
+    known = {feature.value: feature for feature in Feature}
+    for name in names:
+        if name not in known:
+            msg = f"unknown feature {name!r}; known: {', '.join(known)}"
+            raise CommandError(msg)
+    return frozenset(known[name] for name in names)

@@ -1,0 +1,76 @@
+"""`groupcheck graph`: draw the states of a group and the transitions between them."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from groupcheck.cli.exit_status import CONFORMS, CommandError, check_profile, ending_with_message
+from groupcheck.cli.options import add_instances, add_members, add_profile
+
+if TYPE_CHECKING:
+    from groupcheck.reports.state_graph import GraphArrow
+
+HELP = "draw the states of a group and the transitions between them"
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck graph`."""
+    command.description = (
+        "Explores the model and draws the states of a group, the transitions between them, and "
+        "the rules that cause each transition."
+    )
+    command.add_argument(
+        "file", metavar="FILE", type=Path, help="the output: .svg, .png, .dot or .mmd (Mermaid)"
+    )
+    add_profile(command)
+    add_members(command, 3)
+    add_instances(command, ("membership", "metadata", "storing"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the group-state graph of a profile.
+
+    Raises:
+        CommandError: a profile, instance or format is unknown, or the file cannot be written.
+    """
+    from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError
+    from groupcheck.model.exploring.exploration import run as explore
+    from groupcheck.model.profiles import PROFILES
+    from groupcheck.reports.progress import Bars
+    from groupcheck.reports.state_graph_text import arrows_of
+
+    draw = _drawing(options.file)
+    check_profile(options.profile)
+    profile = PROFILES[options.profile]
+    gc.set_threshold(50_000)  # as in verify
+    with ending_with_message(UnfitSettingsError, action=f"write the graph to {options.file}"):
+        with Bars() as bars:
+            explored = explore(Settings(profile, options.members, tuple(options.instance)), bars)
+        title = f"The states of a group, {profile.kafka}"
+        options.file.write_bytes(draw(arrows_of(explored.projection), title))
+    sys.stdout.write(f"written    {options.file}\n")
+    return CONFORMS
+
+
+def _drawing(path: Path) -> Callable[[list[GraphArrow], str], bytes]:
+    """The function that draws the format of a file name."""
+    from groupcheck.reports.state_graph import as_svg
+    from groupcheck.reports.state_graph_text import as_dot, as_mermaid
+
+    texts = {".svg": as_svg, ".dot": as_dot, ".mmd": as_mermaid}
+    if path.suffix in texts:
+        return lambda arrows, title: texts[path.suffix](arrows, title).encode()
+    if path.suffix != ".png":
+        msg = f"{path} has to end in {', '.join(texts)} or .png"
+        raise CommandError(msg)
+    try:
+        from resvg_py import svg_to_bytes
+    except ModuleNotFoundError as error:
+        msg = "PNG needs the package resvg-py: pip install 'groupcheck[png]'"
+        raise CommandError(msg) from error
+    return lambda arrows, title: bytes(svg_to_bytes(svg_string=as_svg(arrows, title), zoom=2))

@@ -1,0 +1,94 @@
+"""`groupcheck serve`: serve the built-in coordinator to Kafka clients."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message
+from groupcheck.cli.options import add_profile
+
+HELP = "serve a coordinator to Kafka clients"
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck serve`."""
+    command.description = (
+        "Serves the built-in coordinator, with small in-memory topics, over Kafka's protocol until "
+        "SIGINT or SIGTERM. There is no authentication."
+    )
+    command.epilog = "Exit status: 0 it was stopped, 2 it could not start."
+    command.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        type=_address,
+        default=("127.0.0.1", 9092),
+        help="the address to listen on; port 0 selects a free port (127.0.0.1:9092)",
+    )
+    command.add_argument(
+        "--topic",
+        metavar="NAME:PARTITIONS",
+        type=_topic,
+        action="append",
+        default=[],
+        help="create this topic at the start; other topics are created on first use",
+    )
+    add_profile(command)
+    command.add_argument(
+        "--config",
+        metavar="NAME=NUMBER",
+        action="append",
+        default=[],
+        help="a broker setting, such as group.initial.rebalance.delay.ms=0",
+    )
+    command.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        help="store groups and offsets in DIR, synced before they are acknowledged (in memory)",
+    )
+    command.add_argument(
+        "--record",
+        metavar="FILE",
+        type=Path,
+        help="append the requests and responses of every group to FILE, for groupcheck replay",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve a coordinator until SIGINT or SIGTERM.
+
+    Raises:
+        CommandError: a package is missing, a setting is invalid, or the server cannot start.
+    """
+    try:
+        from groupcheck.implementation.server import server
+        from groupcheck.implementation.server.settings import BadSettingError, parse
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        msg = f"serve needs the package {package}: pip install 'groupcheck[serve]'"
+        raise CommandError(msg) from error
+
+    host, port = options.listen
+    with ending_with_message(BadSettingError, server.CannotServeError):
+        settings, topics = parse(options.config), tuple(options.topic)
+        profile, record, data = options.profile, options.record, options.data_dir
+        server.run(server.Options(host, port, topics, profile, settings, record, data))
+    return CONFORMS
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (colon and host and port.isascii() and port.isdecimal() and int(port[:6]) < 2**16):
+        msg = f"{text!r} is not HOST:PORT (an IPv6 address in brackets)"
+        raise argparse.ArgumentTypeError(msg)
+    return host, int(port)
+
+
+def _topic(text: str) -> tuple[str, int]:
+    name, _, partitions = text.rpartition(":")
+    if not (name and partitions.isascii() and partitions.isdecimal() and len(partitions) < 10):
+        msg = f"{text!r} is not NAME:PARTITIONS"
+        raise argparse.ArgumentTypeError(msg)
+    return name, int(partitions)

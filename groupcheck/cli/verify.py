@@ -1,0 +1,236 @@
+"""`groupcheck verify`: run a port against the model."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from groupcheck.cli.code_coverage import code_of, traced
+from groupcheck.cli.coverage import read_coverage, write_coverage
+from groupcheck.cli.exit_status import (
+    CONFORMS,
+    DIVERGES,
+    NO_VERDICT,
+    CommandError,
+    check_profile,
+    ending_with_message,
+)
+from groupcheck.cli.options import add_json, add_number, add_port_help, add_verbose
+from groupcheck.cli.output import print_text
+from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, whole
+
+if TYPE_CHECKING:
+    from groupcheck.properties.coverage.covered import Covered
+    from groupcheck.properties.ports.source import PortSource
+    from groupcheck.properties.result import Result, Settings
+    from groupcheck.properties.verify import Progress, Verification
+
+HELP = "run a coordinator against the model"
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck verify`."""
+    add_port_help(
+        command,
+        """\
+Explores the model of Kafka's coordinator and runs the port against it. Prints
+which part of the model the port covered, and for each difference the shortest
+sequence of requests that shows it.
+""",
+    )
+    command.add_argument("port", metavar="PORT", help="the coordinator, in a form listed below")
+    command.add_argument("--profile", metavar="VERSION", help=PROFILE_HELP)
+    for number in NUMBERS.values():
+        add_number(command, number)
+    command.add_argument(
+        "--sequences",
+        metavar="N",
+        type=whole(1, 10**9),
+        default=0,
+        help="run N sequences (live brokers; docs/long-runs.md)",
+    )
+    command.add_argument(
+        "--side-by-side",
+        metavar="N",
+        type=whole(1, 1_000),
+        default=100,
+        help="with --sequences: how many run at once, each in its own group (100)",
+    )
+    command.add_argument(
+        "--resume",
+        metavar="FILE",
+        type=Path,
+        help="with --sequences: record progress in FILE, and continue from it",
+    )
+    command.add_argument(
+        "--every-instance",
+        action="store_true",
+        help="cover every model instance of the version (virtual time only; minutes)",
+    )
+    command.add_argument(
+        "--pairs",
+        action="store_true",
+        help="cover every pair of adjacent transitions (virtual time only; minutes)",
+    )
+    command.add_argument(
+        "--report",
+        metavar="DIR",
+        type=Path,
+        help="write the result and each finding to DIR; replaces an earlier report",
+    )
+    command.add_argument(
+        "--coverage",
+        metavar="FILE",
+        type=Path,
+        help="add the transitions that this run covers to FILE (groupcheck coverage)",
+    )
+    command.add_argument(
+        "--code",
+        metavar="PATH",
+        type=Path,
+        action="append",
+        help="report which lines of a file or folder run in which transitions (builtin and "
+        "python: only; may be repeated)",
+    )
+    add_json(command)
+    add_verbose(command, "settings, time, each model instance, the rules")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a port against the model.
+
+    Raises:
+        CommandError: the port cannot be run, or a file cannot be read or written.
+    """
+    from groupcheck.properties.long_runs.journal import MalformedJournalError
+    from groupcheck.properties.ports.port import PortUnavailableError
+    from groupcheck.reports.progress import Bars
+
+    check_profile(options.profile)
+    source = _source(options)
+    settings = _settings(options, source)
+    if options.report is not None:
+        _prepare(options.report)
+    before = read_coverage(options.coverage, optional=True) if options.coverage else {}
+    source, tracing = traced(source, options.code)
+    gc.set_threshold(50_000)  # states are nested tuples, and few of them become garbage
+    errors = (PortUnavailableError, MalformedJournalError)
+    action = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
+    try:
+        with ending_with_message(*errors, action=action), Bars() as bars, tracing or nullcontext():
+            verification = _verification(source, settings, bars, options.resume)
+            result = verification.run()
+    finally:
+        source.stop()
+    result.code = code_of(tracing)
+    if options.report or options.json or options.coverage or options.verbose:
+        result.covered = verification.covered()
+    status = _report(result, options)
+    if options.coverage:
+        refused = _add_coverage(options.coverage, before, result.covered, status)
+        if not options.json:
+            sys.stdout.write("".join(f"coverage   restarted: {reason}\n" for reason in refused))
+    return status
+
+
+def _source(options: argparse.Namespace) -> PortSource:
+    from groupcheck.properties.interruption import interruptible
+    from groupcheck.properties.ports.port import PortUnavailableError
+    from groupcheck.properties.ports.source import UnknownPortError, port_source
+    from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
+
+    grace_ms = options.grace_ms
+    if options.sequences:  # a broker takes longer to read a request when many run at once
+        grace_ms = max(grace_ms, LONG_RUN_GRACE_MS)
+    windows = Windows(options.late_ms, answer_ms=options.answer_ms, grace_ms=grace_ms)
+    # `interruptible`, because the programs of some brokers are downloaded here.
+    with ending_with_message(UnknownPortError, PortUnavailableError), interruptible():
+        return port_source(options.port, seed=options.seed, windows=windows)
+
+
+def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
+    from groupcheck.properties.generators.bulk import processors
+    from groupcheck.properties.result import Settings
+
+    return Settings(
+        options.profile or source.profile or PROFILE,
+        options.members,
+        options.examples,
+        options.steps,
+        options.seed,
+        options.max_findings,
+        every_space=options.every_instance,
+        pairs=options.pairs,
+        walks=options.walks,
+        jobs=options.jobs or processors(),
+        sequences=options.sequences,
+        side_by_side=options.side_by_side,
+    )
+
+
+def _verification(
+    source: PortSource, settings: Settings, progress: Progress, journal: Path | None
+) -> Verification:
+    """The verification to run: a long run if the number of sequences is given."""
+    from groupcheck.properties.long_runs.long_run import LongRun
+    from groupcheck.properties.verify import Verification
+
+    if not settings.sequences:
+        if journal is not None:
+            msg = "--resume needs --sequences"
+            raise CommandError(msg)
+        return Verification(source, settings, progress)
+    if not source.real_time:
+        msg = "--sequences is for live brokers: use --walks and --examples for other ports"
+        raise CommandError(msg)
+    return LongRun(source, settings, progress, journal)
+
+
+def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:
+    """Add coverage to a file. Returns the parts of the file that another model had written."""
+    from groupcheck.properties.coverage.covered import merged
+
+    together = merged([("this run", now), (str(path), before)])
+    write_coverage(path, together.covered, status)
+    return together.refused
+
+
+def _report(result: Result, options: argparse.Namespace) -> int:
+    """Write the report, and print the result even if the report cannot be written."""
+    from groupcheck.reports.files import write
+    from groupcheck.reports.saved_file import as_text
+    from groupcheck.reports.terminal import summary
+    from groupcheck.reports.told import told
+
+    saved = told(result)
+    status = NO_VERDICT
+    if result.findings:
+        status = DIVERGES
+    elif result.conforms:
+        status = CONFORMS
+    files: list[Path] = []
+    failed = None
+    if options.report is not None:
+        try:
+            with ending_with_message(action=f"write the report to {options.report}", status=status):
+                files = write(saved, options.report)
+        except CommandError as error:
+            failed = error
+    if options.json:
+        sys.stdout.write(as_text(saved))
+    else:
+        print_text(summary(saved, files, more=options.verbose))
+    if failed is not None:
+        raise failed
+    return status
+
+
+def _prepare(report: Path) -> None:
+    from groupcheck.reports.files import prepare
+
+    with ending_with_message(action=f"write the report to {report}"):
+        prepare(report)

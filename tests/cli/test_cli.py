@@ -1,0 +1,298 @@
+"""The command line: what it prints, its exit status, and one clear line for what cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID, NOBODY
+from groupcheck.model.vocabulary import HeartbeatRequest, Request
+from groupcheck.properties.ports.source import FORMS
+from groupcheck.properties.sequence import Sequence, dump
+
+HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOBODY)),))
+QUICK = ["--examples", "5", "--members", "1"]
+
+
+def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("groupcheck: ")
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_a_lawful_port_has_exit_status_0_and_its_figures_are_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["verify", "builtin", *QUICK]) == 0
+    printed = capsys.readouterr().out
+    assert "space      membership: 61 states, 682 labelled edges explored; 100 %" in printed
+    assert "verdict    conforms to Apache Kafka 2.7.2 in all that it showed, 100 % of" in printed
+
+
+def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "builtin", "--json", *QUICK]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["format"] == 3
+    assert result["conforms"] is True
+    assert [space["states"] for space in result["spaces"]] == [61, 24, 126]
+
+
+def test_the_same_seed_does_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = []
+    for _ in range(2):
+        assert main(["verify", "builtin", "--json", "--seed", "7", *QUICK]) == 0
+        result = json.loads(capsys.readouterr().out)
+        counts.append((result["sequences"], result["steps"], result["spaces"]))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("port", ["nonsense", "python:", "exec", "kafka://", "kafka:9092", ""])
+def test_an_unknown_form_of_port_is_refused_with_the_known_ones(
+    port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = _fails_with(capsys, "verify", port)
+    assert "builtin" in line or "kafka://HOST:PORT" in line
+
+
+def test_a_run_leaves_nothing_in_the_current_directory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "groupcheck", "verify", "builtin", *QUICK]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = _fails_with(capsys, "verify", "builtin", "--profile", "9.9")
+    assert line == "groupcheck: unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["conquer"],
+        ["verify"],
+        ["verify", "builtin", "--members", "four"],
+        ["verify", "builtin", "--members", "4"],
+        ["verify", "builtin", "--steps", "0"],
+        ["verify", "builtin", "--max-findings", "0"],
+        ["verify", "builtin", "--colour"],
+        ["replay"],
+    ],
+)
+def test_a_bad_option_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    _fails_with(capsys, *arguments)
+
+
+@pytest.mark.parametrize("text", ["-1", "9223372036854775808", "1.5", "x", "9" * 5_000])
+def test_a_number_that_is_none_is_refused_with_the_bounds(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = _fails_with(capsys, "verify", "builtin", f"--seed={text}")
+    assert line.startswith("groupcheck: argument --seed: ")
+    if len(text) < 2_000:
+        assert line.endswith(f"{text!r} is not a whole number from 0 to {2**63 - 1}\n")
+
+
+@pytest.mark.parametrize("command", ["verify", "replay"])
+def test_the_help_of_a_command_explains_every_form_of_port(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([command, "--help"]) == 0
+    printed = capsys.readouterr().out
+    for form in FORMS:
+        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')}" in printed
+    assert all(len(line) <= 80 for line in printed.splitlines())
+
+
+def test_the_help_names_every_profile(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["verify", "--help"])
+    printed = capsys.readouterr().out
+    assert all(f" {name}" in printed.partition("the Kafka version to check against:")[2] for name in PROFILES)
+
+
+@pytest.mark.parametrize(
+    ("port", "complaint"),
+    [
+        ("python:no_such_package.module:factory", "no_such_package"),
+        ("python:json:no_such_factory", "no_such_factory"),
+        ("python:json:dumps", "json:dumps"),
+        ("exec:./no-such-program", "no-such-program"),
+    ],
+)
+def test_a_port_that_is_not_there_is_one_line_that_names_it(
+    port: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complaint in _fails_with(capsys, "verify", port, *QUICK)
+
+
+def test_a_broker_that_is_not_there_is_one_line_that_names_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    assert address in _fails_with(capsys, "verify", f"kafka://{address}", *QUICK)
+
+
+@pytest.mark.parametrize("below", ["", "/below"])
+def test_a_report_that_cannot_be_written_is_one_line_before_any_work(
+    below: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    report, started = f"{tmp_path}/file{below}", tmp_path / "started"
+    line = _fails_with(capsys, "verify", f"exec:touch {started}", *QUICK, "--report", report)
+    assert line == f"groupcheck: cannot write the report to {report}: not a directory\n"
+    assert not started.exists()
+
+
+@pytest.mark.parametrize(
+    ("port", "status", "verdict"),
+    [("builtin", 2, "verdict    conforms"), ("exec:cat", 1, "verdict    diverges")],
+)
+def test_a_report_that_fails_in_the_end_hides_neither_result_nor_divergence(
+    port: str, status: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "result.json").mkdir()
+    assert main(["verify", port, *QUICK, "--report", str(tmp_path)]) == status
+    printed = capsys.readouterr()
+    assert verdict in printed.out
+    assert printed.err == f"groupcheck: cannot write the report to {tmp_path}: Is a directory\n"
+
+
+def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
+    """What a command says on standard error when its output goes nowhere, and its status."""
+    command = f'"$@" {redirection}'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, "-m", "groupcheck", *arguments],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stderr, done.returncode
+
+
+FULL = pytest.param(
+    ">/dev/full",
+    "No space left on device",
+    marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here"),
+)
+
+
+@pytest.mark.parametrize(("redirection", "why"), [FULL, (">&-", "it is closed")])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["verify", "builtin", *QUICK], 2),
+        (["verify", "builtin", "--json", *QUICK], 2),
+        (["verify", "exec:cat", *QUICK], 1),
+        (["--help"], 2),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(
+    arguments: list[str], status: int, redirection: str, why: str
+) -> None:
+    line = f"groupcheck: cannot write to standard output: {why}\n"
+    assert _with_output(redirection, *arguments) == (line, status)
+
+
+def test_the_status_tells_the_verdict_where_nothing_else_can() -> None:
+    assert _with_output(">/dev/null 2>&-", "verify", "builtin", *QUICK) == ("", 0)
+    assert _with_output(">&- 2>&-", "verify", "exec:cat", *QUICK) == ("", 1)
+    assert _with_output("2>&-", "verify", "nonsense") == ("", 2)
+
+
+def test_what_a_terminal_cannot_show_is_escaped() -> None:
+    command = [sys.executable, "-m", "groupcheck", "verify", "exec:cat \u00e9\u2028 -", *QUICK]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 1
+    assert b"port       exec:cat \\xe9\\u2028 -, judged as" in done.stdout
+
+
+def test_a_trace_that_is_not_there_or_not_a_trace_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "cannot read" in _fails_with(capsys, "replay", str(tmp_path / "none"), "builtin")
+    (tmp_path / "text").write_text("hello\n")
+    assert "not a JSON object" in _fails_with(capsys, "replay", str(tmp_path / "text"), "builtin")
+
+
+def test_help_imports_none_of_the_libraries_that_commands_need() -> None:
+    code = (
+        "import sys; from groupcheck.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(bool({'networkx', 'hypothesis', 'tqdm', 'kafka'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def _interrupted(
+    tmp_path: Path, number: signal.Signals, answered: int, *arguments: str
+) -> tuple[str, str, int]:
+    """Interrupt a command while the port is busy with a request; the port must be gone then."""
+    port = Path(__file__).parent.parent / "support" / "slow_port.py"
+    busy = tmp_path / "busy"
+    exec_port = f"exec:{sys.executable} {port} {busy} {answered}"
+    command = [sys.executable, "-m", "groupcheck", *arguments, exec_port]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as run:
+        deadline = time.monotonic() + 60
+        while not busy.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(run.pid, number)
+        out, err = run.communicate(timeout=60)
+    assert "Traceback" not in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(busy.read_text()), 0)
+    return out, err, run.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_says_what_it_had_found_and_leaves_no_program_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    out, _, status = _interrupted(tmp_path, number, 2, "verify")
+    assert "Finding" in out
+    assert "interrupted" in out
+    assert status == 1
+
+
+def test_an_interrupted_replay_leaves_no_program_behind(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(dump(HEARTBEAT), encoding="utf-8")
+    _, err, status = _interrupted(tmp_path, signal.SIGTERM, 0, "replay", str(trace))
+    assert err == "groupcheck: interrupted, before anything was found\n"
+    assert status == 2
+
+
+@pytest.mark.parametrize(("port", "status"), [("builtin", 2), ("exec:cat", 1)])
+def test_output_into_a_closed_pipe_is_nothing_to_complain_of(port: str, status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "groupcheck", "verify", port, *QUICK]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.stderr, done.returncode) == (b"", status)

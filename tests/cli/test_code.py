@@ -1,0 +1,162 @@
+"""`verify --code`: which lines of a port ran under which edges, held to what the port does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.vocabulary import API_OF
+from groupcheck.properties.code.code import Code, CodeFunction
+from groupcheck.reports.merging import Named, NotMergedError, merged
+from groupcheck.reports.saved import Saved
+from groupcheck.reports.saved_file import read
+
+PORT = """\
+from groupcheck.properties.ports.builtin import BuiltinPort
+from support.faulty_python_port import FaultyPythonPort
+
+
+class Port(FaultyPythonPort):
+    def __init__(self):
+        self._port = BuiltinPort()
+        self._versions = {}
+
+    def request(self, request_id, api, *rest):
+        if api == "Heartbeat":
+            return self.beat(request_id, api, *rest)
+        if api == "Unheard":
+            return None
+        return super().request(request_id, api, *rest)
+
+    def beat(self, *given):
+        return super().request(*given)
+
+    def advance(self, ms):
+        return super().advance(ms)
+
+    def close(self):
+        return super().close()
+
+    def forgotten(self):
+        return None
+"""
+UNHEARD, OTHERS, BEAT, ADVANCE, CLOSE, FORGOTTEN = 14, 15, 18, 21, 24, 27
+
+
+def _verify(port: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    tests = Path(__file__).parents[1]
+    return subprocess.run(
+        [sys.executable, "-m", "groupcheck", "verify", port, "--members", "1", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{tests}"},
+    )
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
+    folder = tmp_path_factory.mktemp("port")
+    (folder / "my_port.py").write_text(PORT, encoding="utf-8")
+    watched = ("--code", "my_port.py", "--report", "report")
+    done = _verify("python:my_port:Port", folder, "--examples", "5", "--walks", "5", *watched)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert "my_port.py: Port.forgotten: never line 27" in done.stdout
+    return read(folder / "report")
+
+
+def _code(saved: Saved) -> Code:
+    assert saved.code is not None
+    return saved.code
+
+
+def _function(saved: Saved, name: str) -> CodeFunction:
+    return next(each for _, each in _code(saved).functions if each.name == f"Port.{name}")
+
+
+def _given(saved: Saved, line: int) -> set[str]:
+    """The inputs of the edges under which a line ran."""
+    code = _code(saved)
+    (file,) = code.files
+    return {code.edges[edge].given for edge in code.sets[file.ran[line]]}
+
+
+def test_a_line_ran_under_the_edges_of_the_requests_that_come_to_it_and_under_no_others(
+    saved: Saved,
+) -> None:
+    edges = _code(saved).edges
+    assert _given(saved, BEAT) == {"Heartbeat"}
+    assert _given(saved, ADVANCE) == {"Advance"}
+    asked = {edge.given for edge in edges} & {*API_OF.values()}
+    assert len(asked) > 10
+    assert _given(saved, OTHERS) == asked - {"Heartbeat"}
+    beaten = {place for place, edge in enumerate(edges) if edge.given == "Heartbeat"}
+    assert beaten == {*_function(saved, "beat").edges}
+
+
+def test_a_labelled_edge_is_told_with_the_rule_that_it_is_by(saved: Saved) -> None:
+    edges = {(edge.before, edge.given, edge.rules, edge.after) for edge in _code(saved).edges}
+    assert ("none", "Heartbeat", ("heartbeat/no-group",), "none") in edges
+
+
+def test_what_ran_in_no_step_and_what_never_ran_are_told_apart(saved: Saved) -> None:
+    assert _function(saved, "close").outside == (CLOSE,)
+    assert _function(saved, "forgotten").never == (FORGOTTEN,)
+    request = _function(saved, "request")
+    assert request.never == (UNHEARD,)
+    assert request.untaken == ((13, UNHEARD),)
+
+
+def test_edges_by_other_rules_that_run_the_same_lines_are_put_together(saved: Saved) -> None:
+    edges = _code(saved).edges
+    groups = [[edges[place] for place in group] for group in _code(saved).alike]
+    assert any({edge.given for edge in group} == {"Heartbeat"} for group in groups)
+    for group in groups:
+        assert len({edge.given for edge in group}) == 1
+        assert len({edge.rules for edge in group}) > 1
+
+
+def test_of_two_runs_a_line_ran_under_the_edges_of_both(saved: Saved) -> None:
+    both = merged([Named("one", saved), Named("other", saved)])
+    code = _code(both)
+    assert sum(edge.steps for edge in code.edges) == 2 * sum(
+        edge.steps for edge in _code(saved).edges
+    )
+    same = [msgspec.structs.replace(edge, steps=0) for edge in code.edges]
+    assert same == [msgspec.structs.replace(edge, steps=0) for edge in _code(saved).edges]
+    assert (code.sets, code.files) == (_code(saved).sets, _code(saved).files)
+
+
+def test_runs_of_other_texts_of_a_file_are_not_put_together(saved: Saved) -> None:
+    (file,) = _code(saved).files
+    changed = msgspec.structs.replace(file, text=f"{file.text}\n")
+    other = msgspec.structs.replace(
+        saved, code=msgspec.structs.replace(_code(saved), files=(changed,))
+    )
+    with pytest.raises(NotMergedError, match=r"my_port\.py is not the same in all of them"):
+        merged([Named("one", saved), Named("other", other)])
+
+
+def test_a_program_cannot_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "exec:cat", "--code", "."]) == 2
+    assert "builtin and python:, and not exec:cat" in capsys.readouterr().err
+
+
+def test_code_that_is_not_there_cannot_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "builtin", "--code", "no/such"]) == 2
+    assert "cannot trace no/such: there is no such file or folder" in capsys.readouterr().err
+
+
+def test_code_that_no_step_runs_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("", encoding="utf-8")
+    done = _verify("builtin", tmp_path, "--examples", "0", "--walks", "0", "--code", "other.txt")
+    assert done.returncode == 2
+    assert done.stderr.startswith("groupcheck: no step of the port has run any code in ")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,173 @@
+"""`groupcheck explore`: its output, its exit status, and one clear line for what cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model import profiles
+from groupcheck.model.exploring import exploration
+from groupcheck.model.spaces.instance import virtual_spaces
+from groupcheck.model.step import Rule
+
+QUICK = ["--members", "1", "--instance", "metadata"]
+
+
+def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["explore", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_the_model_is_explored_with_exit_status_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", *QUICK]) == 0
+    printed = capsys.readouterr()
+    assert "\nmetadata " in printed.out
+    assert printed.err == ""
+
+
+def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "--json", "--no-symmetry", *QUICK]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["symmetry"] is False
+    (space,) = result["spaces"]
+    assert space["name"] == "metadata"
+    assert space["generated"] == space["edges"] + 1
+
+
+def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["explore", *QUICK, "--witness", "sync/stable", "--out", str(out)]) == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        "metadata.graphml",
+        "metadata.dot",
+        "metadata.json",
+        "metadata.tests.jsonl",
+        "witness_sync_stable.itf.json",
+        "witness_sync_stable.jsonl",
+    }
+    printed = capsys.readouterr().out
+    assert "metadata: 9 tests, 0 of them kept; 364 steps, 1.09 times the least\n" in printed
+    assert all(str(out / name) in "".join(printed.split()) for name in names)
+    assert main(["replay", str(out / "witness_sync_stable.jsonl"), "builtin"]) == 0
+
+
+def test_an_error_in_the_model_has_exit_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
+    whole = profiles.PROFILES["2.7"]
+    part = whole._replace(rules={**whole.rules, rule.name: rule})
+    monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
+    monkeypatch.setattr(exploration, "spaces", virtual_spaces)
+    assert main(["explore"]) == 1
+    assert "ERROR      no labelled edge applies the rule heartbeat/on-a-sunday" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_law_that_is_broken_has_exit_status_1_and_the_steps_that_show_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = profiles.PROFILES["2.7"]
+    deaf = tuple(
+        rule._replace(then=lambda _step, _request: None) if rule.name == "heartbeat/alive" else rule
+        for rule in whole.heartbeat
+    )
+    monkeypatch.setattr(profiles, "PROFILES", {"2.7": whole._replace(heartbeat=deaf)})
+    assert main(["explore", *QUICK]) == 1
+    printed = capsys.readouterr().out
+    assert "ERROR      the law unanswered is broken" in printed
+    assert "  3. A sends Heartbeat v4 for generation 1\n" in printed
+
+
+def test_what_a_version_is_known_to_break_is_shown_and_is_no_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explore", "--members", "1", "--instance", "membership"]) == 0
+    printed = capsys.readouterr().out
+    assert "The law completing-ends (CompletingRebalance is left) [KAFKA-12890]" in printed
+    assert "     and from 3 to 4 again and again\nknown " in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--profile", "9.9"], "unknown profile '9.9'; known: 0.10.0"),
+        (["--instance", "outer"], "unknown space 'outer'; known: membership, metadata, storing"),
+        (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
+        (["--members", "0"], "'0' is not a whole number from 1 to"),
+        (["--max-states", "none"], "--max-states"),
+        ([*QUICK, "--max-states", "7"], "metadata has more than 7 states"),
+    ],
+)
+def test_what_cannot_be_explored_is_one_line_that_says_why(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complaint in _fails_with(capsys, *arguments)
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    line = _fails_with(capsys, *QUICK, "--out", str(tmp_path / "file"))
+    assert "cannot write the graphs" in line
+
+
+def test_features_are_put_together_to_one_space(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "--members", "1", "--features", "metadata"]) == 0
+    composed = capsys.readouterr().out
+    assert "composed of metadata" in composed
+    assert main(["explore", *QUICK]) == 0
+    named = capsys.readouterr().out
+    figures = [
+        next(line.split()[1:4] for line in said.splitlines() if line.startswith(f"{name}  "))
+        for name, said in (("composed", composed), ("metadata", named))
+    ]
+    assert figures[0] == figures[1] == ["24", "288", "7"]
+
+
+def test_generations_that_are_told_apart_make_more_states(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explore", "--json", *QUICK]) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert main(["explore", "--json", "--generations", "3", *QUICK]) == 0
+    three = json.loads(capsys.readouterr().out)
+    assert (one["generations"], three["generations"]) == (1, 3)
+    assert one["spaces"][0]["states"] < three["spaces"][0]["states"]
+
+
+def test_with_features_tlc_is_told_them_too(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--no-symmetry", "--members", "1", "--generations", "2"]
+    assert main(["explore", *arguments, "--features", "metadata", "max-size"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "-config metadata.cfg ConsumerGroup.tla" in said
+    assert (
+        'Version = "2.7", Names = {"m1", "m2"}, Generations = 2, '
+        'Features = {"max-size", "metadata"}, MaxSize = 1'
+    ) in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--features", "weather"], "unknown feature 'weather'; known: time, metadata, "),
+        (["--profile", "0.10.0", "--features", "static-members"], "has no static-members"),
+        (["--features", "time", "--instance", "metadata"], "not allowed with argument --features"),
+        (["--generations", "0"], "--generations"),
+    ],
+)
+def test_features_and_generations_that_cannot_be_are_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert said in _fails_with(capsys, *arguments)

@@ -1,0 +1,105 @@
+"""groupcheck graph: the pictures of the documentation are the model's, in every format the same."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.exploring.projection import merged, project
+from groupcheck.model.profiles import PROFILES
+from support.spaces import explored
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _arrows(profile: str) -> dict[tuple[str, str], set[str]]:
+    """The arrows of the model with their reasons, as others explore it."""
+    spaces = [explored(profile, name) for name in ("membership", "metadata", "storing")]
+    arrows = merged([project(space) for space in spaces]).arrows
+    return {(str(arrow.source), str(arrow.target)): set(why) for arrow, why in arrows.items()}
+
+
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_the_picture_in_the_documentation_is_the_one_of_the_model(
+    profile: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "states.svg"
+    assert main(["graph", str(path), "--profile", profile]) == 0
+    assert path.read_bytes() == (DOCS / f"states-{profile}.svg").read_bytes()
+    titles = [element.text for element in ET.parse(path).iter(f"{SVG}title")]  # noqa: S314
+    drawn = {}
+    for title in titles[1:]:
+        ends, reasons = (title or "").split(": ")
+        source, target = ends.split(" to ")
+        drawn[source, target] = set(reasons.split(", "))
+    assert drawn == _arrows(profile)
+
+
+def test_no_arrow_passes_behind_a_state() -> None:
+    for profile in PROFILES:
+        root = ET.parse(DOCS / f"states-{profile}.svg").getroot()  # noqa: S314 - it is ours
+        boxes = {}
+        for group in root.iter(f"{SVG}g"):
+            if group.get("class") == "state":
+                x, y, wide, high = (
+                    float(group[0].get(name) or 0) for name in ("x", "y", "width", "height")
+                )
+                boxes[group[1].text] = (x, y, x + wide, y + high)
+        for group in root.iter(f"{SVG}g"):
+            if (group.get("class") or "").startswith("arrow"):
+                ends = (group[0].text or "").split(": ")[0].split(" to ")
+                others = [box for name, box in boxes.items() if name not in ends]
+                assert not any(_within(point, box) for point in _curve(group) for box in others)
+
+
+def _curve(group: ET.Element) -> list[tuple[float, float]]:
+    """Points along the quadratic curve of an arrow."""
+    numbers = list(map(float, re.findall(r"-?[\d.]+", group[1].get("d") or "")))
+    ax, ay, bx, by, cx, cy = numbers
+    return [
+        (
+            (1 - t) ** 2 * ax + 2 * t * (1 - t) * bx + t * t * cx,
+            (1 - t) ** 2 * ay + 2 * t * (1 - t) * by + t * t * cy,
+        )
+        for t in (n / 50 for n in range(51))
+    ]
+
+
+def _within(point: tuple[float, float], box: tuple[float, float, float, float]) -> bool:
+    return box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
+
+
+def test_dot_and_mermaid_have_the_same_arrows_and_all_reasons(tmp_path: Path) -> None:
+    dot, mermaid, png = (tmp_path / f"states.{kind}" for kind in ("dot", "mmd", "png"))
+    for path in (dot, mermaid, png):
+        assert main(["graph", str(path)]) == 0
+    found = re.findall(r'"(\w+)" -> "(\w+)" \[label="(.*)"\];', dot.read_text())
+    arrows = _arrows("2.7")
+    assert {(a, b): set(why.split("\\n")) for a, b, why in found} == arrows
+    found = re.findall(r"(\w+) --> (\w+): (.*)", mermaid.read_text())
+    assert {(a, b): set(why.split("<br/>")) for a, b, why in found} == arrows
+    assert png.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_what_cannot_be_drawn_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    svg, png = str(tmp_path / "a.svg"), str(tmp_path / "a.png")
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    for arguments, why in (
+        ([str(tmp_path / "a.gif")], "has to end in .svg, .dot, .mmd or .png"),
+        ([svg, "--profile", "9"], "unknown profile '9'; known: "),
+        ([svg, "--instance", "no"], "unknown space 'no'; known: "),
+        ([str(tmp_path / "no" / "a.svg"), "--members", "1"], "cannot write the graph to"),
+        ([png], "PNG needs the package resvg-py: pip install 'groupcheck[png]'"),
+    ):
+        assert main(["graph", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert why in said
+        assert said.count("\n") == 1

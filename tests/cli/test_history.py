@@ -1,0 +1,256 @@
+"""groupcheck history: what it says of a history, and in one line of what is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.cli import main
+
+Line = dict[str, Any]
+
+OPEN: Line = {
+    "type": "open",
+    "trace": 1,
+    "history": 1,
+    "profile": "2.7",
+    "config": {"group.initial.rebalance.delay.ms": 100},
+}
+SESSION_MS = 6_000
+
+
+def request(number: int, start_ms: float, api: str, version: int, **body: Any) -> Line:
+    said = {"groupId": "g", **body}
+    line = {"type": "request", "id": number, "startMs": start_ms, "api": api, "body": said}
+    return {**line, "apiVersion": version}
+
+
+def join(number: int, start_ms: float) -> Line:
+    protocols = [{"name": "range", "metadata": ""}]
+    times = {"sessionTimeoutMs": SESSION_MS, "rebalanceTimeoutMs": 10_000}
+    fields = {**times, "memberId": "", "protocolType": "consumer", "protocols": protocols}
+    return request(number, start_ms, "JoinGroup", 3, **fields)
+
+
+def heartbeat(number: int, start_ms: float, generation: int = 1) -> Line:
+    return request(number, start_ms, "Heartbeat", 0, generationId=generation, memberId="m")
+
+
+def response(number: int, end_ms: float, body: Any) -> Line:
+    return {"type": "response", "id": number, "endMs": end_ms, "body": body}
+
+
+def silence(number: int, end_ms: float) -> Line:
+    return {"type": "silence", "id": number, "endMs": end_ms}
+
+
+def joined(number: int, end_ms: float, **fields: Any) -> Line:
+    said = {"errorCode": 0, "generationId": 1, "protocolName": "range", "leader": "m"}
+    members = [{"memberId": "m", "metadata": ""}]
+    return response(number, end_ms, {**said, "memberId": "m", "members": members, **fields})
+
+
+ALONE = (join(1, 0), joined(1, 120))
+
+
+def said(
+    lines: tuple[Any, ...], directory: Path, capsys: pytest.CaptureFixture[str], *options: str
+) -> tuple[int, str, str]:
+    path = directory / "history"
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+    status = main(["history", str(path), *options])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err.replace(str(path), "FILE")
+
+
+def status(
+    lines: tuple[Any, ...], directory: Path, capsys: pytest.CaptureFixture[str], *options: str
+) -> int:
+    return said(lines, directory, capsys, *options)[0]
+
+
+def test_a_lawful_history_has_exit_status_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = """\
+1 operation of 1 group, each group in an order in which all is answered as by Kafka
+windows: a timer may fire 1000 ms late and never early; an answer that is not there after 30 ms does not come
+"""  # noqa: E501 - as it is printed
+    assert said((OPEN, *ALONE), tmp_path, capsys) == (0, told, "")
+
+
+def test_of_one_that_is_not_it_tells_the_longest_order_what_cannot_follow_and_what_is_lawful(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The second member joins while the first beats; whichever comes first, it is no error 22.
+    lines = (OPEN, *ALONE, heartbeat(2, 200.5), join(3, 201), response(2, 203, {"errorCode": 22}))
+    assert said(lines, tmp_path, capsys, "--late-ms=0") == (
+        1,
+        """\
+In group 'g' no order of the operations is lawful for Apache Kafka 2.7.2.
+
+The longest lawful order has 2 of 3 operations:
+   1. 0 ms  request 1: A sends JoinGroup v3 without a member id, offering range b'' (session timeout 6 s, rebalance timeout 10 s)
+   2. 100 ms  the initial delay is over and ends the join phase [DelayedJoin.scala:81]; the join phase ends and a new generation begins [GroupCoordinator.scala:1208]
+        <- (to request 1) no error, generation 1, member id A, leader A, protocol range, members A b''
+   3. 201 ms  request 3: B sends JoinGroup v3 without a member id, offering range b'' (session timeout 6 s, rebalance timeout 10 s)
+
+What has to come next, and cannot:
+  request 2, from 200.500 to 203.000 ms: A sends Heartbeat v0 for generation 1
+    <- ILLEGAL_GENERATION (22)
+
+What Apache Kafka 2.7.2 does here:
+  request 2, coming next, is answered: REBALANCE_IN_PROGRESS (27)
+    because a rebalance is being prepared, and the member has to join it [GroupCoordinator.scala:650]
+
+windows: a timer may fire 0 ms late and never early; an answer that is not there after 30 ms does not come
+""",  # noqa: E501 - as it is printed
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("beaten", "late_ms", "error", "lawful"),
+    [
+        # The member was told of its generation between 100 and 120 ms.
+        ((6_090, 6_099), 0, 25, 1),
+        ((6_090, 6_099), 0, 0, 0),
+        ((6_130, 6_140), 0, 25, 0),
+        ((6_130, 6_140), 0, 0, 1),
+        ((6_110, 6_115), 0, 25, 0),
+        ((6_110, 6_115), 0, 0, 0),
+        ((6_090, 6_099), 1_000, 25, 1),
+        ((6_800, 6_900), 1_000, 25, 0),
+        ((6_800, 6_900), 1_000, 0, 0),
+        ((7_500, 7_600), 1_000, 0, 1),
+        # A request that races the deadline.
+        ((6_050, 6_300), 0, 25, 0),
+        ((6_050, 6_300), 0, 0, 0),
+    ],
+)
+def test_a_timer_fires_late_by_the_slack_and_never_early(  # noqa: PLR0913, PLR0917 - a row, and two fixtures
+    beaten: tuple[int, int],
+    late_ms: int,
+    error: int,
+    lawful: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    start_ms, end_ms = beaten
+    answer = response(2, end_ms, {"errorCode": error})
+    lines = (OPEN, *ALONE, heartbeat(2, start_ms), answer)
+    assert status(lines, tmp_path, capsys, f"--late-ms={late_ms}") == lawful
+
+
+@pytest.mark.parametrize(
+    ("lines", "lawful"),
+    [
+        ((join(1, 0), silence(1, 90)), 0),
+        ((join(1, 0), silence(1, 1_000)), 0),
+        ((join(1, 0), silence(1, 9_000)), 1),
+        ((*ALONE, heartbeat(2, 200), silence(2, 9_000)), 1),
+        ((*ALONE, heartbeat(2, 200)), 0),
+        ((*ALONE, heartbeat(2, 200), response(2, 210, None)), 0),
+    ],
+    ids=["parked", "due-within-the-slack", "due", "due-at-once", "unknown", "not-seen"],
+)
+def test_silence_is_held_against_a_coordinator_and_what_was_not_seen_is_not(
+    lines: tuple[Line, ...],
+    lawful: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert status((OPEN, *lines), tmp_path, capsys) == lawful
+
+
+def test_where_the_search_is_given_up_nothing_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (OPEN, *ALONE, heartbeat(2, 200), response(2, 203, {"errorCode": 22}))
+    found, out, err = said(lines, tmp_path, capsys, "--max-points=2")
+    assert (found, out) == (2, "")
+    why = "no verdict on group 'g' after 2 points of the search; --max-points allows more"
+    assert err == f"groupcheck: {why}\n"
+
+
+def test_what_the_model_does_not_have_ends_what_is_known_of_a_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = join(2, 500)
+    twice["body"]["protocols"] *= 2
+    lines = (OPEN, *ALONE, twice, heartbeat(3, 600), response(3, 601, {"errorCode": 22}))
+    found, out, _ = said(lines, tmp_path, capsys)
+    assert found == 0
+    assert "group 'g': a JoinGroup that names a protocol twice" in out
+
+
+def test_a_group_that_was_there_before_is_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {**OPEN, "groups": ["g"]}
+    found, out, _ = said((before, *ALONE, heartbeat(2, 300)), tmp_path, capsys)
+    assert found == 0
+    assert "group 'g': it was there before" in out
+
+
+BAD_LINES = [
+    ("{", "FILE:2: not a JSON object (Expecting property name enclosed in double quotes)"),
+    ([], "FILE:2: not a JSON object"),
+    ({"type": "advance", "ms": 5}, "FILE:2: not a line of a history: {'type': 'advance', 'ms': 5}"),
+    (response(1, 5, {}), "FILE:2: no request before it has the id 1"),
+    ({**join(1, 0), "id": "x"}, "FILE:2: id: expected an integer, got 'x'"),
+    (join(1, -1), "FILE:2: startMs: not a number of milliseconds, but -1"),
+    (join(1, float("nan")), "FILE:2: startMs: not a number of milliseconds, but nan"),
+    ({**join(1, 0), "api": "Fetch"}, "FILE:2: api: not one of profile 2.7: 'Fetch'"),
+    (
+        {**join(1, 0), "apiVersion": 99},
+        "FILE:2: JoinGroup has versions 0 to 7 in profile 2.7, not 99",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "complaint"), BAD_LINES, ids=range(len(BAD_LINES)))
+def test_a_line_that_is_none_of_a_history_is_named(
+    line: Any, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said((OPEN, line), tmp_path, capsys) == (2, "", f"groupcheck: {complaint}\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (("",), "FILE: empty, not a history"),
+        (({**OPEN, "history": 2},), "FILE:1: not the first line of a history of format 1"),
+        (({**OPEN, "profile": "9"},), "FILE:1: unknown profile '9'"),
+        (({**OPEN, "groups": 5},), "FILE:1: groups: not a list of names"),
+        (({**OPEN, "appends": 5},), "FILE:1: appends: 'open' or 'atomic', not 5"),
+        (({**OPEN, "appends": {}},), "FILE:1: appends: 'open' or 'atomic', not {}"),
+        (({**OPEN, "unseen": [[]]},), "FILE:1: unseen: not a list of APIs of profile 2.7"),
+        ((OPEN, {"type": []}), "FILE:2: not a line of a history: {'type': []}"),
+        ((OPEN,), "FILE: no request in it, so there is nothing to judge"),
+        ((OPEN, join(1, 0), join(1, 0)), "FILE:3: a second request with the id 1"),
+        ((OPEN, join(1, 5), joined(1, 4)), "FILE:3: request 1 ends before it begins"),
+        ((OPEN, *ALONE, silence(1, 200)), "FILE:4: a second end of request 1"),
+        ((OPEN, join(1, 0), response(1, 5, {"errorCode": "x"})), "FILE:3: JoinGroup.errorCode: "),
+    ],
+)
+def test_a_file_that_is_no_history_is_refused_in_one_line(
+    lines: tuple[Any, ...], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = said(lines, tmp_path, capsys)
+    assert (found, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"groupcheck: {complaint}")
+
+
+def test_a_file_that_cannot_be_read_is_said_to_be_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["history", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err.endswith("/none: No such file or directory\n")
+    (tmp_path / "bytes").write_bytes(b"\xff\n")
+    assert main(["history", str(tmp_path / "bytes")]) == 2
+    assert capsys.readouterr().err.endswith("bytes:1: not text in UTF-8\n")

@@ -1,0 +1,214 @@
+"""The pytest plugin, as the author of a port has it: a repository of its own, made by the test."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.properties.coverage.kind import Kind
+from groupcheck.reports.saved_file import read
+
+SUPPORT = Path(__file__).parent.parent
+QUICK = ("--groupcheck-members=1", "--groupcheck-examples=10", "--groupcheck-walks=20")
+FAULTY = "python:support.faulty_python_port:make"
+FOLLOWERS = (
+    "--groupcheck-members=2",
+    "--groupcheck-examples=0",
+    "--groupcheck-walks=0",
+    "-k",
+    "delay",
+)
+FOLLOWER_SEES_MEMBERS = "04dbda2d"  # the finding of the picture in the README
+
+
+@pytest.fixture
+def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    return pytester
+
+
+def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return repository.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+
+
+def test_without_any_test_file_a_port_is_verified_a_test_for_each_rule(
+    repository: pytest.Pytester,
+) -> None:
+    result = run(repository, "--groupcheck-port=builtin", "-v", *QUICK)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "groupcheck::test_rule[[]heartbeat/alive] PASSED*",
+            "groupcheck::test_random_sequences[[]9] PASSED*",
+            "port       builtin, checked against Apache Kafka 2.7.2",
+            "covered    3,084 of 3,084 transitions (100 %)",
+        ]
+    )
+
+
+def test_it_is_the_same_spread_over_processes(repository: pytest.Pytester) -> None:
+    result = run(repository, "--groupcheck-port=builtin", "-n2", *QUICK)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["covered    3,084 of 3,084 transitions (100 %)"])
+
+
+def test_a_failing_test_tells_the_finding_and_nothing_of_this_package(
+    repository: pytest.Pytester,
+) -> None:
+    result = run(repository, f"--groupcheck-port={FAULTY}", "--junit-xml=junit.xml", *FOLLOWERS)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            f"Finding {FOLLOWER_SEES_MEMBERS}: not as Apache Kafka 2.7.2: *",
+            "*[[]GroupCoordinator.scala:1208]",
+            f"finding    {FOLLOWER_SEES_MEMBERS} *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*pytest_suite.py*")
+    suites = ET.parse(repository.path / "junit.xml")  # noqa: S314 - pytest wrote it
+    ids = suites.findall(".//property[@name='groupcheck_finding']")
+    assert {each.get("value") for each in ids} == {FOLLOWER_SEES_MEMBERS}
+
+
+def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester) -> None:
+    old = repository.path / "found" / "finding_00000000.txt"
+    old.parent.mkdir()
+    old.touch()
+    done = run(repository, f"--groupcheck-port={FAULTY}", "--groupcheck-report=found", *FOLLOWERS)
+    assert {path.name for path in old.parent.iterdir()} == {
+        f"finding_{FOLLOWER_SEES_MEMBERS}.txt",
+        *(
+            f"finding_{FOLLOWER_SEES_MEMBERS}.{kind}"
+            for kind in ("jsonl", "itf.json", "mmd", "svg")
+        ),
+        f"test_finding_{FOLLOWER_SEES_MEMBERS}.py",
+        "result.json",
+    }
+    saved = read(old.parent)
+    assert [finding.id for finding in saved.findings] == [FOLLOWER_SEES_MEMBERS]
+    assert (saved.command, saved.conforms, len(saved.runs)) == ("verify", False, 1)
+    asked = [kind for space in saved.spaces for kind in space.edge_kinds if kind != Kind.NOT_ASKED]
+    shown = sum(space.edges_shown for space in saved.spaces)
+    done.stdout.fnmatch_lines([f"covered    {shown:,} of {len(asked):,} transitions *"])
+    ran = saved.runs[0]
+    told = f"ran        {ran.sequences:,} sequences, {ran.steps:,} steps"
+    done.stdout.fnmatch_lines([told, "result *result.json, for groupcheck report"])
+    assert main(["report", str(old.parent)]) == 1
+
+
+def test_a_finding_that_is_known_is_expected_to_fail_with_its_reason(
+    repository: pytest.Pytester,
+) -> None:
+    repository.makeini(
+        f"""
+        [pytest]
+        groupcheck_port = {FAULTY}
+        groupcheck_expected = {FOLLOWER_SEES_MEMBERS} our clients like it
+        """
+    )
+    result = run(repository, "-rx", *FOLLOWERS)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [f"finding    {FOLLOWER_SEES_MEMBERS} *(expected: our *", "XFAIL *our clients like it*"]
+    )
+
+
+def test_a_known_finding_that_is_found_no_more_fails_the_run(repository: pytest.Pytester) -> None:
+    repository.makeini("[pytest]\ngroupcheck_expected = 01234567 once it was so")
+    result = run(repository, "--groupcheck-port=builtin", *QUICK)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["fixed      01234567: remove it from groupcheck_expected"])
+    result = run(repository, "--groupcheck-port=builtin", "-k", "heartbeat", *QUICK)
+    assert result.ret == 0, "not everything was tried, so it may still be there"
+
+
+def test_a_fixture_can_give_the_port(repository: pytest.Pytester) -> None:
+    repository.makeconftest(
+        """
+        import pytest
+        from support.faulty_python_port import FaultyPythonPort
+
+        @pytest.fixture(scope="session")
+        def groupcheck_port():
+            return FaultyPythonPort
+        """
+    )
+    result = run(repository, "--groupcheck", *FOLLOWERS)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["port       python:support.faulty_python_port:FaultyPythonPort, checked against *"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("bug", "rule"),
+    [
+        ("KAFKA-2596", "commit/no-group"),
+        ("KAFKA-6005", "join/new-inconsistent"),
+        ("KAFKA-10134", "heartbeat/alive"),
+    ],
+)
+def test_a_bug_that_kafka_had_is_found_by_the_test_of_its_rule(
+    repository: pytest.Pytester, bug: str, rule: str
+) -> None:
+    repository.makeconftest(
+        f"""
+        import pytest
+        from support.faulty_python_port import FaultyPythonPort
+
+        @pytest.fixture(scope="session")
+        def groupcheck_port():
+            return lambda: FaultyPythonPort({bug!r})
+        """
+    )
+    result = run(repository, "--groupcheck", *QUICK, "-k", rule.partition("/")[2])
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["Finding *: not as Apache Kafka *", f"FAILED*[[]{rule}]*"])
+
+
+def test_tests_that_failed_can_be_run_alone_again(repository: pytest.Pytester) -> None:
+    repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", *FOLLOWERS)
+    result = repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", "--lf", *FOLLOWERS)
+    assert result.parseoutcomes().get("failed", 0) > 0
+    assert "passed" not in result.parseoutcomes()
+
+
+@pytest.mark.parametrize(
+    ("argument", "line"),
+    [
+        ("--groupcheck-port=nonsense", "*unknown PORT 'nonsense'; it is one of: builtin*"),
+        ("--groupcheck-port=python:no.such:thing", "*cannot import 'no.such'*"),
+        ("--groupcheck-port=exec:./no-such-program", "*no-such-program*"),
+        ("--groupcheck-profile=9.9", "*unknown profile '9.9'; known: 0.10.0*"),
+        ("--groupcheck-members=4", "*members '4' is not a whole number from 1 to 3"),
+        ("--groupcheck-steps=\u00b2", "*steps '\u00b2' is not a whole number from 1 to 10000"),
+        ("--groupcheck-max-findings=0", "*max-findings '0' is not a whole number from 1 to 1000"),
+        ("--groupcheck-report=file/sub", "*cannot write to */file/sub: *"),
+    ],
+)
+def test_what_cannot_be_is_a_usage_error_in_one_line(
+    repository: pytest.Pytester, argument: str, line: str
+) -> None:
+    (repository.path / "file").touch()
+    result = run(repository, "--groupcheck-port=builtin", argument)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: groupcheck: {line}"])
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_without_a_port_it_is_said_how_to_name_one(repository: pytest.Pytester) -> None:
+    result = run(repository, "--groupcheck")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*no port: use --groupcheck-port, or override the fixture*"])
+
+
+def test_a_run_that_does_not_ask_for_it_is_left_alone(repository: pytest.Pytester) -> None:
+    repository.makepyfile(
+        "import sys\ndef test_it(): assert 'groupcheck.pytest_plugin.suite' not in sys.modules"
+    )
+    result = run(repository, "--strict-markers", "-W", "error")
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)

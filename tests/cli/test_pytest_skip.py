@@ -1,0 +1,126 @@
+"""What a port lacks is skipped, and says so; what was shown is added to a coverage file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groupcheck.properties.coverage.covered import read
+
+SUPPORT = Path(__file__).parent.parent
+QUICK = ("--groupcheck-members=1", "--groupcheck-examples=0", "--groupcheck-walks=10")
+
+
+@pytest.fixture
+def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    return pytester
+
+
+def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return repository.runpytest_subprocess("-p", "no:cacheprovider", "-rs", *arguments, *QUICK)
+
+
+def test_what_the_ini_file_says_that_a_port_lacks_is_skipped_for_the_reason_given(
+    repository: pytest.Pytester,
+) -> None:
+    repository.makeini(
+        """
+        [pytest]
+        groupcheck_port = builtin
+        groupcheck_skip =
+            held-appends our log has no callback
+            static_members
+        """
+    )
+    result = run(repository, "-k", "log or heartbeat")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "skipped    held-appends: our log has no callback",
+            "skipped    static-members: listed in groupcheck_skip",
+            "SKIPPED *: held-appends: our log has no callback",
+        ]
+    )
+    assert result.parseoutcomes()["skipped"] > 0
+    result = run(repository, "-k", "log or heartbeat", "--groupcheck-skip=crashes not yet")
+    assert "skipped" not in result.parseoutcomes(), "the command line goes first"
+    result.stdout.fnmatch_lines(["skipped    crashes: not yet"])
+
+
+def test_a_port_that_a_fixture_gives_is_marked_with_what_it_lacks(
+    repository: pytest.Pytester,
+) -> None:
+    repository.makeconftest(
+        """
+        import pytest
+
+        LACKING = pytest.mark.no_held_appends(reason="shards have no callback")
+
+        @pytest.fixture(
+            scope="session",
+            params=[
+                "builtin",
+                pytest.param("python:support.faulty_python_port:make", marks=LACKING),
+            ],
+        )
+        def groupcheck_port(request):
+            return request.param
+        """
+    )
+    result = run(repository, "--groupcheck", "--strict-markers", "-k", "hold")
+    assert result.ret == 0
+    result.assert_outcomes(passed=1, skipped=1, deselected=None)
+    result.stdout.fnmatch_lines(
+        ["port       builtin, *", "skipped    held-appends: shards have no callback"]
+    )
+
+
+def test_the_markers_are_told_and_the_suite_can_be_selected_by_one(
+    repository: pytest.Pytester,
+) -> None:
+    result = repository.runpytest_subprocess("--markers")
+    result.stdout.fnmatch_lines(
+        ["@pytest.mark.groupcheck: *", "@pytest.mark.no_static_members(reason=None): *"]
+    )
+    repository.makepyfile("def test_mine(): pass")
+    result = run(repository, "--groupcheck-port=builtin", "-m", "not groupcheck")
+    assert result.parseoutcomes()["passed"] == 1
+
+
+def test_a_feature_that_there_is_not_is_a_usage_error(repository: pytest.Pytester) -> None:
+    result = run(repository, "--groupcheck-port=builtin", "--groupcheck-skip=statics")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: groupcheck: --groupcheck-skip: unknown feature 'statics'; known: offsets, *"]
+    )
+
+
+def test_what_all_processes_have_shown_is_added_to_a_coverage_file(
+    repository: pytest.Pytester,
+) -> None:
+    path = repository.path / "coverage.json"
+    options = ("--groupcheck-port=builtin", "--groupcheck-coverage=coverage.json", "-k")
+    result = run(repository, *options, "heartbeat", "-n2")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["coverage   *transitions (*) in all runs*coverage.json"])
+    first = read(path)["2.7"]
+    assert {"heartbeat/alive", "heartbeat/unknown-member"} <= first.applied
+    assert run(repository, *options, "leave").ret == 0
+    second = read(path)["2.7"]
+    for name, space in first.spaces.items():
+        assert space.bits | second.spaces[name].bits == second.spaces[name].bits
+    assert first.applied <= second.applied
+    assert second != first
+
+
+@pytest.mark.parametrize("name", ["nowhere/coverage.json", "garbage.json"])
+def test_a_coverage_file_that_cannot_be_is_a_usage_error(
+    repository: pytest.Pytester, name: str
+) -> None:
+    (repository.path / "garbage.json").write_text(json.dumps({"format": 99}))
+    result = run(repository, "--groupcheck-port=builtin", f"--groupcheck-coverage={name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: groupcheck: *{name}*"])
