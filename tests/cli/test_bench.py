@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import support
-from groupcheck.cli import bench
-from groupcheck.cli import main
+from groupcheck.cli import bench, main
 from support import tla
 
 QUICK = ["--members", "1", "--instance", "metadata"]

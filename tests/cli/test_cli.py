@@ -127,7 +127,10 @@ def test_the_help_names_every_profile(
     monkeypatch.setenv("COLUMNS", "80")
     main(["verify", "--help"])
     printed = capsys.readouterr().out
-    assert all(f" {name}" in printed.partition("the Kafka version to check against:")[2] for name in PROFILES)
+    assert all(
+        f" {name}" in printed.partition("the Kafka version to check against:")[2]
+        for name in PROFILES
+    )
 
 
 @pytest.mark.parametrize(

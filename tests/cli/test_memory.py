@@ -1,4 +1,4 @@
-"""What needs more memory than it may have is given up with one line, and nothing is left of it."""
+"""--max-memory: a command that needs more memory ends with one line, and the limit is removed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck import memory
 from groupcheck.cli import main
+from groupcheck.cli import memory_limit as memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to it")
 
 
-def _nothing(_what: str, _total: int | None) -> memory.Told:
+def _nothing(_what: str, _total: int | None) -> memory.Counter:
     return lambda _count: None
 
 
@@ -25,7 +25,7 @@ def _own() -> int:
     return int(fields[5]) * resource.getpagesize()
 
 
-def test_a_space_that_needs_more_memory_than_it_may_have_is_given_up_in_one_line() -> None:
+def test_an_exploration_that_needs_more_memory_ends_with_one_line() -> None:
     command = ["explore", "--instance", "membership", "--members", "3", "--max-memory", "60m"]
     run = subprocess.run(
         [sys.executable, "-m", "groupcheck", *command], capture_output=True, text=True, check=False
@@ -41,21 +41,21 @@ def test_a_space_that_needs_more_memory_than_it_may_have_is_given_up_in_one_line
     assert 0 < int(said[1].replace(",", "")) < 1_978
 
 
-def test_a_process_may_have_as_much_as_before_once_it_is_over() -> None:
-    before, course = resource.getrlimit(resource.RLIMIT_DATA), memory.Course(_nothing)
-    course("exploring all", None)(7)
+def test_the_limit_of_before_is_restored() -> None:
+    before, progress = resource.getrlimit(resource.RLIMIT_DATA), memory.Progress(_nothing)
+    progress("exploring all", None)(7)
     with (
         pytest.raises(memory.OutOfMemoryError, match="ran out exploring all, at 7 states"),
-        memory.held_to(_own() + 2**26, course),
+        memory.limited(_own() + 2**26, progress),
     ):
         bytearray(2**30)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    with memory.held_to(_own() + 2**30, course):
+    with memory.limited(_own() + 2**30, progress):
         bytearray(2**26)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
-def test_what_takes_all_there_is_in_small_pieces_is_given_up_while_some_is_left() -> None:
+def test_small_allocations_end_before_the_memory_is_exhausted() -> None:
     most, left = _own() + 2**27, []
 
     def fill() -> None:
@@ -66,23 +66,27 @@ def test_what_takes_all_there_is_in_small_pieces_is_given_up_while_some_is_left(
         finally:
             left.append(most - _own())
 
-    with pytest.raises(memory.OutOfMemoryError), memory.held_to(most, memory.Course(_nothing)):
+    with pytest.raises(memory.OutOfMemoryError), memory.limited(most, memory.Progress(_nothing)):
         fill()
-    assert memory.LEAST_SPARE / 2 < left[0] < max(most // memory.SPARE, memory.LEAST_SPARE) + 2**23
+    assert (
+        memory.LEAST_RESERVE / 2
+        < left[0]
+        < max(most // memory.RESERVE, memory.LEAST_RESERVE) + 2**23
+    )
 
 
-def test_a_phase_that_tells_no_states_is_about_those_of_the_one_before() -> None:
-    course = memory.Course(_nothing)
-    tell = course("exploring one", None)
-    tell(2)
-    tell(3)
-    course("asking the laws of one", None)
-    assert (course.doing, course.states) == ("asking the laws of one", 5)
-    course("exploring another", None)(1)
-    assert course.states == 1
+def test_a_phase_without_a_count_keeps_the_states_of_the_phase_before() -> None:
+    progress = memory.Progress(_nothing)
+    count = progress("exploring one", None)
+    count(2)
+    count(3)
+    progress("checking the properties of one", None)
+    assert (progress.phase, progress.states) == ("checking the properties of one", 5)
+    progress("exploring another", None)(1)
+    assert progress.states == 1
 
 
-def test_a_container_leaves_what_it_may_have_and_has_not(
+def test_the_free_memory_of_a_container_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, unlimited = (tmp_path / "max", tmp_path / "now"), (tmp_path / "no", tmp_path / "now")
@@ -91,16 +95,16 @@ def test_a_container_leaves_what_it_may_have_and_has_not(
     unlimited[0].write_text("max\n")
     missing = (tmp_path / "missing", tmp_path / "now")
     monkeypatch.setattr(memory, "CGROUPS", (there, unlimited, missing))
-    given = memory.usual()
+    given = memory.default_limit()
     assert given is not None
     assert abs(given - _own() - 8 * 2**12) < 2**24
     monkeypatch.setattr(memory, "CGROUPS", (unlimited, missing))
-    given = memory.usual()
+    given = memory.default_limit()
     assert given is not None
     assert given - _own() > 2**26
 
 
 @pytest.mark.parametrize("size", ["0", "4", "4x", "-1g", "1.5g", "0m"])
-def test_a_size_that_is_none_is_one_line(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_size_is_one_line(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", f"--max-memory={size}"]) == 2
     assert f"{size!r} is not a size such as 512m or 4g" in capsys.readouterr().err

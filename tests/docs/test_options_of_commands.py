@@ -13,8 +13,8 @@ from typing import Any, Final, NoReturn
 import pytest
 
 from groupcheck import pytest_plugin
-from groupcheck.cli.registry import parser
 from groupcheck.cli.exit_status import CommandError
+from groupcheck.cli.registry import parser
 from support.documented import NOT_RUN, PAGES, Command, parts, spoken, story, why_not
 from support.scenarios import ROOT
 

@@ -205,7 +205,10 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
     ("arguments", "complaint"),
     [
         (["--work", "x"], "--work, --master and --conf need --engine spark"),
-        (["--engine", "spark", "--no-symmetry"], "--out and --no-symmetry need the graph in memory"),
+        (
+            ["--engine", "spark", "--no-symmetry"],
+            "--out and --no-symmetry need the graph in memory",
+        ),
         (["--engine", "spark", "--master", "spark://a:1"], "--master needs --work DIR, "),
     ],
 )

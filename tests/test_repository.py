@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +25,22 @@ def test_the_import_contracts_hold() -> None:
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_are_no_import_cycles() -> None:
+    graph = grimp.build_graph("groupcheck", exclude_type_checking_imports=True)
+    # A PORT may name a broker, and a broker is a source of ports.
+    graph.remove_import(
+        importer="groupcheck.properties.ports.source",
+        imported="groupcheck.properties.brokers.catalogue",
+    )
+    imports: nx.DiGraph[str] = nx.DiGraph()
+    for module in graph.modules:
+        imports.add_edges_from(
+            (module, each) for each in graph.find_modules_directly_imported_by(module)
+        )
+    found = nx.strongly_connected_components(imports)
+    assert [sorted(modules) for modules in found if len(modules) > 1] == []
 
 
 def test_no_module_is_imported_under_two_names() -> None:
