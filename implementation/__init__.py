@@ -2,7 +2,6 @@
 
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.implementation.core.profile_2_7 import PROFILE_2_7
-from groupcheck.implementation.core.profile_4_1 import PROFILE_4_1
+from groupcheck.implementation.core.profiles import PROFILE_2_7, PROFILE_4_1
 
 __all__ = ["PROFILE_2_7", "PROFILE_4_1", "Config", "Coordinator"]

@@ -1,4 +1,4 @@
-"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete: looking at groups, and ending them."""
+"""DescribeGroups, ListGroups, DeleteGroups and OffsetDelete."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from groupcheck.implementation.core.expiry import Removal
-from groupcheck.implementation.core.gate import Gate
+from groupcheck.implementation.core.deferred import Deferred
+from groupcheck.implementation.core.error_responses import by_topic
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.handler import Handler
 from groupcheck.implementation.core.offsets import TopicPartition
 from groupcheck.implementation.core.partitions import Serving
-from groupcheck.implementation.core.refusals import by_topic
-from groupcheck.implementation.core.shared import Shared
 from groupcheck.implementation.core.views import describe
-from groupcheck.implementation.core.waiting import Waiter
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -38,10 +36,10 @@ CLASSIC: Final = "classic"
 
 
 class Deletion:
-    """What comes of one DeleteGroups, of partition after partition.
+    """The state of one DeleteGroups request, across partitions.
 
-    `named` has for each partition the groups that fare together, `waits` is how many partitions
-    have something that is not committed.
+    `named` has the groups of each partition, which succeed or fail together. `waits` is the number
+    of partitions whose appends are not committed yet.
     """
 
     __slots__ = ("named", "request_id", "results", "waits")
@@ -53,56 +51,47 @@ class Deletion:
         self.waits = 0
 
     def fail(self, partition: int, error: ErrorCode) -> None:
-        """Let none of a partition be deleted."""
+        """Set the error of all groups of a partition."""
         self.results.update(dict.fromkeys(self.named.pop(partition), error))
 
     def answer(self) -> DeleteGroupsResponse:
-        """What is answered in the end."""
+        """The response, once no partition waits."""
         return DeleteGroupsResponse(
             tuple(DeletableGroupResult(name, error) for name, error in self.results.items())
         )
 
 
-class AdminApi:
-    """What an administrator asks."""
+class AdminApi(Handler):
+    """The APIs of administrators."""
 
-    __slots__ = ("_committed", "_gate", "_groups", "_removal", "_shared", "_traits", "_waiting")
-
-    def __init__(self, shared: Shared, gate: Gate, removal: Removal) -> None:
-        self._shared = shared
-        self._groups = shared.groups
-        self._committed = shared.committed
-        self._waiting = shared.waiting
-        self._traits = shared.traits
-        self._gate = gate
-        self._removal = removal
+    __slots__ = ()
 
     def describe(self, request: Request, body: DescribeGroupsRequest) -> DescribeGroupsResponse:
-        """DescribeGroups."""
+        """Handle DescribeGroups."""
         return DescribeGroupsResponse(
             tuple(self._describe(name, request.api_version) for name in body.groups)
         )
 
     def _describe(self, group_id: str, version: int) -> DescribedGroup:
-        group = self._committed.group(group_id)
+        group = self._shared.snapshots.group(group_id)
         if group is None:
-            error = self._gate.unserved(group_id)
+            error = self._preconditions.partition_error(group_id)
             if error:
                 return DescribedGroup(error, group_id)
-            is_error = version >= self._traits.unknown_is_error_since
+            is_error = version >= self._behaviour.describe_error_since
             error = ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE
             return DescribedGroup(error, group_id, GroupState.DEAD)
-        return describe(group, with_assignments=self._traits.keeps_assignments)
+        return describe(group, with_assignments=self._behaviour.describes_assignments_always)
 
     def list_groups(self, _request: Request, body: ListGroupsRequest) -> ListGroupsResponse:
-        """ListGroups."""
+        """Handle ListGroups."""
         error = ErrorCode.NONE
-        if Serving.LOADING in self._groups.serving:
+        if Serving.LOADING in self._shared.groups.serving:
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            if not self._traits.list_is_strict:
+            if not self._behaviour.list_ignores_loading:
                 return ListGroupsResponse(error)
         states, types = set(body.states_filter), set(body.types_filter)
-        if not self._traits.list_is_strict:
+        if not self._behaviour.list_compares_exactly:
             states = {state.lower().strip() for state in states}
             types = {kind.lower().strip() for kind in types}
         if types and CLASSIC not in types:
@@ -111,53 +100,53 @@ class AdminApi:
             error,
             tuple(
                 ListedGroup(group.group_id, group.protocol_type or "", group.state, CLASSIC)
-                for group in self._committed.groups()
+                for group in self._shared.snapshots.groups()
                 if self._is_listed(group, states)
             ),
         )
 
     def _is_listed(self, group: Group, states: set[str]) -> bool:
-        state = group.state if self._traits.list_is_strict else group.state.lower()
+        state = group.state if self._behaviour.list_compares_exactly else group.state.lower()
         return not states or state in states
 
-    # Ending groups
+    # Deleting groups
 
     def delete_groups(
         self, request: Request, body: DeleteGroupsRequest
     ) -> DeleteGroupsResponse | None:
-        """DeleteGroups: those that nobody is in go, with their offsets."""
+        """Handle DeleteGroups: delete the groups that are Empty, with their offsets."""
         deletion = Deletion(request.request_id)
         found: dict[int, list[Group]] = {}
         for name in dict.fromkeys(body.groups_names):
-            partition = self._groups.partition_of(name)
-            group = self._groups.by_id.get(name)
-            error = ErrorCode.NONE if group else self._gate.unserved(name)
+            partition = self._shared.groups.partition_of(name)
+            group = self._groups.get(name)
+            error = ErrorCode.NONE if group else self._preconditions.partition_error(name)
             deletion.results[name] = error or self._result(group)
             if not error:
                 deletion.named.setdefault(partition, []).append(name)
             if group is not None and not deletion.results[name]:
                 found.setdefault(partition, []).append(group)
         for partition, groups in found.items():
-            self._removal.delete(partition, groups, partial(self._settle, deletion, partition))
+            self._removal.delete(partition, groups, partial(self._appended, deletion, partition))
         for partition in tuple(deletion.named):
             self._wait(deletion, partition)
         return None if deletion.waits else deletion.answer()
 
     @staticmethod
     def _result(group: Group | None) -> ErrorCode:
-        """Why there is nothing to delete; NONE if there is."""
+        """Why the group cannot be deleted; NONE if it can."""
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
         return ErrorCode.NONE if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
 
-    def _settle(self, deletion: Deletion, partition: int, error: ErrorCode) -> None:
-        """All that are named of a partition fare as what is written does."""
-        if error and self._traits.writes_are_undone:
-            deletion.fail(partition, self._traits.group_errors.get(error, error))
+    def _appended(self, deletion: Deletion, partition: int, error: ErrorCode) -> None:
+        """Apply the result of the append to all groups of the partition."""
+        if error and self._behaviour.failed_appends_roll_back:
+            deletion.fail(partition, self._behaviour.group_error(error))
 
     def _wait(self, deletion: Deletion, partition: int) -> None:
-        """Let the results of a partition wait for what was written there."""
-        if partition not in self._waiting.queues:
+        """Let the results of a partition wait until its appends are committed."""
+        if partition not in self._deferred.queues:
             return
         deletion.waits += 1
 
@@ -170,24 +159,24 @@ class AdminApi:
             if not deletion.waits:
                 self._shared.answer(deletion.request_id, deletion.answer())
 
-        self._waiting.wait(partition, Waiter(released, lost))
+        self._deferred.wait(partition, Deferred(released, lost))
 
-    # Ending offsets
+    # Deleting offsets
 
     def delete_offsets(
         self, request: Request, body: OffsetDeleteRequest
     ) -> OffsetDeleteResponse | None:
-        """OffsetDelete: offsets go of whose topics no member wants anything."""
+        """Handle OffsetDelete: delete the offsets of topics that no member subscribes to."""
         if not body.group_id:
             return OffsetDeleteResponse(ErrorCode.INVALID_GROUP_ID)
-        group = self._groups.by_id.get(body.group_id)
+        group = self._groups.get(body.group_id)
         if group is None:
-            error = self._gate.unserved(body.group_id)
+            error = self._preconditions.partition_error(body.group_id)
             return OffsetDeleteResponse(error or ErrorCode.GROUP_ID_NOT_FOUND)
         is_empty = group.state is GroupState.EMPTY
         if not (is_empty or group.uses_consumer_protocol):
             return OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP)
-        looks = not is_empty or self._traits.answers_as_asked
+        looks = not is_empty or self._behaviour.repeats_requested_partitions
         named = [
             ((topic.name, partition.partition_index), looks and group.is_subscribed(topic.name))
             for topic in body.topics
@@ -207,10 +196,10 @@ class AdminApi:
         error: ErrorCode,
     ) -> None:
         if error:
-            error = self._traits.commit_errors.get(error, error)
+            error = self._behaviour.offset_error(error)
             self._shared.answer(request.request_id, OffsetDeleteResponse(error))
             return
-        if not self._traits.answers_as_asked:
+        if not self._behaviour.repeats_requested_partitions:
             named = dict(named).items()
         partitions = (
             (

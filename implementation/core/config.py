@@ -1,4 +1,4 @@
-"""What the embedder decides: limits, and the choices Kafka leaves open. No state belongs here."""
+"""What the embedder decides: configurations, and the choices that Kafka leaves open."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from uuid import uuid4
 T = TypeVar("T")
 
 NewMemberId = Callable[[str], str]
-"""Makes a member id, never made before, from a client id or a group.instance.id."""
+"""Makes a unique member id from a client id or a group.instance.id."""
 
-# A new member does not know its id yet and cannot send heartbeats, and a client that gave up
-# waiting may join again as another: its JoinGroup must not be parked for ever.
+# A new member does not know its id and cannot send heartbeats, and a client that gave up may join
+# again as another member: its JoinGroup must not be parked for ever.
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 
 
 class Config(NamedTuple):
-    """Kafka's broker configurations that the coordinator obeys, with their defaults.
+    """Kafka's broker configurations that the coordinator uses, with their defaults.
 
-    Times are in milliseconds, but for `offsets_retention_minutes`. `offset_metadata_max_bytes` is
-    compared, as in Kafka and in spite of its name, with the number of UTF-16 units of the metadata.
+    Times are in milliseconds, except `offsets_retention_minutes`. `offset_metadata_max_bytes` is
+    compared with the number of UTF-16 units of the metadata, as in Kafka.
     """
 
     group_min_session_timeout_ms: int = 6_000
@@ -33,18 +33,18 @@ class Config(NamedTuple):
 
 
 class Choose(Protocol):
-    """Decides where Kafka leaves more than one way open; never asked about a single option."""
+    """Chooses where Kafka allows several outcomes; never called for a single option."""
 
     def __call__(self, options: Sequence[T], /) -> T:
-        """One of `options`, all of them lawful."""
+        """One of `options`, which are all allowed."""
         ...
 
 
 def first(options: Sequence[T], /) -> T:
-    """The default choice: what was there first."""
+    """The default choice: the first option."""
     return options[0]
 
 
 def random_member_id(prefix: str) -> str:
-    """A member id as Kafka makes it: the client's or instance's id, a dash, a random UUID."""
+    """A member id as Kafka makes it: the client or instance id, a dash, a random UUID."""
     return f"{prefix}-{uuid4()}"

@@ -1,7 +1,7 @@
-"""The coordinator's door: requests and time in, responses out. Its rules are in other rooms.
+"""The coordinator's entry point: requests and time in, responses out.
 
-It is sans-IO: it reads no clock, opens no socket, writes no file and starts no thread. Whoever
-embeds it hands it decoded requests and a log, tells it how time passes, and sends what it returns.
+It is sans-IO: it reads no clock, opens no socket, writes no file and starts no thread. The embedder
+passes it decoded requests and a log, advances its time, and sends the responses.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from groupcheck.implementation.core.administration import AdminApi
-from groupcheck.implementation.core.commits import CommitApi
+from groupcheck.implementation.core.behaviour import Behaviour
+from groupcheck.implementation.core.commit import CommitApi
 from groupcheck.implementation.core.config import (
     Choose,
     Config,
@@ -18,24 +19,24 @@ from groupcheck.implementation.core.config import (
     first,
     random_member_id,
 )
-from groupcheck.implementation.core.expiry import Removal
-from groupcheck.implementation.core.fetches import FetchApi
-from groupcheck.implementation.core.gate import Gate
-from groupcheck.implementation.core.heartbeats import HeartbeatApi
-from groupcheck.implementation.core.joining import JoinApi
-from groupcheck.implementation.core.leaving import LeaveApi
+from groupcheck.implementation.core.error_responses import each_once, error_response
+from groupcheck.implementation.core.fetch import FetchApi
+from groupcheck.implementation.core.handler import Parts
+from groupcheck.implementation.core.heartbeat import HeartbeatApi
+from groupcheck.implementation.core.join import JoinApi
+from groupcheck.implementation.core.leave import LeaveApi
 from groupcheck.implementation.core.loading import Loading
 from groupcheck.implementation.core.member import JoinTimer, Member, Pending, SyncTimer
 from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.partitions import Serving
-from groupcheck.implementation.core.profile_2_7 import PROFILE_2_7
+from groupcheck.implementation.core.preconditions import Preconditions
+from groupcheck.implementation.core.profiles import PROFILE_2_7
 from groupcheck.implementation.core.rebalance import Rebalance
-from groupcheck.implementation.core.refusals import each_once, refused
+from groupcheck.implementation.core.removal import Removal
 from groupcheck.implementation.core.shared import Shared, UnexpectedError
 from groupcheck.implementation.core.static_members import StaticMembers
-from groupcheck.implementation.core.syncing import SyncApi
+from groupcheck.implementation.core.sync import SyncApi
 from groupcheck.implementation.core.timers import NEVER, Timer
-from groupcheck.implementation.core.traits import Traits
 from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.core.views import view
 from groupcheck.implementation.log.log import Log
@@ -62,7 +63,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 
-Handler = Callable[[Request, Any], ResponseBody | None]
+Handle = Callable[[Request, Any], ResponseBody | None]
 
 
 class Coordinator:
@@ -70,16 +71,15 @@ class Coordinator:
 
     Args:
         config: The broker's configuration.
-        profile: The version of Kafka that it is like.
-        log: Where groups and offsets are kept. The default keeps them in memory.
-        choose: Decides where Kafka leaves more than one way open: who leads after the leader has
-            gone, which protocol wins a tied vote, which of one group's timers due at the same
-            instant fires first. The default takes the first.
-        new_member_id: Makes a member id from a client id. The default does as Kafka does.
-        start_ms: The time when it starts, in milliseconds since 1970 if what is in the log, or
-            will be read from it elsewhere, is to expire when it should.
-        served: The partitions of the log that it serves from the start, as they are in the log.
-            None is all of them.
+        profile: The version of Kafka whose behaviour it has.
+        log: Where groups and offsets are stored; in memory by default.
+        choose: Chooses where Kafka allows several outcomes: the leader after the old one has left,
+            the protocol of a tied vote, the first of a group's timers that are due at the same
+            instant. The default takes the first option.
+        new_member_id: Makes a member id from a client id, by default as Kafka does.
+        start_ms: The initial time, in milliseconds since 1970 if what the log contains is to expire
+            on time.
+        served: The partitions of the log to load at the start; all of them if None.
 
     """
 
@@ -90,17 +90,17 @@ class Coordinator:
         "_rebalance",
         "_removal",
         "_shared",
+        "_shutdown_error",
         "_timeouts",
         "_timers",
         "_transactions",
-        "_when_closed",
     )
 
     def __init__(  # noqa: PLR0913 - by name, and each with a default
         self,
         config: Config = Config(),  # noqa: B008 - a NamedTuple does not change
         *,
-        profile: Traits = PROFILE_2_7,
+        profile: Behaviour = PROFILE_2_7,
         log: Log | None = None,
         choose: Choose = first,
         new_member_id: NewMemberId = random_member_id,
@@ -109,18 +109,29 @@ class Coordinator:
     ) -> None:
         log = MemoryLog() if log is None else log
         shared = Shared(config, profile, log, choose, new_member_id, start_ms)
-        gate = Gate(shared.groups, profile)
+        preconditions = Preconditions(shared.groups, profile)
         self._shared = shared
         self._timers = shared.timers
         self._outbox = shared.outbox
-        self._when_closed: Callable[[Request], ErrorCode] = gate.closed
+        self._shutdown_error: Callable[[Request], ErrorCode] = preconditions.shutdown_error
         self._rebalance = Rebalance(shared)
         self._removal = Removal(shared)
-        self._transactions = Transactions(shared, gate)
+        self._transactions = Transactions(shared, preconditions)
         self._loading = Loading(shared, self._rebalance, self._transactions)
-        shared.writing.on_failure = self._loading.revert
+        shared.appends.on_failure = self._loading.roll_back
         membership = Membership(shared, self._rebalance)
-        self._handlers = self._apis(gate, membership)
+        statics = StaticMembers(shared, self._rebalance, membership)
+        self._handlers = _handlers(
+            shared,
+            Parts(
+                preconditions,
+                self._rebalance,
+                membership,
+                statics,
+                self._transactions,
+                self._removal,
+            ),
+        )
         self._timeouts: dict[type, Callable[[Any], None]] = {
             Member: membership.expire_session,
             Pending: membership.expire_pending,
@@ -130,39 +141,19 @@ class Coordinator:
         for partition in range(config.offsets_topic_num_partitions) if served is None else served:
             self._loading.load(partition)
 
-    def _apis(self, gate: Gate, membership: Membership) -> dict[type, Handler]:
-        shared, rebalance = self._shared, self._rebalance
-        statics = StaticMembers(shared, rebalance, membership)
-        commits = CommitApi(shared, gate, statics, self._transactions)
-        administration = AdminApi(shared, gate, self._removal)
-        return {
-            HeartbeatRequest: HeartbeatApi(shared, gate, statics).heartbeat,
-            JoinGroupRequest: JoinApi(shared, gate, rebalance, membership, statics).join,
-            SyncGroupRequest: SyncApi(shared, gate, rebalance, statics).sync,
-            LeaveGroupRequest: LeaveApi(shared, gate, rebalance, membership, statics).leave,
-            OffsetCommitRequest: commits.commit,
-            TxnOffsetCommitRequest: commits.commit_in_transaction,
-            EndTxnRequest: self._transactions.end,
-            OffsetFetchRequest: FetchApi(shared, gate).fetch,
-            DescribeGroupsRequest: administration.describe,
-            ListGroupsRequest: administration.list_groups,
-            DeleteGroupsRequest: administration.delete_groups,
-            OffsetDeleteRequest: administration.delete_offsets,
-        }
-
-    # What clients ask, and time
+    # Requests and time
 
     def receive(self, request: Request) -> list[Response]:
-        """Handle a request, its body as its version carries it (`versions.trim`).
+        """Handle a request, with the fields that its version has (`versions.trim`).
 
-        Returns every response that it made possible, its own and those of parked requests, in no
-        set order; they are not trimmed to their versions.
+        Returns all responses that are possible now, also those of parked requests, in no set order;
+        fields that the version lacks are still set.
         """
         body = request.body
         try:
             answer = self._handlers[type(body)](request, body)
         except UnexpectedError:
-            answer = refused(_nameless(request), ErrorCode.UNKNOWN_SERVER_ERROR)
+            answer = error_response(_without_member_id(request), ErrorCode.UNKNOWN_SERVER_ERROR)
         timers, outbox = self._timers, self._outbox
         if not outbox and answer is not None and timers.earliest_ms > timers.now_ms:
             return [Response(request.request_id, answer)]
@@ -171,9 +162,9 @@ class Coordinator:
         return self.take()
 
     def advance(self, ms: int) -> list[Response]:
-        """Let `ms` milliseconds pass; timers due on the way fire in the order of their deadlines.
+        """Let `ms` milliseconds pass; timers fire in the order of their deadlines.
 
-        Returns the responses that this made possible. Raises ValueError if `ms` is negative.
+        Returns the responses. Raises ValueError if `ms` is negative.
         """
         if ms < 0:
             message = f"time does not go back: {ms} ms"
@@ -184,69 +175,69 @@ class Coordinator:
         return self.take()
 
     def take(self) -> list[Response]:
-        """The responses that appends, completed since the last call, have made possible.
+        """The responses of appends that completed since the last call.
 
-        A partition of which one has failed, when more had been made on top of it, is served again
-        from here on, as it is in the log; who waited there is told that it was lost.
+        A partition is loaded again from the log if one of its appends failed after it had taken
+        effect; the requests that waited there return an error.
         """
-        if self._loading.reverted:
+        if self._loading.rolled_back:
             self._loading.reload()
-        # Timers of no length may have been set.
+        # Timers with a delay of 0 may have been set.
         self._fire_until(self._timers.now_ms)
         responses = self._outbox.copy()
         self._outbox.clear()
         return responses
 
-    # What happens to it
+    # Faults and administration
 
     def load(self, partition: int) -> list[Response]:
-        """Serve a partition of the log from now on; one that is served stays as it is."""
-        return self._move(self._loading.load, partition)
+        """Load a partition of the log and serve it; no effect if it is served."""
+        return self._move_partition(self._loading.load, partition)
 
     def loading(self, partition: int) -> list[Response]:
-        """Begin to load a partition, which is lost if it was served."""
-        return self._move(self._loading.loading, partition)
+        """Begin to load a partition, which is unloaded first if it is served."""
+        return self._move_partition(self._loading.loading, partition)
 
     def unload(self, partition: int) -> list[Response]:
-        """Lose a partition; its groups are Dead, and those who wait are told."""
-        return self._move(self._loading.unload, partition)
+        """Unload a partition: its groups are Dead, parked requests return NOT_COORDINATOR."""
+        return self._move_partition(self._loading.unload, partition)
 
     def cleanup(self) -> list[Response]:
-        """Remove the offsets that have expired, and groups with nothing left; Kafka's every 10 min.
+        """Remove expired offsets and groups without offsets, as Kafka does every 10 minutes.
 
-        Returns the responses that this made possible.
+        Returns the responses.
         """
         if self.is_active:
             self._removal.cleanup()
         return self.take()
 
     def shutdown(self) -> list[Response]:
-        """Refuse everything from now on; no timer fires any more, and no partition moves."""
-        if self.is_active and self._shared.traits.shutdown_unloads:
+        """Reject all requests from now on; no timer fires, and no partition is loaded."""
+        if self.is_active and self._shared.behaviour.shutdown_fails_parked:
             self._loading.shut_down()
-        self._handlers = dict.fromkeys(self._handlers, self._refuse)
+        self._handlers = dict.fromkeys(self._handlers, self._answer_shutdown)
         self._timers.stop()
         return self.take()
 
-    def _move(self, how: Callable[[int], None], partition: int) -> list[Response]:
+    def _move_partition(self, how: Callable[[int], None], partition: int) -> list[Response]:
         if self.is_active:
             how(partition)
         return self.take()
 
-    def _refuse(self, request: Request, body: RequestBody) -> ResponseBody:
-        error = self._when_closed(request)
+    def _answer_shutdown(self, request: Request, body: RequestBody) -> ResponseBody:
+        error = self._shutdown_error(request)
         if isinstance(body, EndTxnRequest) and error is not ErrorCode.INVALID_GROUP_ID:
-            self._transactions.write_alone(body)
-        as_asked = self._shared.traits.answers_as_asked
+            self._transactions.append_marker(body)
+        as_asked = self._shared.behaviour.repeats_requested_partitions
         if isinstance(body, OffsetCommitRequest | TxnOffsetCommitRequest) and not as_asked:
             request = request._replace(body=each_once(body))
-        return refused(request, error)
+        return error_response(request, error)
 
-    # What can be seen of it
+    # Introspection
 
     @property
     def apis(self) -> frozenset[str]:
-        """The APIs that it has, by Kafka's names."""
+        """The APIs that it handles, by Kafka's names."""
         return frozenset(API_OF[body] for body in self._handlers)
 
     def views(self) -> tuple[GroupView, ...]:
@@ -254,17 +245,17 @@ class Coordinator:
         return tuple(map(view, self._shared.groups.by_id.values()))
 
     def serving(self, partition: int) -> Serving:
-        """Whether it has a partition of the log."""
+        """Whether it serves a partition of the log."""
         return self._shared.groups.serving[partition]
 
     @property
     def is_active(self) -> bool:
         """Whether it has not been shut down."""
-        return self._handlers[HeartbeatRequest] != self._refuse
+        return self._handlers[HeartbeatRequest] != self._answer_shutdown
 
     @property
     def now_ms(self) -> int:
-        """The time: when it started, and what `advance` was told since, summed up."""
+        """The current time: `start_ms` and the sum of what was passed to `advance`."""
         return self._timers.now_ms
 
     @property
@@ -281,9 +272,28 @@ class Coordinator:
             self._timeouts[type(timer)](timer)
 
 
-def _nameless(request: Request) -> Request:
-    """A request that has failed for no reason of its own: its answer names no member."""
+def _without_member_id(request: Request) -> Request:
+    """The request without its member id: after an unexpected error the response has none."""
     body = request.body
     if isinstance(body, JoinGroupRequest):
         return request._replace(body=body._replace(member_id=""))
     return request
+
+
+def _handlers(shared: Shared, parts: Parts) -> dict[type, Handle]:
+    """The method that handles each request."""
+    commits, administration = CommitApi(shared, parts), AdminApi(shared, parts)
+    return {
+        HeartbeatRequest: HeartbeatApi(shared, parts).heartbeat,
+        JoinGroupRequest: JoinApi(shared, parts).join,
+        SyncGroupRequest: SyncApi(shared, parts).sync,
+        LeaveGroupRequest: LeaveApi(shared, parts).leave,
+        OffsetCommitRequest: commits.commit,
+        TxnOffsetCommitRequest: commits.commit_in_transaction,
+        EndTxnRequest: parts.transactions.end,
+        OffsetFetchRequest: FetchApi(shared, parts).fetch,
+        DescribeGroupsRequest: administration.describe,
+        ListGroupsRequest: administration.list_groups,
+        DeleteGroupsRequest: administration.delete_groups,
+        OffsetDeleteRequest: administration.delete_offsets,
+    }

@@ -1,8 +1,7 @@
-"""Groups and who is in them, with the counts kept. No request, reply or timing.
+"""Groups and their members, with counts. No requests, responses or timing.
 
 The counts (members awaiting join, members supporting each protocol, members of each rebalance
-timeout) are kept at every change, so that no question about a group needs a look at all of its
-members.
+timeout) are updated at every change, so that no question about a group iterates over its members.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ K = TypeVar("K")
 
 
 class Group:
-    """One group: state, generation, members, and who waits for what."""
+    """One group: its state, generation, members and parked requests."""
 
     __slots__ = (
         "awaiting_join",
@@ -42,7 +41,7 @@ class Group:
         "rebalance_timeouts",
         "state",
         "state_since_ms",
-        "statics",
+        "static_members",
         "subscribed",
         "supporters",
         "sync_timer",
@@ -53,72 +52,73 @@ class Group:
         self.group_id = group_id
         self.partition = partition
         self.state = GroupState.EMPTY
-        # When it came to that state; -1 if nobody knows.
+        # When the group entered the state; -1 if that is unknown.
         self.state_since_ms = now_ms
         self.generation_id = 0
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.leader_id: str | None = None
         self.members: dict[str, Member] = {}
-        # For each group.instance.id the id of its member, who may be gone.
-        self.statics: dict[str, str] = {}
-        # Ids given out with MEMBER_ID_REQUIRED.
+        # The member id of each group.instance.id; the member may have been removed.
+        self.static_members: dict[str, str] = {}
+        # Member ids returned with MEMBER_ID_REQUIRED that have not joined.
         self.pending_members: dict[str, Pending] = {}
         self.awaiting_join = 0
         self.supporters: dict[str, int] = {}
         self.rebalance_timeouts: dict[int, int] = {}
         self.offsets = GroupOffsets()
-        # The topics that the members of this generation have subscribed to; None if not known.
+        # The topics that the members of this generation subscribe to; None if unknown.
         self.subscribed: frozenset[str] | None = None
-        # Of the rebalance under way: what ends its join phase at the latest, and whether that is
-        # the delay after Empty, which nobody's joining cuts short.
+        # The timer that ends the join phase, and whether that is the initial delay after Empty,
+        # which ends early only when a member expires, in some versions.
         self.join_timer: JoinTimer | None = None
         self.in_initial_delay = False
-        # Asks the initial delay for an extension. Nothing else clears it, so that it may outlive
-        # the rebalance that set it.
+        # Whether the initial delay is to be extended. Only an extension clears it, so it may
+        # outlive the rebalance that set it.
         self.new_member_added = False
-        # Whose SyncGroup this generation waits for, where that has a limit, and the limit.
+        # The members whose SyncGroup is outstanding, where the version limits the wait, and the
+        # limit.
         self.unsynced: set[str] = set()
         self.sync_timer: SyncTimer | None = None
 
-    def move(self, state: GroupState, now_ms: int) -> None:
-        """Go to another state."""
+    def transition_to(self, state: GroupState, now_ms: int) -> None:
+        """Enter another state."""
         self.state = state
         self.state_since_ms = now_ms
 
     @property
     def all_joined(self) -> bool:
-        """Whether every member, and everybody who was given an id, has joined."""
+        """Whether all members have joined and no id is pending."""
         return self.awaiting_join == len(self.members) and not self.pending_members
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of its members."""
+        """The longest rebalance timeout of the members."""
         return max(0, max(self.rebalance_timeouts, default=0))
 
     @property
     def uses_consumer_protocol(self) -> bool:
-        """Whether its members are consumers, who say which topics they want."""
+        """Whether the members are consumers, whose metadata names topics."""
         return self.protocol_type == CONSUMER
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether a member may have subscribed to that topic."""
+        """Whether a member may subscribe to that topic."""
         if self.subscribed is None:
             return self.uses_consumer_protocol
         return topic in self.subscribed
 
     def supports(self, protocol_type: str, protocols: tuple[Protocol, ...]) -> bool:
-        """Whether a member with these protocols could take part.
+        """Whether a member with these protocols can join.
 
-        A joining member's own earlier protocols count, so that even a sole member cannot change
-        to protocols it did not support before.
+        The earlier protocols of a rejoining member count, so that even a sole member cannot change
+        to protocols that it did not support before.
         """
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
         if protocol_type != self.protocol_type:
             return False
         size, supporters = len(self.members), self.supporters
-        for name, _ in protocols:  # noqa: SIM110 - any() would take as long again, at every join
+        for name, _ in protocols:  # noqa: SIM110 - any() doubles the time, at every join
             if supporters.get(name, 0) == size:
                 return True
         return False
@@ -133,21 +133,21 @@ class Group:
             self.leader_id = member.member_id
         self.members[member.member_id] = member
         if member.group_instance_id is not None:
-            self.statics[member.group_instance_id] = member.member_id
+            self.static_members[member.group_instance_id] = member.member_id
         self._count_protocols(member.protocols, 1)
         self._count_timeout(member.rebalance_timeout_ms, 1)
 
     def remove(
         self, members: Iterable[Member], choose: Choose, *, keep_instances: bool = False
     ) -> None:
-        """Remove members; anybody left may follow a leader removed.
+        """Remove members; any remaining member may become the leader.
 
-        Their group.instance.ids stand for nobody any more, unless those are to be kept.
+        Their group.instance.ids are removed unless `keep_instances`.
         """
         for member in members:
             del self.members[member.member_id]
             if member.group_instance_id is not None and not keep_instances:
-                self.statics.pop(member.group_instance_id, None)
+                self.static_members.pop(member.group_instance_id, None)
             self.unsynced.discard(member.member_id)
             self._count_protocols(member.protocols, -1)
             self._count_timeout(member.rebalance_timeout_ms, -1)
@@ -157,7 +157,7 @@ class Group:
             self.leader_id = _any_of(self.members, choose)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a member another id; its group.instance.id stands for that one from now on."""
+        """Change the id of a member, also in the mapping of group.instance.ids."""
         old = member.member_id
         del self.members[old]
         member.member_id = member_id
@@ -165,10 +165,10 @@ class Group:
         if self.leader_id == old:
             self.leader_id = member_id
         if member.group_instance_id is not None:
-            self.statics[member.group_instance_id] = member_id
+            self.static_members[member.group_instance_id] = member_id
 
     def elect_joined(self, choose: Choose) -> bool:
-        """Make sure that the leader has joined; False if nobody can lead."""
+        """Make sure that the leader has joined; False if no member can be the leader."""
         leader = self.members.get(self.leader_id or "")
         if leader is None or leader.join_request_id is None:
             if leader is None or not self.awaiting_join:
@@ -177,14 +177,14 @@ class Group:
             self.leader_id = _any_of(joined, choose)
         return True
 
-    def offer(self, member: Member, protocols: tuple[Protocol, ...]) -> None:
-        """Take what a member offers from now on."""
+    def update_protocols(self, member: Member, protocols: tuple[Protocol, ...]) -> None:
+        """Replace a member's protocols."""
         self._count_protocols(member.protocols, -1)
         self._count_protocols(protocols, 1)
         member.protocols = protocols
 
     def set_timeouts(self, member: Member, session_ms: int, rebalance_ms: int) -> None:
-        """Take a member's timeouts from now on; timers that run are left as they are."""
+        """Replace a member's timeouts; running timers do not change."""
         member.session_timeout_ms = session_ms
         self._count_timeout(member.rebalance_timeout_ms, -1)
         self._count_timeout(rebalance_ms, 1)
@@ -197,7 +197,7 @@ class Group:
         member.join_request_id = request_id
 
     def unpark_join(self, member: Member) -> int | None:
-        """The id of the member's parked JoinGroup, now to be answered; None if there is none."""
+        """Remove and return the id of a member's parked JoinGroup; None if there is none."""
         request_id, member.join_request_id = member.join_request_id, None
         if request_id is not None:
             self.awaiting_join -= 1
@@ -206,7 +206,7 @@ class Group:
     # Generations
 
     def select_protocol(self, choose: Choose) -> str:
-        """The protocol with most votes among those that all members, at least one, support."""
+        """The protocol with most votes among those that all members support."""
         size = len(self.members)
         candidates = {name for name, supporters in self.supporters.items() if supporters == size}
         votes = Counter(
@@ -218,14 +218,14 @@ class Group:
         return choose(winners) if len(winners) > 1 else winners[0]
 
     def subscribe(self) -> None:
-        """Read which topics this generation's members have subscribed to."""
+        """Read the topics that this generation's members subscribe to."""
         self.subscribed = None
         if self.uses_consumer_protocol and (self.protocol_name is not None or not self.members):
             offers = (member.metadata(self.protocol_name) for member in self.members.values())
             self.subscribed = subscribed_topics(offers)
 
     def listed_members(self) -> tuple[JoinGroupResponseMember, ...]:
-        """All members with their metadata for the selected protocol, as the leader is told."""
+        """All members with their metadata of the chosen protocol, for the leader."""
         name = self.protocol_name
         return tuple(
             JoinGroupResponseMember(
@@ -235,8 +235,8 @@ class Group:
         )
 
     def _count_protocols(self, protocols: tuple[Protocol, ...], change: int) -> None:
-        # A name given twice is one protocol. Kafka 2.7 counts it twice, finds no protocol that all
-        # support when the join phase ends, throws, and the group is stuck for good.
+        # A duplicate name counts once. Kafka 2.7 counts it twice, finds no common protocol at the
+        # end of the join phase, throws, and the group never leaves PreparingRebalance.
         for name in dict.fromkeys(name for name, _ in protocols):
             _count(self.supporters, name, change)
 
@@ -253,7 +253,7 @@ def _count(counts: dict[K, int], key: K, change: int) -> None:
 
 
 def _any_of(member_ids: Iterable[str], choose: Choose) -> str | None:
-    """One of them, None if there is none; the first costs no look at the others."""
+    """One of the ids, None if there is none; the default choice does not iterate over all."""
     if choose is first:
         return next(iter(member_ids), None)
     options = tuple(member_ids)

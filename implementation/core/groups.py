@@ -1,4 +1,4 @@
-"""All groups by name and by partition, and which of them nobody may see yet. No rule is here."""
+"""All groups by name and by partition, and which of them are not visible yet."""
 
 from __future__ import annotations
 
@@ -9,57 +9,56 @@ from groupcheck.implementation.core.partitions import Serving, partition_for
 
 
 class Groups:
-    """The groups of the partitions that are served.
+    """The groups of the served partitions.
 
-    Where a version undoes what cannot be written, a group of which nothing is written yet is
-    `unwritten` until something is written to its partition, and gone if that fails. Its timers are
-    gone with it. In Kafka they go on under its name, and one that comes upon another group of that
-    name fails in the middle of beginning a generation there.
+    Where failed appends roll back, a new group is `unpersisted` until something is appended to its
+    partition, and is discarded if that append fails, with its timers. Kafka does not cancel such
+    orphaned timers. One that finds another group of that name throws while it begins a generation.
     """
 
-    __slots__ = ("_by_partition", "_unwritten", "by_id", "serving")
+    __slots__ = ("_by_partition", "_unpersisted", "by_id", "serving")
 
     def __init__(self, partitions: int) -> None:
         self.by_id: dict[str, Group] = {}
         self.serving = [Serving.UNLOADED] * partitions
         self._by_partition: list[dict[str, Group]] = [{} for _ in range(partitions)]
-        self._unwritten: dict[int, dict[str, Group]] = {}
+        self._unpersisted: dict[int, dict[str, Group]] = {}
 
     def partition_of(self, group_id: str) -> int:
-        """The partition that a group is or would be in."""
+        """The partition of a group, which need not exist."""
         return partition_for(group_id, len(self.serving))
 
     def of(self, partition: int) -> Iterable[Group]:
-        """The groups of a partition, as they are now."""
+        """A snapshot of the groups of a partition."""
         return tuple(self._by_partition[partition].values())
 
     def add(self, group: Group) -> None:
         """Add a group that is loaded."""
         self.by_id[group.group_id] = self._by_partition[group.partition][group.group_id] = group
 
-    def create(self, group_id: str, now_ms: int, *, unwritten: bool) -> Group:
-        """A new group."""
+    def create(self, group_id: str, now_ms: int, *, unpersisted: bool) -> Group:
+        """Create a group."""
         group = Group(group_id, self.partition_of(group_id), now_ms)
         self.add(group)
-        if unwritten:
-            self._unwritten.setdefault(group.partition, {})[group_id] = group
+        if unpersisted:
+            self._unpersisted.setdefault(group.partition, {})[group_id] = group
         return group
 
     def discard(self, group: Group) -> None:
-        """Forget a group."""
+        """Remove a group."""
         del self.by_id[group.group_id]
         del self._by_partition[group.partition][group.group_id]
-        self._unwritten.get(group.partition, {}).pop(group.group_id, None)
+        self._unpersisted.get(group.partition, {}).pop(group.group_id, None)
 
-    def is_unwritten(self, group: Group) -> bool:
-        """Whether nobody may see the group yet."""
-        return group.group_id in self._unwritten.get(group.partition, ())
+    def is_unpersisted(self, group: Group) -> bool:
+        """Whether the group is not visible yet."""
+        return group.group_id in self._unpersisted.get(group.partition, ())
 
-    def show(self, partition: int) -> Iterable[Group]:
-        """Something is written to a partition; the groups that show from now on."""
-        return self._unwritten.pop(partition, {}).values()
+    def mark_persisted(self, partition: int) -> Iterable[Group]:
+        """Note an append to a partition; returns the groups that become visible."""
+        return self._unpersisted.pop(partition, {}).values()
 
-    def forget_unwritten(self, partition: int) -> None:
-        """Something could not be written to a partition."""
-        for group in self.show(partition):
+    def discard_unpersisted(self, partition: int) -> None:
+        """Discard the unpersisted groups of a partition whose append failed."""
+        for group in self.mark_persisted(partition):
             self.discard(group)

@@ -1,4 +1,4 @@
-"""Partitions come and go: groups are loaded from the log, unloaded, or lost. No API is here."""
+"""Loading and unloading partitions: groups are restored from the log, or become Dead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from groupcheck.implementation.core.member import GroupTimer, Member
 from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.replay import Replay
-from groupcheck.implementation.core.shared import Shared
+from groupcheck.implementation.core.shared import Part, Shared
 from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.log.records import GroupMetadataValue
 from groupcheck.model.vocabulary import (
@@ -21,89 +21,79 @@ from groupcheck.model.vocabulary import (
 )
 
 
-class Loading:
-    """The partitions that this coordinator serves, loads, or does not have."""
+class Loading(Part):
+    """The partitions of this coordinator, and which of them are served or loading."""
 
-    __slots__ = (
-        "_groups",
-        "_is_over",
-        "_rebalance",
-        "_shared",
-        "_traits",
-        "_transactions",
-        "reverted",
-    )
+    __slots__ = ("_is_shut_down", "_rebalance", "_transactions", "rolled_back")
 
     def __init__(self, shared: Shared, rebalance: Rebalance, transactions: Transactions) -> None:
-        self._shared = shared
-        self._groups = shared.groups
-        self._traits = shared.traits
+        super().__init__(shared)
         self._rebalance = rebalance
         self._transactions = transactions
-        self._is_over = False
-        self.reverted: set[int] = set()
+        self._is_shut_down = False
+        self.rolled_back: set[int] = set()
 
     def load(self, partition: int) -> None:
-        """Serve a partition, with what the log says of its groups."""
-        if self._groups.serving[partition] is Serving.SERVED:
+        """Serve a partition, with the groups and offsets in the log."""
+        if self._shared.groups.serving[partition] is Serving.SERVED:
             return
-        replay: Replay | None = None  # most partitions have nothing in them
+        replay: Replay | None = None  # most partitions are empty
         for batch in self._shared.log.read(partition):
-            replay = replay or Replay(self._traits, self._shared.next_position)
+            replay = replay or Replay(self._behaviour, self._shared.next_position)
             replay.read(batch)
         if replay is not None:
             for group_id, value in replay.found().items():
                 self._load(replay, partition, group_id, value)
-        self._groups.serving[partition] = Serving.SERVED
+        self._shared.groups.serving[partition] = Serving.SERVED
 
     def loading(self, partition: int) -> None:
-        """Begin to load a partition; one that is served is lost first."""
+        """Begin to load a partition, which is unloaded first if it is served."""
         self.unload(partition)
-        self._groups.serving[partition] = Serving.LOADING
+        self._shared.groups.serving[partition] = Serving.LOADING
 
     def unload(self, partition: int) -> None:
-        """Lose a partition: whoever waits there is told to look elsewhere."""
-        told = self._lose_answers(partition)
-        for group in self._groups.of(partition):
-            self._lose(group, told)
-            self._groups.discard(group)
+        """Unload a partition; parked requests return NOT_COORDINATOR."""
+        answered = self._fail_deferred(partition)
+        for group in self._shared.groups.of(partition):
+            self._unload_group(group, answered)
+            self._shared.groups.discard(group)
         self._transactions.forget(partition)
-        self.reverted.discard(partition)
-        self._groups.serving[partition] = Serving.UNLOADED
+        self.rolled_back.discard(partition)
+        self._shared.groups.serving[partition] = Serving.UNLOADED
 
-    def revert(self, partition: int) -> None:
-        """Lose a partition of which an append has failed that had taken effect, or was loaded.
+    def roll_back(self, partition: int) -> None:
+        """Unload a partition of which an append failed after it had taken effect.
 
-        It is served again, with what is in the log, from the next `reload` on. In Kafka the disk is
-        offline then, and its partitions are lost (ReplicaManager.scala:2544).
+        The next `reload` loads it again from the log. In Kafka the disk is then offline, and the
+        broker loses its partitions (ReplicaManager.scala:2544).
         """
-        if self._groups.serving[partition] is Serving.SERVED and not self._is_over:
+        if self._shared.groups.serving[partition] is Serving.SERVED and not self._is_shut_down:
             self.unload(partition)
-            self.reverted.add(partition)
+            self.rolled_back.add(partition)
 
     def reload(self) -> None:
-        """Load the partitions that were lost because appends failed."""
-        while self.reverted:
-            self.load(self.reverted.pop())
+        """Load the partitions whose appends failed."""
+        while self.rolled_back:
+            self.load(self.rolled_back.pop())
 
     def shut_down(self) -> None:
-        """Tell all who wait, whichever partition it is for; what is served is served later."""
-        self._is_over = True
-        self.reverted.clear()
-        for partition in range(len(self._groups.serving)):
-            told = self._lose_answers(partition)
-            for group in self._groups.of(partition):
-                self._lose(group, told)
-                self._groups.discard(group)
+        """Answer the parked requests of all partitions; no partition is loaded any more."""
+        self._is_shut_down = True
+        self.rolled_back.clear()
+        for partition in range(len(self._shared.groups.serving)):
+            answered = self._fail_deferred(partition)
+            for group in self._shared.groups.of(partition):
+                self._unload_group(group, answered)
+                self._shared.groups.discard(group)
 
-    def _lose_answers(self, partition: int) -> Collection[int]:
-        """Lose the answers that wait for what was written; who has been told of that."""
-        lost = self._shared.waiting.lose(partition, ErrorCode.NOT_COORDINATOR)
-        self._shared.committed.forget(lost)
+    def _fail_deferred(self, partition: int) -> Collection[int]:
+        """Fail the deferred responses of a partition; returns the ids of the answered requests."""
+        lost = self._shared.deferred.lose(partition, ErrorCode.NOT_COORDINATOR)
+        self._shared.snapshots.forget(lost)
         return {response.request_id for response in self._shared.outbox} if lost else ()
 
-    def _lose(self, group: Group, told: Collection[int]) -> None:
-        """Let a group be Dead here; those who wait are told, unless they were already."""
+    def _unload_group(self, group: Group, answered: Collection[int]) -> None:
+        """Mark a group dead; answer its parked requests, except those in `answered`."""
         was = group.state
         group.state = GroupState.DEAD
         for timer in _timers_of(group):
@@ -112,11 +102,11 @@ class Loading:
             if was is GroupState.PREPARING_REBALANCE:
                 answer = JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member.member_id)
                 request_id = group.unpark_join(member)
-                if request_id not in told:
+                if request_id not in answered:
                     self._shared.answer(request_id, answer)
             else:
                 request_id, member.sync_request_id = member.sync_request_id, None
-                if request_id not in told:
+                if request_id not in answered:
                     self._shared.answer(request_id, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
 
     # One group
@@ -131,14 +121,14 @@ class Loading:
         for producer_id, staged in replay.transactions(group_id):
             group.offsets.transactions[producer_id] = staged
             self._transactions.opened(group, producer_id)
-        self._groups.add(group)
+        self._shared.groups.add(group)
         if len(group.members) > self._shared.config.group_max_size:
             self._rebalance.prepare(group)
         for member in group.members.values():
             self._shared.keep_alive(member)
 
     def _restore(self, group: Group, value: GroupMetadataValue) -> None:
-        """Make a group what a record says."""
+        """Restore a group from its record."""
         group.state = GroupState.STABLE if value.members else GroupState.EMPTY
         group.state_since_ms = value.current_state_timestamp_ms
         group.generation_id = value.generation
@@ -152,7 +142,7 @@ class Loading:
                 protocols=(Protocol(value.protocol or "", stored.subscription),),
                 assignment=stored.assignment,
             )
-            member.counts_as_static |= self._traits.loaded_null_instances
+            member.counts_as_static |= self._behaviour.null_instance_is_static
             group.add(member, group.protocol_type)
         group.subscribe()
 

@@ -1,4 +1,4 @@
-"""Members of groups, and the timers that groups have. What is done about them is not said here."""
+"""Members, and the timers of groups."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class GroupTimer(Timer):
 
 
 class Member(GroupTimer):
-    """One member of a group, and the timer of its session; times are in milliseconds.
+    """A member of a group, and its session timer; times are in milliseconds.
 
-    A member is its own timer, because there are many of them: that saves an object for each.
+    A member is its own timer: groups are large, and that saves an object for each member.
     """
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Member(GroupTimer):
         "sync_request_id",
     )
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a member is made of
+    def __init__(  # noqa: PLR0913, PLR0917 - the fields of a member
         self,
         group: Group,
         member_id: str,
@@ -68,27 +68,27 @@ class Member(GroupTimer):
         self.session_timeout_ms = session_timeout_ms
         self.protocols = protocols
         self.assignment = assignment
-        # The parked requests, None where there is none. A second one replaces the first, which
-        # is then never answered.
+        # The ids of the parked requests, or None. A second request replaces the first, which is
+        # never answered.
         self.join_request_id: int | None = None
         self.sync_request_id: int | None = None
-        # True from the JoinGroup that it came with until that is answered.
+        # True from the first JoinGroup until it is answered.
         self.is_new = False
-        # Whether the end of a join phase spares it if it has not joined.
+        # Whether the member stays at the end of a join phase that it has not joined.
         self.counts_as_static = group_instance_id is not None
 
     @property
     def expires(self) -> bool:
-        """Whether its session runs: a member that waits for an answer is alive, unless new."""
+        """Whether the session may expire; a parked request keeps it alive unless it is new."""
         return self.is_new or (self.join_request_id is None and self.sync_request_id is None)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Its metadata for a protocol that it supports."""
+        """The member's metadata for a protocol that it supports."""
         return next(metadata for name, metadata in self.protocols if name == protocol_name)
 
 
 class Pending(GroupTimer):
-    """An id that was given out with MEMBER_ID_REQUIRED, and the timer that takes it back."""
+    """A member id returned with MEMBER_ID_REQUIRED, and the timer that drops it."""
 
     __slots__ = ("member_id",)
 
@@ -98,9 +98,9 @@ class Pending(GroupTimer):
 
 
 class JoinTimer(GroupTimer):
-    """What ends a join phase: the rebalance timeout, or a round of the initial delay.
+    """The timer of a join phase: the rebalance timeout, or a round of the initial delay.
 
-    `remaining_ms` is how much longer than its present round of `round_ms` the delay may last.
+    `remaining_ms` is how much longer than the current round of `round_ms` the delay may last.
     """
 
     __slots__ = ("is_delay", "remaining_ms", "round_ms")
@@ -113,7 +113,7 @@ class JoinTimer(GroupTimer):
 
 
 class SyncTimer(GroupTimer):
-    """What ends the time to sync, of one generation."""
+    """The timer of a generation's sync phase."""
 
     __slots__ = ("generation_id",)
 

@@ -1,4 +1,4 @@
-"""Members come and go: what that does to their group. Which request may do it is not said here."""
+"""Adding, updating and removing members, and the effect on the group's rebalance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.member import Member, Pending
 from groupcheck.implementation.core.rebalance import Rebalance
-from groupcheck.implementation.core.shared import Shared
+from groupcheck.implementation.core.shared import Part, Shared
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
@@ -16,45 +16,42 @@ from groupcheck.model.vocabulary import (
 )
 
 
-class Membership:
-    """Who is in each group, and their sessions."""
+class Membership(Part):
+    """The members of all groups, and their sessions."""
 
-    __slots__ = ("_choose", "_rebalance", "_shared", "_timers", "_traits")
+    __slots__ = ("_rebalance",)
 
     def __init__(self, shared: Shared, rebalance: Rebalance) -> None:
-        self._shared = shared
+        super().__init__(shared)
         self._rebalance = rebalance
-        self._timers = shared.timers
-        self._traits = shared.traits
-        self._choose = shared.choose
 
-    # Ids that were given out
+    # Pending ids
 
-    def expect(self, group: Group, member_id: str, session_timeout_ms: int) -> None:
-        """Expect a member to join with this id; until it does, or is late, no join completes."""
+    def add_pending(self, group: Group, member_id: str, session_timeout_ms: int) -> None:
+        """Add a pending id: the join phase waits until it joins or expires."""
         pending = group.pending_members[member_id] = Pending(group, member_id)
         self._timers.set(pending, session_timeout_ms)
 
-    def expect_no_more(self, group: Group, member_id: str) -> bool:
-        """Expect that member no longer; False if it was not expected."""
+    def remove_pending(self, group: Group, member_id: str) -> bool:
+        """Drop a pending id; False if it is not pending."""
         pending = group.pending_members.pop(member_id, None)
         self._timers.cancel(pending)
         return pending is not None
 
     def expire_pending(self, pending: Pending) -> None:
-        """A member that was given an id has not come."""
+        """Drop a pending id that has not joined in time."""
         group = pending.group
-        if group.pending_members.pop(pending.member_id, None) and self._is_there(group):
+        if group.pending_members.pop(pending.member_id, None) and self._exists(group):
             self._complete_after_expiry(group)
 
     # Members
 
     def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
-        """Add a member and park the JoinGroup that it came with."""
-        if group.state is GroupState.PREPARING_REBALANCE and (
-            group.in_initial_delay if self._traits.delays_grow_always else group.generation_id == 0
-        ):
-            group.new_member_added = True
+        """Add a member and park its first JoinGroup."""
+        if group.state is GroupState.PREPARING_REBALANCE:
+            every_delay = self._behaviour.every_initial_delay_extends
+            extends = group.in_initial_delay if every_delay else group.generation_id == 0
+            group.new_member_added |= extends
         member = Member(
             group,
             member_id,
@@ -69,21 +66,21 @@ class Membership:
         group.add(member, body.protocol_type)
         group.park_join(member, request.request_id)
         self._timers.set(member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-        self.expect_no_more(group, member_id)
+        self.remove_pending(group, member_id)
         self._rebalance.prepare_or_complete(group)
 
     def update(self, group: Group, member: Member, body: JoinGroupRequest, request_id: int) -> None:
-        """Take what a member that joins again offers now, and park its JoinGroup."""
-        group.offer(member, body.protocols)
-        if self._traits.rejoin_sets_timeouts:
+        """Update a rejoining member and park its JoinGroup."""
+        group.update_protocols(member, body.protocols)
+        if self._behaviour.rejoin_updates_timeouts:
             group.set_timeouts(member, body.session_timeout_ms, body.rebalance_timeout_ms)
         group.park_join(member, request_id)
 
     def remove(self, group: Group, member: Member) -> None:
         """Remove a member.
 
-        A parked JoinGroup is answered, so that a client that still waits joins again; a parked
-        SyncGroup never is.
+        A parked JoinGroup is answered, so that the client joins again. A parked SyncGroup is never
+        answered.
         """
         self._shared.answer(
             group.unpark_join(member), JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -92,9 +89,9 @@ class Membership:
         group.remove((member,), self._choose)
 
     def expire_session(self, member: Member) -> None:
-        """A member was not heard of in time; one that waits for an answer need not be heard."""
+        """Remove a member whose session has expired, unless a parked request keeps it alive."""
         group = member.group
-        if not (self._is_there(group) and group.members.get(member.member_id) is member):
+        if not (self._exists(group) and group.members.get(member.member_id) is member):
             return
         if member.expires:
             self.remove(group, member)
@@ -104,11 +101,11 @@ class Membership:
                 self._rebalance.prepare(group)
 
     def _complete_after_expiry(self, group: Group) -> None:
-        if self._traits.removal_ends_delay:
+        if self._behaviour.expiry_completes_initial_delay:
             self._rebalance.complete_if_all_joined(group)
         else:
             self._rebalance.maybe_complete(group)
 
-    def _is_there(self, group: Group) -> bool:
-        """Whether it is not deleted, unloaded or undone meanwhile."""
-        return self._shared.groups.by_id.get(group.group_id) is group
+    def _exists(self, group: Group) -> bool:
+        """Whether the group has not been deleted, unloaded or rolled back."""
+        return self._groups.get(group.group_id) is group

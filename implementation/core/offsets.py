@@ -1,4 +1,4 @@
-"""One group's offsets: committed, on their way, in open transactions. Who may is not said here."""
+"""The offsets of one group: committed, pending, and in open transactions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Offsets = tuple[tuple[TopicPartition, OffsetCommitValue], ...]
 
 
 class Offset(NamedTuple):
-    """A committed offset, flat because there are many; `position` is where in the log it stands."""
+    """A committed offset, flat because there are many; `position` is its position in the log."""
 
     offset: int
     leader_epoch: int
@@ -24,14 +24,14 @@ class Offset(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """An offset in an open transaction; without a `position` it is not known to be in the log."""
+    """An offset in an open transaction; `position` is None until it is appended."""
 
     value: OffsetCommitValue
     position: int | None
 
 
 class NotAppendedError(Exception):
-    """A transaction has ended of which something is not in the log."""
+    """A transaction ends, and one of its offsets is not known to be appended."""
 
 
 class GroupOffsets:
@@ -41,26 +41,26 @@ class GroupOffsets:
 
     def __init__(self) -> None:
         self.committed: dict[TopicPartition, Offset] = {}
-        # The latest commit of each partition that is not known to be complete.
+        # The latest commit of each partition that is not known to be appended.
         self.pending: dict[TopicPartition, OffsetCommitValue] = {}
-        # By producer what it has committed since its last marker.
+        # For each producer, what it has committed since its last marker.
         self.transactions: dict[int, dict[TopicPartition, Staged]] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing of any kind."""
+        """Whether there are no offsets of any kind."""
         return not (self.committed or self.pending or self.transactions)
 
     def in_transaction(self, partition: TopicPartition) -> bool:
-        """Whether an open transaction has an offset of that partition."""
+        """Whether an open transaction has an offset of the partition."""
         return any(partition in staged for staged in self.transactions.values())
 
     def is_unstable(self, partition: TopicPartition) -> bool:
-        """Whether what can be read of a partition may soon be something else."""
+        """Whether the partition is pending, or is in an open transaction."""
         return partition in self.pending or self.in_transaction(partition)
 
     def put(self, partition: TopicPartition, value: OffsetCommitValue, position: int) -> None:
-        """Make an offset readable, unless what can be read stands later in the log."""
+        """Make an offset readable, unless a later one in the log is."""
         known = self.committed.get(partition)
         if known is None or known.position < position:
             self.committed[partition] = Offset(*value, position)
@@ -68,16 +68,16 @@ class GroupOffsets:
     # Commits
 
     def set(self, offsets: Offsets, position: int) -> None:
-        """Make appended offsets readable, those of one partition in their order."""
+        """Make appended offsets readable, in their order."""
         for partition, value in offsets:
             self.committed[partition] = Offset(*value, position)
 
     def prepare(self, offsets: Offsets) -> None:
-        """Note that these offsets are about to be appended."""
+        """Mark offsets pending before they are appended."""
         self.pending.update(offsets)
 
     def complete(self, offsets: Offsets, position: int) -> None:
-        """Make appended offsets readable; to be called in the order of the log."""
+        """Make appended offsets readable; called in the order of the log."""
         for partition, value in offsets:
             staged = self.pending.get(partition)
             if staged is None:
@@ -88,7 +88,7 @@ class GroupOffsets:
                 del self.pending[partition]
 
     def fail(self, offsets: Offsets) -> None:
-        """Note that these offsets were not appended."""
+        """Clear offsets that were not appended from pending."""
         for partition, value in offsets:
             if self.pending.get(partition) == value:
                 del self.pending[partition]
@@ -96,13 +96,13 @@ class GroupOffsets:
     # Transactions
 
     def stage(self, producer_id: int, offsets: Offsets, position: int | None) -> None:
-        """Note what a producer commits, or without a position is about to commit."""
+        """Add a producer's offsets, without a position before they are appended."""
         staged = self.transactions.setdefault(producer_id, {})
         for partition, value in offsets:
             staged[partition] = Staged(value, position)
 
     def complete_stage(self, producer_id: int, offsets: Offsets, position: int) -> None:
-        """Note that what a producer was about to commit is in the log."""
+        """Set the position of a producer's appended offsets."""
         staged = self.transactions.get(producer_id, {})
         for partition, value in offsets:
             known = staged.get(partition)
@@ -110,7 +110,7 @@ class GroupOffsets:
                 staged[partition] = Staged(value, position)
 
     def fail_stage(self, producer_id: int, offsets: Offsets) -> None:
-        """Note that it is not in the log, whatever there is of those partitions."""
+        """Drop a producer's partitions whose append failed."""
         staged = self.transactions.get(producer_id)
         if staged is None:
             return
@@ -120,11 +120,11 @@ class GroupOffsets:
             del self.transactions[producer_id]
 
     def end(self, producer_id: int, choose: Choose, *, committed: bool) -> None:
-        """End a producer's transaction: what it committed can be read, or is forgotten.
+        """End a producer's transaction: its offsets become readable, or are dropped.
 
         Raises:
-            NotAppendedError: something of it is not known to be in the log; what comes before
-                that, in an order that nobody knows, can be read.
+            NotAppendedError: an offset is not known to be appended. Those before it, in an order
+                that Kafka leaves open, are readable.
         """
         left = self.transactions.pop(producer_id, {})
         if not committed:
@@ -141,7 +141,7 @@ class GroupOffsets:
     # Removal
 
     def remove(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Remove all that there is of these partitions; those that could be read."""
+        """Remove everything about these partitions; returns those that were readable."""
         removed = []
         for partition in partitions:
             self.pending.pop(partition, None)

@@ -1,4 +1,4 @@
-"""The partitions of `__consumer_offsets`: which group is in which, and which are served here."""
+"""The partitions of `__consumer_offsets`: which one a group is in, and which are served."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _SIGN: Final = 0x80000000
 
 
 def partition_for(group_id: str, partitions: int) -> int:
-    """The partition that a group is in, as Kafka computes it.
+    """The partition of a group, as Kafka computes it.
 
-    That is the absolute value of the string's hash in Kafka's language, over its UTF-16 units,
-    modulo the number of partitions; the one hash whose absolute value is no int32 counts as 0.
+    That is the absolute value of Java's string hash, over UTF-16 units, modulo the number of
+    partitions. The one hash whose absolute value is not an int32 counts as 0.
     """
     hashed = 0
     if group_id.isascii():
@@ -29,7 +29,7 @@ def partition_for(group_id: str, partitions: int) -> int:
 
 
 class Serving(Enum):
-    """Whether this coordinator has a partition."""
+    """Whether this coordinator serves a partition."""
 
     SERVED = "served"
     LOADING = "loading"

@@ -1,56 +1,54 @@
-"""How a group comes to its next generation: the join phase. No API belongs here.
+"""Rebalances: the join phase, the next generation, the sync timeout.
 
     Empty --------> PreparingRebalance ---> CompletingRebalance ---> Stable
       ^                   |  ^   ^                  |                  |
-      +---- nobody left --+  |   +------------------+                  |
+      +-- no member left -+  |   +------------------+                  |
                              +-----------------------------------------+
 
-The caller (an API, a timer, a completed append) has checked the request; what is decided here
-follows from the group alone. Answers to parked requests go to the outbox.
+The caller (an API, a timer, a completed append) has checked the request. Responses to parked
+requests go to the outbox.
 """
 
 from __future__ import annotations
 
-from groupcheck.implementation.core.assignments import hand_out
+from collections.abc import Mapping
+
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.log_records import group_record
 from groupcheck.implementation.core.member import JoinTimer, Member, SyncTimer
-from groupcheck.implementation.core.shared import Shared
-from groupcheck.implementation.core.storing import group_record
+from groupcheck.implementation.core.shared import Part, Shared
 from groupcheck.implementation.log.records import Batch
-from groupcheck.model.vocabulary import ErrorCode, GroupState, JoinGroupResponse
+from groupcheck.model.vocabulary import ErrorCode, GroupState, JoinGroupResponse, SyncGroupResponse
 
 
-class Rebalance:
-    """The join phases of all groups, with the timers that end them."""
+class Rebalance(Part):
+    """The rebalances of all groups, with the timers that end their phases."""
 
-    __slots__ = ("_choose", "_shared", "_timers", "_traits", "write_error")
+    __slots__ = ("write_error",)
 
     def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._timers = shared.timers
-        self._traits = shared.traits
-        self._choose = shared.choose
-        # How the last record of a group that has become Empty was written.
+        super().__init__(shared)
+        # The result of the last append of a group that has become Empty.
         self.write_error = ErrorCode.NONE
 
-    # Its beginning
+    # The beginning
 
     def prepare_or_complete(self, group: Group) -> None:
-        """Begin a rebalance, or see whether the one under way has waited for this."""
+        """Begin a rebalance, or complete the one in progress if all members have joined."""
         if group.state is GroupState.PREPARING_REBALANCE:
             self.maybe_complete(group)
         else:
             self.prepare(group)
 
     def prepare(self, group: Group) -> None:
-        """Begin a rebalance: whoever waits for an assignment joins again."""
+        """Begin a rebalance: members that wait for an assignment have to rejoin."""
         if group.state is GroupState.COMPLETING_REBALANCE:
-            hand_out(self._shared, group, {}, ErrorCode.REBALANCE_IN_PROGRESS)
+            self.propagate_assignments(group, {}, ErrorCode.REBALANCE_IN_PROGRESS)
         self.stop_waiting_for_syncs(group)
         group.in_initial_delay = group.state is GroupState.EMPTY
-        group.move(GroupState.PREPARING_REBALANCE, self._timers.now_ms)
+        group.transition_to(GroupState.PREPARING_REBALANCE, self._timers.now_ms)
         if group.in_initial_delay:
-            delay_ms = self._shared.config.group_initial_rebalance_delay_ms
+            delay_ms = self._config.group_initial_rebalance_delay_ms
             remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
             self._delay(_join_timer(group), delay_ms, remaining_ms)
         elif group.all_joined:
@@ -68,36 +66,36 @@ class Rebalance:
         self._timers.set(timer, round_ms)
 
     def expire(self, timer: JoinTimer) -> None:
-        """The time to join is over: complete the join phase, or prolong the initial delay.
+        """End the join phase, or extend the initial delay.
 
-        It is prolonged if somebody new came and time is left.
+        The delay is extended if a member has joined and time remains.
         """
         group = timer.group
-        if self._shared.groups.by_id.get(group.group_id) is not group:
+        if self._groups.get(group.group_id) is not group:
             return
         if timer.is_delay and group.new_member_added and timer.remaining_ms:
             group.new_member_added = False
-            delay_ms = self._shared.config.group_initial_rebalance_delay_ms
+            delay_ms = self._config.group_initial_rebalance_delay_ms
             remaining_ms = timer.remaining_ms
             left_ms = max(remaining_ms - timer.round_ms, 0)
             self._delay(timer, min(delay_ms, remaining_ms), left_ms)
         else:
             self.complete(group)
 
-    # Its end
+    # The end
 
     def maybe_complete(self, group: Group) -> None:
-        """Complete the join phase, if the group is in it, as soon as everybody has joined."""
+        """Complete the join phase if all members have joined and there is no initial delay."""
         if not group.in_initial_delay:
             self.complete_if_all_joined(group)
 
     def complete_if_all_joined(self, group: Group) -> None:
-        """The same, be it in the initial delay or not."""
+        """Complete the join phase if all members have joined, also during the initial delay."""
         if group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
             self.complete(group)
 
     def complete(self, group: Group) -> None:
-        """Begin the next generation with those that have joined; of the others dynamic ones go."""
+        """Begin the next generation without the dynamic members that have not joined."""
         self._timers.cancel(group.join_timer)
         if group.awaiting_join < len(group.members):
             late = [
@@ -109,9 +107,9 @@ class Rebalance:
                 self._timers.cancel(member)
             group.remove(late, self._choose)
         if group.members and not group.elect_joined(self._choose):
-            # Only static members are left, of whom nobody has joined: they are waited for.
-            group.in_initial_delay &= self._traits.removal_ends_delay
-            self._wait_for_all(group, least_ms=1)  # with 0 nothing else would ever come to pass
+            # Only static members remain, and none has joined: wait for them again.
+            group.in_initial_delay &= self._behaviour.expiry_completes_initial_delay
+            self._wait_for_all(group, least_ms=1)  # with 0 the timer would fire for ever
         else:
             self._begin_generation(group)
 
@@ -122,10 +120,10 @@ class Rebalance:
         group.in_initial_delay = False
         group.unsynced.clear()
         if group.members:
-            group.move(GroupState.COMPLETING_REBALANCE, self._timers.now_ms)
+            group.transition_to(GroupState.COMPLETING_REBALANCE, self._timers.now_ms)
             self._answer_joins(group)
         else:
-            group.move(GroupState.EMPTY, self._timers.now_ms)
+            group.transition_to(GroupState.EMPTY, self._timers.now_ms)
             batch = Batch((group_record(group, {}),))
             self._shared.append(group.partition, batch, self._note_write)
 
@@ -134,18 +132,18 @@ class Rebalance:
 
     def _answer_joins(self, group: Group) -> None:
         for member in group.members.values():
-            self._shared.answer(group.unpark_join(member), self.joined(group, member))
+            self._shared.answer(group.unpark_join(member), self.join_response(group, member))
             member.is_new = False
             self._shared.keep_alive(member)
-        if self._traits.syncs_expire:
+        if self._behaviour.has_sync_timeout:
             group.unsynced.update(group.members)
             timer = group.sync_timer = group.sync_timer or SyncTimer(group)
             timer.generation_id = group.generation_id
             self._timers.set(timer, group.rebalance_timeout_ms)
 
     @staticmethod
-    def joined(group: Group, member: Member) -> JoinGroupResponse:
-        """What a member of the current generation is told; the leader is told all members."""
+    def join_response(group: Group, member: Member) -> JoinGroupResponse:
+        """The response to a member of the generation; the leader's lists the members."""
         is_leader = member.member_id == group.leader_id
         return JoinGroupResponse(
             ErrorCode.NONE,
@@ -157,18 +155,32 @@ class Rebalance:
             members=group.listed_members() if is_leader else (),
         )
 
-    # The time to sync
+    # Assignments and the sync timeout
+
+    def propagate_assignments(
+        self, group: Group, assignments: Mapping[str, bytes], error: ErrorCode
+    ) -> None:
+        """Set the assignment of each member, empty if it has none, and answer parked SyncGroups."""
+        is_good = error is ErrorCode.NONE
+        protocol_type = group.protocol_type if is_good else None
+        protocol_name = group.protocol_name if is_good else None
+        for member in group.members.values():
+            member.assignment = assignments.get(member.member_id, b"")
+            request_id, member.sync_request_id = member.sync_request_id, None
+            answer = SyncGroupResponse(error, protocol_type, protocol_name, member.assignment)
+            if self._shared.answer(request_id, answer):
+                self._shared.keep_alive(member)
 
     def stop_waiting_for_syncs(self, group: Group) -> None:
-        """Expect no SyncGroup of this generation any more."""
+        """Stop the timer of the sync phase."""
         group.unsynced.clear()
         self._timers.cancel(group.sync_timer)
 
     def expire_syncs(self, timer: SyncTimer) -> None:
-        """The time to sync is over: who has not done so is out."""
+        """Remove the members that have not synced in time, and begin a rebalance."""
         group = timer.group
         if (
-            self._shared.groups.by_id.get(group.group_id) is not group
+            self._groups.get(group.group_id) is not group
             or timer.generation_id != group.generation_id
             or group.state not in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}
             or not group.unsynced

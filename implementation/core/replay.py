@@ -1,6 +1,6 @@
-"""What the log says of the groups of a partition: its batches read one after the other.
+"""The groups and offsets of a partition, replayed from its batches.
 
-The later record of a key wins; offsets in a transaction wait for its marker.
+The last record of a key counts. Offsets in a transaction take effect at the marker.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.offsets import Offset, Staged, TopicPartition
-from groupcheck.implementation.core.traits import Traits
 from groupcheck.implementation.log.records import (
     NO_PRODUCER_ID,
     Batch,
@@ -25,10 +25,10 @@ Transaction = dict[str, dict[TopicPartition, Staged]]
 
 
 class Replay:
-    """The groups and offsets of one partition as they are after the batches read so far."""
+    """The groups and offsets of one partition after the batches read so far."""
 
-    def __init__(self, traits: Traits, next_position: Callable[[], int]) -> None:
-        self._traits = traits
+    def __init__(self, behaviour: Behaviour, next_position: Callable[[], int]) -> None:
+        self._behaviour = behaviour
         self._next_position = next_position
         self._groups: dict[str, GroupMetadataValue | None] = {}
         self._open: dict[int, Transaction] = {}
@@ -49,16 +49,16 @@ class Replay:
                 self._put(record, batch.producer_id, position)
 
     def found(self) -> dict[str, GroupMetadataValue | None]:
-        """The groups that there are; without a record, those of which there are offsets.
+        """The groups with a record, and those with offsets only.
 
-        Of a group whose offsets are all gone nothing is left: what the log was before it was
-        compacted is not to make a difference.
+        A group without a record and without remaining offsets is not there, so that compaction
+        makes no difference.
         """
         names = {name for transaction in self._open.values() for name in transaction}
         return {**dict.fromkeys([*self.offsets, *sorted(names)]), **self._groups}
 
     def transactions(self, group_id: str) -> Iterator[tuple[int, dict[TopicPartition, Staged]]]:
-        """What is open in a group, by producer."""
+        """The open transactions of a group, by producer."""
         for producer_id, transaction in self._open.items():
             if staged := transaction.get(group_id):
                 yield producer_id, staged
@@ -86,7 +86,7 @@ class Replay:
             _drop(self.offsets, group_id, partition)
         for producer, transaction in self._open.items():
             if producer == producer_id or (
-                producer_id == NO_PRODUCER_ID and self._traits.tombstones_end_transactions
+                producer_id == NO_PRODUCER_ID and self._behaviour.tombstones_clear_transactions
             ):
                 _drop(transaction, group_id, partition)
 
@@ -105,7 +105,7 @@ class Replay:
 def _drop(
     groups: dict[str, dict[TopicPartition, V]], group_id: str, partition: TopicPartition
 ) -> None:
-    """Remove a partition from what there is of a group, and the group with its last."""
+    """Drop a partition from a group's offsets, and the group with the last one."""
     found = groups.get(group_id)
     if found is not None:
         found.pop(partition, None)

@@ -1,4 +1,4 @@
-"""Static members (KIP-345): whom a group.instance.id stands for, and how it comes back."""
+"""Static members (KIP-345): checks of a group.instance.id, and replacement of a member."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.log_records import group_record
 from groupcheck.implementation.core.member import Member
 from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.rebalance import Rebalance
-from groupcheck.implementation.core.shared import Shared, UnexpectedError
-from groupcheck.implementation.core.storing import group_record
+from groupcheck.implementation.core.shared import Part, Shared, UnexpectedError
 from groupcheck.implementation.log.records import Batch
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -23,80 +23,77 @@ from groupcheck.model.vocabulary import (
 )
 
 
-class Return(NamedTuple):
-    """A static member that came back to a stable group, until that is stored."""
+class Replacement(NamedTuple):
+    """A static member that is replaced in a stable group, until that is persisted."""
 
     group: Group
     member: Member
     old_id: str
     new_id: str
-    leader_id: str | None  # who led when it came
-    protocols: tuple[Protocol, ...]  # what is restored if it cannot be stored, and the timeouts
+    leader_id: str | None  # the leader before the replacement
+    protocols: tuple[Protocol, ...]  # restored if the append fails, with the timeouts
     session_timeout_ms: int
     rebalance_timeout_ms: int
     skips_assignment: bool
 
 
-class StaticMembers:
-    """What a group.instance.id in a request comes to."""
+class StaticMembers(Part):
+    """Static members of all groups."""
 
-    __slots__ = ("_membership", "_rebalance", "_shared", "_traits")
+    __slots__ = ("_membership", "_rebalance")
 
     def __init__(self, shared: Shared, rebalance: Rebalance, membership: Membership) -> None:
-        self._shared = shared
-        self._traits = shared.traits
+        super().__init__(shared)
         self._rebalance = rebalance
         self._membership = membership
 
-    def mistaken(
+    def validate_member(
         self, group: Group, member_id: str, instance_id: str | None, *, strict: bool = False
     ) -> ErrorCode:
-        """Why this is not a member that may say so; NONE if it is.
+        """Why the request is not from a current member; NONE if it is.
 
-        A group.instance.id that stands for another member fences this one. That nobody has it is
-        an error in some versions, or where it is to be looked at strictly.
+        A group.instance.id of another member returns FENCED_INSTANCE_ID. An unknown one is an error
+        in some versions, or if `strict`.
         """
         if instance_id is not None:
-            registered = group.statics.get(instance_id)
+            registered = group.static_members.get(instance_id)
             if registered is None:
-                if strict or self._traits.checks_instances:
+                if strict or self._behaviour.unknown_instance_fails:
                     return ErrorCode.UNKNOWN_MEMBER_ID
             elif registered != member_id:
                 return ErrorCode.FENCED_INSTANCE_ID
         return ErrorCode.NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
-    def come_back(
-        self, group: Group, new_id: str, request: Request, body: JoinGroupRequest
-    ) -> None:
-        """Let the program with the group.instance.id take the place of the member it was.
+    def replace(self, group: Group, new_id: str, request: Request, body: JoinGroupRequest) -> None:
+        """Give the static member of the group.instance.id a new member id, and let it rejoin.
 
         Raises:
-            UnexpectedError: that member is gone, in one version, though its name is not.
+            UnexpectedError: the group.instance.id is known, but its member has been removed.
         """
-        old_id = group.statics[body.group_instance_id or ""]
+        old_id = group.static_members[body.group_instance_id or ""]
         member = group.members.get(old_id)
         if member is None:
             raise UnexpectedError
         leader_id = group.leader_id
-        self._replace(group, member, new_id)
-        before = _offer_of(member)
+        self._replace_id(group, member, new_id)
+        before = _settings_of(member)
         self._membership.update(group, member, body, request.request_id)
-        # One version looks at what it would have to restore only once that has changed.
-        known = before if self._traits.writes_are_undone else _offer_of(member)
+        # One version reads the values to restore after it has changed them.
+        known = before if self._behaviour.failed_appends_roll_back else _settings_of(member)
         if group.state is GroupState.COMPLETING_REBALANCE:
             self._rebalance.prepare(group)
         elif group.state is GroupState.STABLE and self._selects_the_same(group):
-            skips = request.api_version >= self._traits.skips_assignment_since
-            came = Return(group, member, old_id, new_id, leader_id, *known, skips)
-            self._store(came)
+            skips = request.api_version >= self._behaviour.skip_assignment_since
+            replacement = Replacement(group, member, old_id, new_id, leader_id, *known, skips)
+            self._append(replacement)
         else:
             self._rebalance.prepare_or_complete(group)
 
     def _selects_the_same(self, group: Group) -> bool:
         return group.select_protocol(self._shared.choose) == group.protocol_name
 
-    def _replace(self, group: Group, member: Member, new_id: str) -> None:
-        """Give a member a new id; whoever waits under the old one is fenced."""
+    def _replace_id(self, group: Group, member: Member, new_id: str) -> None:
+        """Change a member's id; parked requests under the old id return FENCED_INSTANCE_ID."""
         old_id = member.member_id
         self._shared.answer(
             group.unpark_join(member),
@@ -105,94 +102,96 @@ class StaticMembers:
         request_id, member.sync_request_id = member.sync_request_id, None
         self._shared.answer(request_id, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
         group.rename(member, new_id)
-        if not self._traits.returned_stay_new:
+        if not self._behaviour.replaced_member_stays_new:
             member.is_new = False
         self._shared.keep_alive(member)
 
-    # Storing the new id
+    # Persisting the new id
 
-    def _store(self, came: Return) -> None:
-        group = came.group
+    def _append(self, replacement: Replacement) -> None:
+        group = replacement.group
         assignments = {m.member_id: m.assignment for m in group.members.values()}
-        completed = self._stored(came)
+        completed = self._appended(replacement)
         batch = Batch((group_record(group, assignments),))
         self._shared.append_and_wait(
-            group.partition, batch, completed, lambda error: self._tell_lost(came, error)
+            group.partition, batch, completed, lambda error: self._answer_lost(replacement, error)
         )
 
-    def _stored(self, came: Return) -> Callable[[ErrorCode], None]:
+    def _appended(self, replacement: Replacement) -> Callable[[ErrorCode], None]:
         def completed(error: ErrorCode) -> None:
             if error:
-                self._undo(came, self._traits.group_errors.get(error, error))
+                self._roll_back(replacement, self._behaviour.group_error(error))
             else:
-                self._tell(came)
+                self._answer_committed(replacement)
 
         return completed
 
-    def _tell(self, came: Return) -> None:
-        """Tell a static member its new id, now stored, if it has not been told or gone meanwhile.
+    def _answer_committed(self, replacement: Replacement) -> None:
+        """Answer the replaced member's parked JoinGroup, unless it has been answered.
 
-        Whoever waits by now is told, which may be another request than the one that came.
+        That may be a later request than the one that caused the replacement.
         """
-        group = came.group
-        if not self._is_that(came):
+        group = replacement.group
+        if not self._is_current(replacement):
             return
-        leads = came.skips_assignment and group.leader_id == came.new_id
+        leads = replacement.skips_assignment and group.leader_id == replacement.new_id
         if leads and group.state is GroupState.PREPARING_REBALANCE:
-            # In between the members have not chosen what to be listed with, and Kafka throws.
+            # Members have not chosen a protocol yet, and Kafka throws.
             return
-        self._shared.answer(group.unpark_join(came.member), self._came_back(came))
+        self._shared.answer(group.unpark_join(replacement.member), self._response(replacement))
 
-    def _is_that(self, came: Return) -> bool:
-        """Whether it is the member that came back, and not one that has come back after it."""
-        if not self._traits.returned_are_others:
+    def _is_current(self, replacement: Replacement) -> bool:
+        """Whether the member has not been replaced again."""
+        if not self._behaviour.replacement_is_new_member:
             return True
-        return came.group.members.get(came.new_id) is came.member
+        return replacement.group.members.get(replacement.new_id) is replacement.member
 
-    def _tell_lost(self, came: Return, error: ErrorCode) -> None:
-        """Tell a static member, if it waits, that nobody knows of its new id."""
-        if self._is_that(came):
-            self._shared.answer(came.group.unpark_join(came.member), _refusal(came, error))
+    def _answer_lost(self, replacement: Replacement, error: ErrorCode) -> None:
+        """Answer the member's parked JoinGroup with the error of a lost append."""
+        if self._is_current(replacement):
+            self._shared.answer(
+                replacement.group.unpark_join(replacement.member), _error(replacement, error)
+            )
 
     @staticmethod
-    def _came_back(came: Return) -> JoinGroupResponse:
-        group = came.group
-        leads = came.skips_assignment and group.leader_id == came.new_id
+    def _response(replacement: Replacement) -> JoinGroupResponse:
+        group = replacement.group
+        leads = replacement.skips_assignment and group.leader_id == replacement.new_id
         return JoinGroupResponse(
             ErrorCode.NONE,
             group.generation_id,
             group.protocol_type,
             group.protocol_name,
-            (group.leader_id if came.skips_assignment else came.leader_id) or "",
-            came.new_id,
+            (group.leader_id if replacement.skips_assignment else replacement.leader_id) or "",
+            replacement.new_id,
             group.listed_members() if leads else (),
             leads,
         )
 
-    def _undo(self, came: Return, error: ErrorCode) -> None:
-        """Give the member its old id back, unless that was given another meanwhile."""
-        group, member = came.group, came.member
+    def _roll_back(self, replacement: Replacement, error: ErrorCode) -> None:
+        """Restore the member's old id, unless it has been replaced again."""
+        group, member = replacement.group, replacement.member
         if group.members.get(member.member_id) is not member:
             return
-        group.offer(member, came.protocols)
-        group.set_timeouts(member, came.session_timeout_ms, came.rebalance_timeout_ms)
+        group.update_protocols(member, replacement.protocols)
+        group.set_timeouts(member, replacement.session_timeout_ms, replacement.rebalance_timeout_ms)
         request_id = group.unpark_join(member)
-        if member.member_id != came.new_id:
+        if member.member_id != replacement.new_id:
             return
-        self._replace(group, member, came.old_id)
-        self._shared.answer(request_id, _refusal(came, error))
+        self._replace_id(group, member, replacement.old_id)
+        self._shared.answer(request_id, _error(replacement, error))
 
 
-def _refusal(came: Return, error: ErrorCode) -> JoinGroupResponse:
-    group = came.group
+def _error(replacement: Replacement, error: ErrorCode) -> JoinGroupResponse:
+    group = replacement.group
     return JoinGroupResponse(
         error,
         group.generation_id,
         group.protocol_type,
         group.protocol_name,
-        came.leader_id or "",
+        replacement.leader_id or "",
     )
 
 
-def _offer_of(member: Member) -> tuple[tuple[Protocol, ...], int, int]:
+def _settings_of(member: Member) -> tuple[tuple[Protocol, ...], int, int]:
     return member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms

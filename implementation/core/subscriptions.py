@@ -1,14 +1,14 @@
-"""Which topics consumers subscribe to, read from what they offer. What follows is not said here.
+"""The topics that consumers subscribe to, read from their metadata.
 
-A consumer's metadata begins with a version (int16), its topics (an array of strings) and data of
-its own (nullable bytes); what newer versions add is not read (ConsumerProtocol.java).
+The metadata of a consumer begins with a version (int16), its topics (an array of strings) and user
+data (nullable bytes); later fields are not read (ConsumerProtocol.java).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from struct import Struct
-from struct import error as StructError  # noqa: N812 - the name it ought to have
+from struct import error as StructError  # noqa: N812 - a class name
 from typing import Final
 
 CONSUMER: Final = "consumer"
@@ -18,13 +18,13 @@ _INT16: Final = Struct(">h")
 
 
 class UnreadableError(ValueError):
-    """It is not the metadata of a consumer."""
+    """Bytes that are not a consumer's metadata."""
 
 
 def subscribed_topics(offers: Iterable[bytes]) -> frozenset[str] | None:
-    """The topics of all offers together; None if one of them cannot be read."""
+    """The topics of all metadata together; None if one of them cannot be read."""
     try:
-        # Most members of a group offer the same: each offer is read once.
+        # Most members of a group have the same metadata: read each value once.
         return frozenset(name for offer in set(offers) for name in _topics(offer))
     except (UnreadableError, StructError, UnicodeDecodeError):
         return None

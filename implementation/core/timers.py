@@ -1,11 +1,10 @@
-"""A virtual clock and the timers on it. Nothing of groups or requests belongs here.
+"""A virtual clock and its timers.
 
-Nearly every timer is a session that the next heartbeat sets anew, so setting a timer to a later
-time must cost nothing: only the timer's own deadline moves. Its one entry in the heap stays where
-it was, and when that entry reaches the top it is found to be early and sinks to the deadline as
-it then is. A session thus costs a heap operation each time its timeout less the time between two
-heartbeats has passed: with many of them one for each timeout, and never more than one for each
-heartbeat. Cancelled timers leave the heap in the same lazy way.
+Nearly every timer is a session that the next heartbeat restarts, so setting a timer to a later time
+must cost nothing: only the timer's own deadline moves. Its one heap entry stays where it is; when
+that entry reaches the top, it sinks to the deadline as it then is. A session thus costs one heap
+operation each time its timeout, less the time between two heartbeats, has passed. Cancelled timers
+leave the heap in the same lazy way.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ NEVER: Final = maxsize
 
 
 class Timer:
-    """One deadline; what is done when it is reached is decided by what kind of timer it is.
+    """One deadline; its class decides what happens when it is reached.
 
-    Timers of different `owner`s commute: whichever of them fires first, the outcome is the same.
+    Timers of different `owner`s commute: the order in which they fire does not matter.
     """
 
     __slots__ = ("deadline_ms", "queued_at_ms", "ticket")
 
     def __init__(self) -> None:
         self.deadline_ms = NEVER
-        # Where the timer's one valid heap entry is; an entry with another ticket is void.
+        # The timer's one valid heap entry; an entry with another ticket is void.
         self.queued_at_ms = NEVER
         self.ticket = 0
 
     @property
     def owner(self) -> str:
-        """Whose timer it is."""
+        """The id of the group whose timer it is."""
         return ""
 
 
 class Timers:
-    """The clock, which only its holder moves, and the timers that are set on it."""
+    """The clock, which the coordinator advances, and the timers on it."""
 
     __slots__ = ("_heap", "_last", "_stopped", "_tickets", "now_ms")
 
@@ -56,10 +55,10 @@ class Timers:
         return len(self._heap)
 
     def set(self, timer: Timer, delay_ms: int) -> None:
-        """Let the timer fire `delay_ms` (at least 0) from now, and not when it would have."""
+        """Set the timer to fire in `delay_ms` (at least 0), instead of its earlier deadline."""
         now_ms, last_ms, deadline_ms = self._last
         if now_ms != self.now_ms or last_ms != delay_ms:
-            # Most timers set at one time are as long as each other: they share one number.
+            # Most timers that are set at one time have the same delay: they share one int object.
             deadline_ms = self.now_ms + delay_ms
             self._last = (self.now_ms, delay_ms, deadline_ms)
         timer.deadline_ms = deadline_ms
@@ -67,19 +66,19 @@ class Timers:
             heappush(self._heap, self._entry(timer))
 
     def stop(self) -> None:
-        """Let no timer fire any more, and none that is set later."""
+        """Let no timer fire any more, also none that is set later."""
         self._heap.clear()
         self._stopped = True
 
     @staticmethod
     def cancel(timer: Timer | None) -> None:
-        """Let the timer, if there is one, not fire."""
+        """Cancel the timer, if there is one."""
         if timer is not None:
             timer.deadline_ms = NEVER
 
     @property
     def earliest_ms(self) -> int:
-        """A time before which no timer is due: a bound that costs nothing to know."""
+        """A lower bound of the next deadline, at no cost."""
         return self._heap[0][0] if self._heap else NEVER
 
     @property
@@ -90,8 +89,7 @@ class Timers:
     def next_due_ms(self, end_ms: int) -> int:
         """When the next timer is due, if by `end_ms`; otherwise `NEVER`.
 
-        Entries further on are left as they are: bringing one of them up to date before its time
-        would cost a heap operation for each heartbeat after all.
+        Later entries are not updated: that would cost a heap operation for each heartbeat.
         """
         heap = self._heap
         while heap and heap[0][0] <= end_ms:
@@ -108,9 +106,9 @@ class Timers:
         return NEVER
 
     def pop(self, choose: Choose) -> Timer:
-        """Take off a timer due at `next_deadline_ms`; there must be one.
+        """Remove and return a timer due at `next_deadline_ms`; there must be one.
 
-        Of the first owner with timers due at that instant, `choose` says which comes first.
+        `choose` picks among the timers of the first owner that are due at that instant.
         """
         due_ms = self.next_deadline_ms
         entry = heappop(self._heap)
@@ -123,7 +121,7 @@ class Timers:
     def _choose_among_equals(
         self, entry: tuple[int, int, Timer], due_ms: int, choose: Choose
     ) -> tuple[int, int, Timer]:
-        """Of all entries due at this instant for the entry's owner, the chosen one."""
+        """Choose among the entries that are due at this instant for the entry's owner."""
         entries = [entry]
         while self.next_due_ms(due_ms) == due_ms:
             entries.append(heappop(self._heap))

@@ -1,14 +1,14 @@
-"""How a group looks from outside: DescribeGroups, and the inner view for tests. Nothing changes.
+"""Groups as DescribeGroups shows them, and their inner state for tests.
 
-The inner view shows what decides the group's future; an assignment shows only in a stable group,
-since in any other state what a member still has of an earlier one is never looked at again.
+The inner state shows what decides the group's future. It shows assignments only in Stable, because
+in the other states they are never read again.
 """
 
 from __future__ import annotations
 
+from groupcheck.implementation.core.error_responses import by_topic
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.member import Member
-from groupcheck.implementation.core.refusals import by_topic
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribedGroupMember,
@@ -22,7 +22,7 @@ from groupcheck.model.vocabulary import (
 
 
 def describe(group: Group, *, with_assignments: bool) -> DescribedGroup:
-    """A group as DescribeGroups tells of it; unless it is stable, assignments only if asked for."""
+    """A group as DescribeGroups returns it; outside Stable assignments are optional."""
     is_stable = group.state is GroupState.STABLE
     return DescribedGroup(
         ErrorCode.NONE,
@@ -46,7 +46,7 @@ def describe(group: Group, *, with_assignments: bool) -> DescribedGroup:
 
 def view(group: Group) -> GroupView:
     """A group's inner state."""
-    # A port shows it after each step: that is why the fields are told in their order, not by name.
+    # Positional arguments, because a port calls this after each step.
     return GroupView(
         group.group_id,
         group.state,

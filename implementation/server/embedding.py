@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.profiles import PROFILES
-from groupcheck.implementation.core.traits import Traits
 from groupcheck.implementation.log.codec import FORMATS
 from groupcheck.implementation.log.directory import DirectoryLog
 from groupcheck.implementation.log.log import Completed, Log
@@ -77,6 +77,6 @@ def embed(config: Config, profile: str, data_dir: Path | None = None) -> Embedde
     return Embedded(coordinator, coordinator.apis, watched, disk)
 
 
-def _disk(data_dir: Path, traits: Traits) -> DirectoryLog:
+def _disk(data_dir: Path, traits: Behaviour) -> DirectoryLog:
     written = FORMATS[traits.name]
-    return DirectoryLog(data_dir, written=written, refuses_at_once=traits.answers_wait)
+    return DirectoryLog(data_dir, written=written, refuses_at_once=traits.defers_responses)

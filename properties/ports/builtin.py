@@ -53,16 +53,16 @@ class BuiltinPort:
         if unknown := sorted(settings.keys() - set(Config._fields)):
             msg = f"the built-in coordinator has no setting {unknown[0].replace('_', '.')}"
             raise PortUnavailableError(msg)
-        traits = PROFILES[profile]
+        behaviour = PROFILES[profile]
         numbers = iter(range(1, 1 << 62))
         self._log = ControlledLog(
             MemoryLog(),
-            spare_markers=not traits.writes_markers,
-            fails_at_once=traits.answers_wait,
+            spare_markers=not behaviour.appends_markers,
+            fails_at_once=behaviour.defers_responses,
         )
         self._options = {
             "config": Config(**settings),
-            "profile": traits,
+            "profile": behaviour,
             "log": self._log,
             "choose": self._random.choice,
             "new_member_id": lambda prefix: f"{prefix}-{next(numbers)}",

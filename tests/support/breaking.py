@@ -9,7 +9,7 @@ from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import Response
-from support.overlapping import TRAITS, Line, Overlapping
+from support.overlapping import BEHAVIOURS, Line, Overlapping
 
 PARTITIONS = range(50)
 
@@ -47,11 +47,11 @@ class Breaking(Overlapping):
         self._happens = happens
         self._slow = slow
         self._chance = chance
-        traits = TRAITS[self.profile]
+        behaviour = BEHAVIOURS[self.profile]
         self._log = SlowLog(
             MemoryLog(),
-            spare_markers=not traits.writes_markers,
-            fails_at_once=traits.answers_wait,
+            spare_markers=not behaviour.appends_markers,
+            fails_at_once=behaviour.defers_responses,
         )
         self.options["log"] = self._log
         self.coordinator = Coordinator(**self.options)

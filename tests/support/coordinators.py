@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any, TypeVar
 
 from groupcheck.implementation import PROFILE_2_7, Config, Coordinator
+from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.config import first
-from groupcheck.implementation.core.traits import Traits
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import (
@@ -46,13 +46,13 @@ class Bench:
     """A coordinator with requests in short; member ids are m1, m2, … in the order made."""
 
     def __init__(
-        self, config: Config | None = None, choose: Chosen = first, profile: Traits = PROFILE_2_7
+        self, config: Config | None = None, choose: Chosen = first, profile: Behaviour = PROFILE_2_7
     ) -> None:
         ids = count(1)
         self.log = ControlledLog(
             MemoryLog(),
-            spare_markers=not profile.writes_markers,
-            fails_at_once=profile.answers_wait,
+            spare_markers=not profile.appends_markers,
+            fails_at_once=profile.defers_responses,
         )
         self.options: dict[str, Any] = {
             "config": config or Config(),

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from groupcheck.implementation import PROFILE_2_7, PROFILE_4_1, Config, Coordinator
+from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.partitions import Serving, partition_for
-from groupcheck.implementation.core.traits import Traits
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
@@ -56,7 +56,7 @@ def states(bench: Bench) -> dict[str, str]:
 
 @BOTH
 def test_a_stable_group_is_stable_again_after_a_crash_and_its_members_go_on(
-    profile: Traits,
+    profile: Behaviour,
 ) -> None:
     bench = Bench(profile=profile)
     bench.join()
@@ -110,7 +110,7 @@ def test_whoever_waits_when_the_partition_is_lost_is_told() -> None:
     ],
 )
 def test_while_a_partition_is_loaded_heartbeats_are_good_and_all_else_has_to_wait(
-    profile: Traits, sync: ErrorCode
+    profile: Behaviour, sync: ErrorCode
 ) -> None:
     bench = Bench(profile=profile)
     bench.keep(bench.coordinator.loading(PARTITION))
@@ -148,7 +148,9 @@ def test_after_a_shutdown_no_timer_fires_and_no_partition_moves() -> None:
 
 
 @BOTH
-def test_a_transaction_that_was_open_before_a_crash_can_be_ended_after_it(profile: Traits) -> None:
+def test_a_transaction_that_was_open_before_a_crash_can_be_ended_after_it(
+    profile: Behaviour,
+) -> None:
     for committed, offsets in ((True, [7]), (False, [])):
         bench = Bench(profile=profile)
         bench.ask(commit_in_transaction("g", 7, 1), 3)
@@ -162,7 +164,7 @@ def test_a_transaction_that_was_open_before_a_crash_can_be_ended_after_it(profil
 
 @BOTH
 def test_a_marker_ends_the_transaction_in_every_group_of_its_partition_and_in_no_other(
-    profile: Traits,
+    profile: Behaviour,
 ) -> None:
     bench = Bench(Config(offsets_topic_num_partitions=2), profile=profile)
     names = [str(number) for number in range(6)]
@@ -176,7 +178,7 @@ def test_a_marker_ends_the_transaction_in_every_group_of_its_partition_and_in_no
 
 @BOTH
 def test_the_later_of_a_commit_and_a_transaction_s_is_read_before_and_after_a_crash(
-    profile: Traits,
+    profile: Behaviour,
 ) -> None:
     bench = Bench(profile=profile)
     bench.ask(commit_in_transaction("g", 7, 1), 3)
@@ -189,7 +191,7 @@ def test_the_later_of_a_commit_and_a_transaction_s_is_read_before_and_after_a_cr
 
 @BOTH
 def test_a_group_that_was_deleted_does_not_come_back_but_one_that_began_anew_does(
-    profile: Traits,
+    profile: Behaviour,
 ) -> None:
     bench = Bench(profile=profile)
     bench.join()

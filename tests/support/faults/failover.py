@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.implementation.core.gate import Gate
 from groupcheck.implementation.core.loading import Loading
 from groupcheck.implementation.core.partitions import Serving
+from groupcheck.implementation.core.preconditions import Preconditions
 from groupcheck.implementation.core.replay import Replay
 from groupcheck.implementation.log.records import GroupMetadataValue
 from groupcheck.model.spaces.clients import GROUP_ID
@@ -27,10 +27,10 @@ class FailsOnNamesUsedAgain(Loading):
 
     def load(self, partition: int) -> None:
         super().load(partition)
-        groups = tuple(self._groups.of(partition))
+        groups = tuple(self._shared.groups.of(partition))
         if any(stored_in(self._shared, group.group_id)[-1:] == (None,) for group in groups):
             for group in groups:
-                self._groups.discard(group)
+                self._shared.groups.discard(group)
 
 
 @FAILOVER.of("KAFKA-4704", hidden=lambda copy: stored(copy)[-1:] == (None,))
@@ -80,27 +80,27 @@ def _takes_none_for_a_time(coordinator: Coordinator) -> None:
     coordinator._loading.__class__ = TakesNoneForATime
 
 
-class LooksForOwnersFirst(Gate):
+class LooksForOwnersFirst(Preconditions):
     __slots__ = ()
 
-    def unserved(self, group_id: str) -> ErrorCode:
-        error = super().unserved(group_id)
+    def partition_error(self, group_id: str) -> ErrorCode:
+        error = super().partition_error(group_id)
         return ErrorCode.NOT_COORDINATOR if error else error
 
 
 @FAILOVER.of("MINOR #4788")
 def _looks_for_owners_first(coordinator: Coordinator) -> None:
     """While a partition is loaded it counts as somebody else's."""
-    api(coordinator, HeartbeatRequest)._gate.__class__ = LooksForOwnersFirst
+    api(coordinator, HeartbeatRequest)._preconditions.__class__ = LooksForOwnersFirst
 
 
-class DoesNotKnowWhomItLost(Gate):
+class DoesNotKnowWhomItLost(Preconditions):
     __slots__ = ()
 
-    def unserved(self, group_id: str) -> ErrorCode:
+    def partition_error(self, group_id: str) -> ErrorCode:
         serving = self._groups.serving[self._groups.partition_of(group_id)]
         is_lost = serving is Serving.UNLOADED
-        return ErrorCode.UNKNOWN_MEMBER_ID if is_lost else super().unserved(group_id)
+        return ErrorCode.UNKNOWN_MEMBER_ID if is_lost else super().partition_error(group_id)
 
 
 @FAILOVER.of("KAFKA-8386")
@@ -112,4 +112,5 @@ def _does_not_know_whom_it_lost(coordinator: Coordinator) -> None:
     """
     for request in (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest):
         part = api(coordinator, request)
-        part._gate = DoesNotKnowWhomItLost(coordinator._shared.groups, coordinator._shared.traits)
+        shared = coordinator._shared
+        part._preconditions = DoesNotKnowWhomItLost(shared.groups, shared.behaviour)

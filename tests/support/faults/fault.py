@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from groupcheck.implementation.core.config import Config
-from groupcheck.implementation.core.coordinator import Coordinator, Handler
+from groupcheck.implementation.core.coordinator import Coordinator, Handle
 from groupcheck.implementation.core.shared import Shared
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.log.records import GroupMetadataRecord, GroupMetadataValue
@@ -104,6 +104,6 @@ def become(coordinator: Coordinator, part: Any, kind: type) -> None:
                 held[key] = getattr(part, method.__name__)
 
 
-def wrap(coordinator: Coordinator, request: type, around: Callable[[Handler], Handler]) -> None:
+def wrap(coordinator: Coordinator, request: type, around: Callable[[Handle], Handle]) -> None:
     """Handle a request in another way, which may make use of the right one."""
     coordinator._handlers[request] = around(coordinator._handlers[request])

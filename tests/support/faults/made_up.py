@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.implementation.core.coordinator import Coordinator, Handler
+from groupcheck.implementation.core.coordinator import Coordinator, Handle
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.member import Member
 from groupcheck.implementation.core.rebalance import Rebalance
@@ -22,12 +22,12 @@ MADE_UP = Faults()
 def _takes_old_heartbeats(coordinator: Coordinator) -> None:
     """Heartbeat is answered with no error though its generation is over."""
 
-    def around(lawful: Handler) -> Handler:
+    def around(original: Handle) -> Handle:
         def heartbeat(request: Request, body: HeartbeatRequest) -> ResponseBody | None:
             group = coordinator._shared.groups.by_id.get(body.group_id)
             if group is not None and body.generation_id < group.generation_id:
                 body = body._replace(generation_id=group.generation_id)
-            return lawful(request, body)
+            return original(request, body)
 
         return heartbeat
 
@@ -53,8 +53,8 @@ class TellsFollowers(Rebalance):
     __slots__ = ()
 
     @staticmethod
-    def joined(group: Group, member: Member) -> JoinGroupResponse:
-        return Rebalance.joined(group, member)._replace(members=group.listed_members())
+    def join_response(group: Group, member: Member) -> JoinGroupResponse:
+        return Rebalance.join_response(group, member)._replace(members=group.listed_members())
 
 
 @MADE_UP.of("a follower is given the member list")

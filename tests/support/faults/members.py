@@ -8,8 +8,8 @@ from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.groups import Groups
-from groupcheck.implementation.core.heartbeats import HeartbeatApi
-from groupcheck.implementation.core.joining import JoinApi
+from groupcheck.implementation.core.heartbeat import HeartbeatApi
+from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.member import GroupTimer, Member
 from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.rebalance import Rebalance
@@ -86,8 +86,8 @@ def _keeps_new_members(coordinator: Coordinator) -> None:
 class LetsPendingMembersIn(JoinApi):
     __slots__ = ()
 
-    def _has_room(self, group: Group, member_id: str) -> bool:
-        return member_id in group.pending_members or super()._has_room(group, member_id)
+    def _accepts_member(self, group: Group, member_id: str) -> bool:
+        return member_id in group.pending_members or super()._accepts_member(group, member_id)
 
 
 @MEMBERS.of("KAFKA-9885")

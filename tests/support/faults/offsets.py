@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from groupcheck.implementation.core.commits import CommitApi, CommitRequest
-from groupcheck.implementation.core.coordinator import Coordinator, Handler
-from groupcheck.implementation.core.expiry import Doomed, Removal
-from groupcheck.implementation.core.fetches import FetchApi
+from groupcheck.implementation.core.commit import CommitApi, CommitRequest
+from groupcheck.implementation.core.coordinator import Coordinator, Handle
+from groupcheck.implementation.core.error_responses import error_response
+from groupcheck.implementation.core.fetch import FetchApi
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.offsets import Offsets
-from groupcheck.implementation.core.refusals import refused
+from groupcheck.implementation.core.removal import GroupRemoval, Removal
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_RETENTION,
@@ -47,11 +47,11 @@ def _overflows(coordinator: Coordinator) -> None:
     removal._retention_ms = (removal._retention_ms + 2**31) % 2**32 - 2**31
 
 
-def _wants_a_name(lawful: Handler) -> Handler:
+def _wants_a_name(original: Handle) -> Handle:
     def handle(request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
         if not body.group_id:
-            return refused(request, ErrorCode.INVALID_GROUP_ID)
-        return lawful(request, body)
+            return error_response(request, ErrorCode.INVALID_GROUP_ID)
+        return original(request, body)
 
     return handle
 
@@ -66,7 +66,7 @@ def _refuses_the_nameless(coordinator: Coordinator) -> None:
 class WantsRetention(CommitApi):
     __slots__ = ()
 
-    def _store(
+    def _append(
         self, request: Request, body: CommitRequest, group: Group, asked: Offsets, producer_id: int
     ) -> ResponseBody | None:
         if (
@@ -74,8 +74,8 @@ class WantsRetention(CommitApi):
             and 2 <= request.api_version <= 4
             and body.retention_time_ms == NO_RETENTION
         ):
-            return self._refused(body, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
-        return super()._store(request, body, group, asked, producer_id)
+            return self._error(body, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return super()._append(request, body, group, asked, producer_id)
 
 
 @OFFSETS.of("KAFKA-7403")
@@ -87,9 +87,9 @@ def _wants_retention(coordinator: Coordinator) -> None:
 class ExpiresWhileRebalancing(Removal):
     __slots__ = ()
 
-    def _loses_to_time(self, group: Group) -> bool:
+    def _can_expire(self, group: Group) -> bool:
         known = group.uses_consumer_protocol and group.subscribed is not None
-        return known or super()._loses_to_time(group)
+        return known or super()._can_expire(group)
 
 
 @OFFSETS.of("KAFKA-13636", "4.1")
@@ -116,12 +116,12 @@ def _wants_members(coordinator: Coordinator) -> None:
 class ForgetsTransactions(Removal):
     __slots__ = ()
 
-    def _doomed(self, group: Group) -> Doomed | None:
-        doomed = super()._doomed(group)
-        expired = doomed.partitions if doomed else ()
+    def _group_removal(self, group: Group) -> GroupRemoval | None:
+        removal = super()._group_removal(group)
+        expired = removal.partitions if removal else ()
         if group.state is GroupState.EMPTY and len(expired) == len(group.offsets.committed):
-            return Doomed(group, expired, whole=True)
-        return doomed
+            return GroupRemoval(group, expired, whole=True)
+        return removal
 
 
 @OFFSETS.of("KAFKA-19163", "4.1")

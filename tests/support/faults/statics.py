@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from groupcheck.implementation.core.coordinator import Coordinator, Handler
+from groupcheck.implementation.core.behaviour import NEVER_SINCE
+from groupcheck.implementation.core.coordinator import Coordinator, Handle
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.rebalance import Rebalance
-from groupcheck.implementation.core.static_members import Return, StaticMembers
-from groupcheck.implementation.core.traits import NEVER_SINCE
+from groupcheck.implementation.core.static_members import Replacement, StaticMembers
 from groupcheck.model.vocabulary import (
     ErrorCode,
     HeartbeatRequest,
@@ -47,11 +47,11 @@ def _stamps_ids(coordinator: Coordinator) -> None:
         since_ms = shared.timers.now_ms if group is None else group.state_since_ms
         return f"{body.group_instance_id}-{since_ms}"
 
-    def around(lawful: Handler) -> Handler:
+    def around(original: Handle) -> Handle:
         def join(request: Request, body: JoinGroupRequest) -> ResponseBody | None:
             static = body.group_instance_id is not None
             shared.new_member_id = (lambda _prefix: stamped(body)) if static else random
-            return lawful(request, body)
+            return original(request, body)
 
         return join
 
@@ -61,8 +61,8 @@ def _stamps_ids(coordinator: Coordinator) -> None:
 class DoesNotStoreIds(StaticMembers):
     __slots__ = ()
 
-    def _store(self, came: Return) -> None:
-        self._stored(came)(ErrorCode.NONE)
+    def _append(self, replacement: Replacement) -> None:
+        self._appended(replacement)(ErrorCode.NONE)
 
 
 def _what_is_stored(coordinator: Coordinator) -> Hashable:
@@ -79,7 +79,7 @@ def _does_not_store_ids(coordinator: Coordinator) -> None:
 def _never_tells_the_leader(coordinator: Coordinator) -> None:
     """A static leader that comes back is not told the members, and cannot see what has changed."""
     statics = _statics(coordinator)
-    statics._traits = statics._traits._replace(skips_assignment_since=NEVER_SINCE)
+    statics._behaviour = statics._behaviour._replace(skip_assignment_since=NEVER_SINCE)
 
 
 def _statics(coordinator: Coordinator) -> StaticMembers:

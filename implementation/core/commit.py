@@ -1,7 +1,7 @@
-"""OffsetCommit and TxnOffsetCommit: who may commit, and what becomes of it in the log.
+"""OffsetCommit and TxnOffsetCommit: checks, and the offsets from the request to the log.
 
-Offsets are open to members of the group's current generation, and to consumers that use no
-group management (generation -1) as long as the group has no members.
+Members of the current generation may commit, and simple consumers (generation -1) while the group
+has no members.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from functools import partial
 from itertools import compress, repeat
 from typing import NamedTuple
 
-from groupcheck.implementation.core.gate import Gate
+from groupcheck.implementation.core.error_responses import by_topic, commit_topics
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.handler import Handler
+from groupcheck.implementation.core.log_records import offset_records
 from groupcheck.implementation.core.offsets import Offsets
-from groupcheck.implementation.core.refusals import by_topic, commit_topics
-from groupcheck.implementation.core.shared import Shared
-from groupcheck.implementation.core.static_members import StaticMembers
-from groupcheck.implementation.core.storing import offset_records
-from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.log.records import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -45,65 +42,51 @@ CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
 
 
 class Commit(NamedTuple):
-    """A commit on its way to the log: what is asked, and what of it is stored."""
+    """A commit on its way to the log: the requested offsets, and those that are appended."""
 
     request: Request
     body: CommitRequest
     group: Group
     asked: Offsets
-    fits: tuple[bool, ...]  # of what is asked, each
+    fits: tuple[bool, ...]  # for each requested offset
     fitting: Offsets
     position: int
     producer_id: int
 
 
-class CommitApi:
-    """The commits; each is answered when the offsets have been stored, or refused at once."""
+class CommitApi(Handler):
+    """OffsetCommit and TxnOffsetCommit; the response is returned when the offsets are appended."""
 
-    __slots__ = ("_gate", "_groups", "_shared", "_static_members", "_traits", "_transactions")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        shared: Shared,
-        gate: Gate,
-        static_members: StaticMembers,
-        transactions: Transactions,
-    ) -> None:
-        self._shared = shared
-        self._groups = shared.groups.by_id
-        self._traits = shared.traits
-        self._gate = gate
-        self._static_members = static_members
-        self._transactions = transactions
-
-    # Who may
+    # Checks
 
     def commit(self, request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
-        """OffsetCommit."""
+        """Handle OffsetCommit."""
         asked = self._asked(body, body.retention_time_ms)
         if not asked:
             return OffsetCommitResponse()
         group = self._groups.get(body.group_id)
         if group is None:
-            error = self._gate.unserved(body.group_id)
+            error = self._preconditions.partition_error(body.group_id)
             if not error and body.generation_id >= 0:
-                is_new = request.api_version >= self._traits.commit_unknown_since
+                is_new = request.api_version >= self._behaviour.commit_not_found_since
                 error = ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
             if error:
-                return self._refused(body, asked, error)
+                return self._error(body, asked, error)
             group = self._shared.create(body.group_id)
         error = self._check(group, body)
         if error:
-            return self._refused(body, asked, error)
-        return self._store(request, body, group, asked, NO_PRODUCER_ID)
+            return self._error(body, asked, error)
+        return self._append(request, body, group, asked, NO_PRODUCER_ID)
 
     def _check(self, group: Group, body: OffsetCommitRequest) -> ErrorCode:
-        """Whether it may commit; a member that may is alive."""
+        """Why the commit is not allowed; if it is, restart the member's session."""
         generation_id, member_id, instance_id = body[1:4]
         is_manual = generation_id < 0 and group.state is GroupState.EMPTY
-        if is_manual and self._traits.manual_commits_first:
+        if is_manual and self._behaviour.simple_commit_skips_member_check:
             return ErrorCode.NONE
-        error = self._static_members.mistaken(group, member_id, instance_id)
+        error = self._static_members.validate_member(group, member_id, instance_id)
         if is_manual and error is not ErrorCode.FENCED_INSTANCE_ID:
             return ErrorCode.NONE
         if error:
@@ -118,32 +101,32 @@ class CommitApi:
     def commit_in_transaction(
         self, request: Request, body: TxnOffsetCommitRequest
     ) -> ResponseBody | None:
-        """TxnOffsetCommit: what is committed can be read once the transaction has ended."""
+        """Handle TxnOffsetCommit: the offsets are readable after the marker."""
         asked = self._asked(body, NO_RETENTION)
         if not asked:
             return TxnOffsetCommitResponse()
         if not body.group_id:
-            return self._refused(body, asked, ErrorCode.INVALID_GROUP_ID)
+            return self._error(body, asked, ErrorCode.INVALID_GROUP_ID)
         group = self._groups.get(body.group_id)
         if group is None:
-            error = self._gate.unserved(body.group_id)
+            error = self._preconditions.partition_error(body.group_id)
             if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and request.api_version < 2:
                 error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            if not error and self._traits.txn_commits_like_members and body.generation_id >= 0:
+            if not error and self._behaviour.txn_commit_checks_member and body.generation_id >= 0:
                 error = ErrorCode.ILLEGAL_GENERATION
             if error:
-                return self._refused(body, asked, error)
+                return self._error(body, asked, error)
             group = self._shared.create(body.group_id)
         error = self._check_in_transaction(group, body)
         if error:
-            return self._refused(body, asked, error)
-        return self._store(request, body, group, asked, body.producer_id)
+            return self._error(body, asked, error)
+        return self._append(request, body, group, asked, body.producer_id)
 
     def _check_in_transaction(self, group: Group, body: TxnOffsetCommitRequest) -> ErrorCode:
-        """Whether it may commit; in whatever state the group is."""
+        """Why the commit is not allowed, in any state of the group."""
         generation_id, member_id, instance_id = body[4:7]
-        error = self._static_members.mistaken(group, member_id, instance_id)
-        if self._traits.txn_commits_like_members:
+        error = self._static_members.validate_member(group, member_id, instance_id)
+        if self._behaviour.txn_commit_checks_member:
             names_nobody = member_id == NO_MEMBER_ID and instance_id is None
             if generation_id < 0 and (names_nobody or group.state is GroupState.EMPTY):
                 return ErrorCode.NONE
@@ -154,10 +137,10 @@ class CommitApi:
             is_current = generation_id < 0 or generation_id == group.generation_id
         return error or (ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION)
 
-    # What becomes of it
+    # Appending
 
     def _asked(self, body: CommitRequest, retention_ms: int) -> Offsets:
-        """The offsets to commit, each partition once, unless all are told of as they are named."""
+        """The offsets to commit: each partition once, unless the version repeats partitions."""
         now_ms = self._shared.timers.now_ms
         expire_ms = NO_TIMESTAMP if retention_ms == NO_RETENTION else now_ms + retention_ms
         asked = tuple(
@@ -168,9 +151,9 @@ class CommitApi:
             for topic in body.topics
             for index, offset, leader_epoch, metadata in topic.partitions
         )
-        return asked if self._traits.answers_as_asked else tuple(dict(asked).items())
+        return asked if self._behaviour.repeats_requested_partitions else tuple(dict(asked).items())
 
-    def _store(
+    def _append(
         self, request: Request, body: CommitRequest, group: Group, asked: Offsets, producer_id: int
     ) -> ResponseBody | None:
         limit = self._shared.config.offset_metadata_max_bytes
@@ -180,39 +163,39 @@ class CommitApi:
         commit = Commit(request, body, group, asked, fits, fitting, position, producer_id)
         if not fitting:
             answer = self._answer(commit, ErrorCode.NONE)
-            return self._shared.waiting.answer(group.partition, request, answer)
-        if self._traits.commits_are_prepared:
-            # All of them, not only those that fit: a partition whose metadata is too large,
-            # committed with a good one, stays pending until a good commit of its own (KAFKA-16371).
+            return self._deferred.answer(group.partition, request, answer)
+        if self._behaviour.offsets_are_pending:
+            # All of them, also those whose metadata is too large: such a partition stays pending
+            # until a valid commit of it (KAFKA-16371).
             if producer_id == NO_PRODUCER_ID:
                 group.offsets.prepare(asked)
             else:
                 self._transactions.stage(group, producer_id, asked, None)
         epoch = body.producer_epoch if isinstance(body, TxnOffsetCommitRequest) else -1
         batch = Batch(offset_records(group, fitting), producer_id, epoch)
-        self._shared.append(group.partition, batch, partial(self._stored, commit))
+        self._shared.append(group.partition, batch, partial(self._appended, commit))
         return None
 
-    def _stored(self, commit: Commit, error: ErrorCode) -> None:
+    def _appended(self, commit: Commit, error: ErrorCode) -> None:
         if commit.group.state is not GroupState.DEAD:
             if commit.producer_id != NO_PRODUCER_ID:
-                self._settle_stage(commit, error)
+                self._complete_stage(commit, error)
             elif error:
                 commit.group.offsets.fail(commit.fitting)
-            elif self._traits.commits_are_prepared:
+            elif self._behaviour.offsets_are_pending:
                 commit.group.offsets.complete(commit.fitting, commit.position)
             else:
                 commit.group.offsets.set(commit.fitting, commit.position)
         if error:
-            error = self._traits.commit_errors.get(error, error)
+            error = self._behaviour.offset_error(error)
             self._shared.answer(commit.request.request_id, self._answer(commit, error))
         else:
             answer = self._answer(commit, ErrorCode.NONE)
             self._shared.answer_when_committed(commit.group.partition, commit.request, answer)
 
-    def _settle_stage(self, commit: Commit, error: ErrorCode) -> None:
+    def _complete_stage(self, commit: Commit, error: ErrorCode) -> None:
         offsets, producer_id, fitting = commit.group.offsets, commit.producer_id, commit.fitting
-        if not self._traits.commits_are_prepared:
+        if not self._behaviour.offsets_are_pending:
             if not error:
                 self._transactions.stage(commit.group, producer_id, fitting, commit.position)
         elif error:
@@ -220,23 +203,23 @@ class CommitApi:
         else:
             offsets.complete_stage(producer_id, fitting, commit.position)
 
-    # What is answered
+    # The response
 
     def _answer(self, commit: Commit, error: ErrorCode) -> CommitResponse:
-        """What a commit is answered, whose fitting part was stored or not."""
-        if error and self._traits.writes_are_undone:
-            return self._refused(commit.body, commit.asked, error)
+        """The response to a commit whose valid offsets were appended, or failed with `error`."""
+        if error and self._behaviour.failed_appends_roll_back:
+            return self._error(commit.body, commit.asked, error)
         errors = (error if fits else ErrorCode.OFFSET_METADATA_TOO_LARGE for fits in commit.fits)
-        return self._told(commit.body, commit.asked, errors)
+        return self._response(commit.body, commit.asked, errors)
 
-    def _refused(self, body: CommitRequest, asked: Offsets, error: ErrorCode) -> CommitResponse:
-        return self._told(body, asked, repeat(error))
+    def _error(self, body: CommitRequest, asked: Offsets, error: ErrorCode) -> CommitResponse:
+        return self._response(body, asked, repeat(error))
 
-    def _told(
+    def _response(
         self, body: CommitRequest, asked: Offsets, errors: Iterator[ErrorCode]
     ) -> CommitResponse:
-        """The error of each offset that is asked for."""
-        if self._traits.answers_as_asked:
+        """The response with an error for each requested offset."""
+        if self._behaviour.repeats_requested_partitions:
             return _of(body, commit_topics(body, errors))
         partitions = (
             (partition, OffsetCommitResponsePartition(partition[1], error))
@@ -251,7 +234,7 @@ def _of(body: CommitRequest, topics: tuple[OffsetCommitResponseTopic, ...]) -> C
 
 
 def _utf16_length(text: str) -> int:
-    """The length as Kafka's language counts it."""
+    """The length in UTF-16 units, as Java counts it."""
     return (
         len(text) if text.isascii() else len(text) + sum(character > "\uffff" for character in text)
     )

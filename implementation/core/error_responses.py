@@ -1,4 +1,4 @@
-"""Requests refused as a whole: the shape that an error has in each API. Why, is said elsewhere."""
+"""Responses that carry an error for the whole request, in the shape of each API."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 
-def refused(request: Request, error: ErrorCode) -> ResponseBody:
-    """The answer that says nothing but the error."""
+def error_response(request: Request, error: ErrorCode) -> ResponseBody:
+    """The response of the request's API that carries only the error."""
     body = request.body
     if isinstance(body, OffsetFetchRequest) and request.api_version < _FETCH_ERROR_SINCE:
         return _fetch(body, error)
@@ -58,7 +58,7 @@ def refused(request: Request, error: ErrorCode) -> ResponseBody:
 def by_topic(
     topic: Callable[[str, tuple[P, ...]], T], partitions: Iterable[tuple[TopicPartition, P]]
 ) -> tuple[T, ...]:
-    """What is known of partitions, as one record for each topic."""
+    """Group partitions by topic, one record for each topic."""
     topics: dict[str, list[P]] = {}
     for (name, _), partition in partitions:
         topics.setdefault(name, []).append(partition)
@@ -81,7 +81,7 @@ def _delete(body: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse
 def commit_topics(
     body: OffsetCommitRequest | TxnOffsetCommitRequest, errors: Iterator[ErrorCode]
 ) -> tuple[OffsetCommitResponseTopic, ...]:
-    """Every partition of a commit with its error, as often as it is named and in that order."""
+    """The error of each partition of a commit, in the order of the request, duplicates included."""
     return tuple(
         OffsetCommitResponseTopic(
             topic.name,
@@ -98,7 +98,7 @@ def commit_topics(
 def each_once(
     body: OffsetCommitRequest | TxnOffsetCommitRequest,
 ) -> OffsetCommitRequest | TxnOffsetCommitRequest:
-    """A commit that names each partition once, where it was named first."""
+    """The commit with each partition once, at its first position."""
     named: dict[str, dict[int, Any]] = {}
     for topic in body.topics:
         for partition in topic.partitions:
@@ -111,7 +111,7 @@ def each_once(
     return body._replace(topics=found)
 
 
-# The version from which OffsetFetch has an error besides that of each partition.
+# The first version of OffsetFetch with an error besides those of the partitions.
 _FETCH_ERROR_SINCE: Final = 2
 
 

@@ -1,4 +1,4 @@
-"""OffsetFetch: what can be read, whatever the group's state, be there a group or not."""
+"""OffsetFetch: the readable offsets, in any state of the group and without a group."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from groupcheck.implementation.core.gate import Gate
+from groupcheck.implementation.core.error_responses import by_topic, error_response
+from groupcheck.implementation.core.handler import Handler
 from groupcheck.implementation.core.offsets import GroupOffsets, Offset, TopicPartition
-from groupcheck.implementation.core.refusals import by_topic, refused
-from groupcheck.implementation.core.shared import Shared
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetFetchRequest,
@@ -23,30 +22,24 @@ from groupcheck.model.vocabulary import (
 _NO_OFFSETS: Final = GroupOffsets()
 
 
-class FetchApi:
+class FetchApi(Handler):
     """OffsetFetch."""
 
-    __slots__ = ("_gate", "_groups", "_shared", "_traits")
-
-    def __init__(self, shared: Shared, gate: Gate) -> None:
-        self._shared = shared
-        self._groups = shared.groups.by_id
-        self._traits = shared.traits
-        self._gate = gate
+    __slots__ = ()
 
     def fetch(self, request: Request, body: OffsetFetchRequest) -> ResponseBody | None:
-        """Tell the offsets of some partitions, or of all that have any."""
+        """Return the offsets of the requested partitions, or of all partitions."""
         group = self._groups.get(body.group_id)
         if group is None:
-            error = self._gate.unserved(body.group_id)
+            error = self._preconditions.partition_error(body.group_id)
             if error:
-                return refused(request, error)
+                return error_response(request, error)
         if body.require_stable:
             offsets = _NO_OFFSETS if group is None else group.offsets
             partition = self._shared.groups.partition_of(body.group_id)
             answer = self._found(body, offsets.committed, offsets)
-            return self._shared.waiting.answer(partition, request, answer)
-        readable = self._shared.committed.offsets(body.group_id, group)
+            return self._deferred.answer(partition, request, answer)
+        readable = self._shared.snapshots.offsets(body.group_id, group)
         return self._found(body, readable, _NO_OFFSETS)
 
     def _found(
@@ -55,11 +48,11 @@ class FetchApi:
         readable: Mapping[TopicPartition, Offset],
         unstable: GroupOffsets,
     ) -> OffsetFetchResponse:
-        """What can be read of the partitions that are asked for, if it is stable."""
-        # Without anything on its way nothing is unstable.
+        """The offsets of the requested partitions, UNSTABLE_OFFSET_COMMIT for unstable ones."""
+        # Without pending offsets and transactions every partition is stable.
         unsettled = unstable if unstable.pending or unstable.transactions else None
         read = partial(_read, readable, unsettled)
-        if body.topics is not None and self._traits.answers_as_asked:
+        if body.topics is not None and self._behaviour.repeats_requested_partitions:
             topics = tuple(
                 OffsetFetchResponseTopic(name, tuple(read((name, index)) for index in indexes))
                 for name, indexes in body.topics
@@ -79,7 +72,7 @@ def _read(
     unsettled: GroupOffsets | None,
     partition: TopicPartition,
 ) -> OffsetFetchResponsePartition:
-    """What can be read of a partition."""
+    """The readable offset of a partition."""
     index = partition[1]
     if unsettled is not None and unsettled.is_unstable(partition):
         return OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)

@@ -1,15 +1,15 @@
-"""What is asked before a group is looked at: its name, and who serves it. Nothing changes here.
+"""Checks before a group is looked up: the group id, and whether its partition is served.
 
-A group that is there is served: whoever has found one need not ask.
+A group that exists is served: a handler that has found it skips these checks.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.partitions import Serving
-from groupcheck.implementation.core.traits import Traits
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     ErrorCode,
@@ -28,8 +28,8 @@ _ERRORS: Final = {
     Serving.UNLOADED: ErrorCode.NOT_COORDINATOR,
 }
 
-# For the others the group without a name is one more group.
-_NEED_A_NAME: Final = (
+# For the other APIs an empty group id is valid.
+_NEED_GROUP_ID: Final = (
     JoinGroupRequest,
     SyncGroupRequest,
     HeartbeatRequest,
@@ -39,39 +39,39 @@ _NEED_A_NAME: Final = (
     OffsetDeleteRequest,
 )
 
-# The version from which SyncGroup has to say which protocol it is about (KIP-559).
+# The first version of SyncGroup that requires the protocol type and name (KIP-559).
 _PROTOCOL_REQUIRED_SINCE: Final = 5
 
 
-class Gate:
-    """Which error wins before the group is looked at."""
+class Preconditions:
+    """The errors of the checks before the group is looked up."""
 
-    __slots__ = ("_groups", "_traits")
+    __slots__ = ("_behaviour", "_groups")
 
-    def __init__(self, groups: Groups, traits: Traits) -> None:
+    def __init__(self, groups: Groups, behaviour: Behaviour) -> None:
         self._groups = groups
-        self._traits = traits
+        self._behaviour = behaviour
 
-    def unserved(self, group_id: str) -> ErrorCode:
-        """Why a group cannot be looked for here; NONE if it can."""
+    def partition_error(self, group_id: str) -> ErrorCode:
+        """Why the partition of a group is not served; NONE if it is."""
         return _ERRORS[self._groups.serving[self._groups.partition_of(group_id)]]
 
-    def closed(self, request: Request) -> ErrorCode:
-        """Why a coordinator that is shut down refuses a request."""
+    def shutdown_error(self, request: Request) -> ErrorCode:
+        """The error of a coordinator that is shut down."""
         body = request.body
         if isinstance(body, SyncGroupRequest) and lacks_protocol(request, body):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        nameless = isinstance(body, _NEED_A_NAME) and not body.group_id
-        if nameless and not self._traits.active_first:
+        is_empty = isinstance(body, _NEED_GROUP_ID) and not body.group_id
+        if is_empty and not self._behaviour.shutdown_before_group_id:
             return ErrorCode.INVALID_GROUP_ID
         if isinstance(body, EndTxnRequest):
-            # Whoever writes the marker is told, or finds nobody to tell of it.
-            markers = self._traits.writes_markers
+            # The broker that writes the markers returns an error, or finds no coordinator.
+            markers = self._behaviour.appends_markers
             return ErrorCode.NOT_LEADER_OR_FOLLOWER if markers else ErrorCode.UNKNOWN_SERVER_ERROR
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def lacks_protocol(request: Request, body: SyncGroupRequest) -> bool:
-    """Whether a SyncGroup does not say which protocol it is about, though it has to."""
+    """Whether a SyncGroup lacks the protocol type or name that its version requires."""
     missing = body.protocol_type is None or body.protocol_name is None
     return missing and request.api_version >= _PROTOCOL_REQUIRED_SINCE

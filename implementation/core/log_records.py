@@ -1,4 +1,4 @@
-"""Groups and offsets as the log keeps them. When something is stored is decided elsewhere."""
+"""The log records of groups and offsets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupcheck.implementation.log.records import (
 
 
 def group_record(group: Group, assignments: Mapping[str, bytes]) -> GroupMetadataRecord:
-    """A group with its members, who are assigned what is said, or nothing."""
+    """The record of a group, with the assignments of its members."""
     value = GroupMetadataValue(
         group.protocol_type or "",
         group.generation_id,
@@ -34,7 +34,7 @@ def group_record(group: Group, assignments: Mapping[str, bytes]) -> GroupMetadat
 
 
 def new_group_record(group: Group) -> GroupMetadataRecord:
-    """A group that has come into being, whoever may be in it by now."""
+    """The record of a new group, without members."""
     value = GroupMetadataValue("", 0, current_state_timestamp_ms=group.state_since_ms)
     return GroupMetadataRecord(GroupMetadataKey(group.group_id), value)
 
@@ -53,12 +53,12 @@ def _stored(member: Member, protocol_name: str | None, assignment: bytes) -> Mem
 
 
 def group_tombstone(group: Group) -> GroupMetadataRecord:
-    """That there is no such group any more."""
+    """The tombstone of a group."""
     return GroupMetadataRecord(GroupMetadataKey(group.group_id), None)
 
 
 def offset_records(group: Group, offsets: Offsets) -> tuple[OffsetCommitRecord, ...]:
-    """Offsets that a group commits."""
+    """The records of committed offsets."""
     return tuple(
         OffsetCommitRecord(OffsetCommitKey(group.group_id, *partition), value)
         for partition, value in offsets
@@ -68,7 +68,7 @@ def offset_records(group: Group, offsets: Offsets) -> tuple[OffsetCommitRecord, 
 def offset_tombstones(
     group: Group, partitions: Iterable[TopicPartition]
 ) -> tuple[OffsetCommitRecord, ...]:
-    """That there are no such offsets any more."""
+    """The tombstones of offsets."""
     return tuple(
         OffsetCommitRecord(OffsetCommitKey(group.group_id, *partition), None)
         for partition in partitions
