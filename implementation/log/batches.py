@@ -1,12 +1,12 @@
-"""Record batches as bytes, of Kafka's message format v2, and older ones to read; aiokafka's work.
+"""Record batches as bytes: Kafka's message format v2, and older formats for reading, with aiokafka.
 
-What is in a record is not known here, nor where batches are stored.
+This module knows neither the content of records nor where batches are stored.
 
-Figures, Python 3.11, one core, batches of one record and of ten: aiokafka's compiled builder and
-reader take 1.1 and 0.2 us a record to write, 0.4 and 0.2 us to read with the CRC; kafka-python's,
-which are Python, 2.9 and 1.4, 3.7 and 2.1; kio's reader 9.1 and 5.3, and it cuts timestamps to
-seconds. aiokafka's builder lacks two things, which are patched in afterwards: a base offset (which
-the CRC does not cover) and control batches, which only brokers write.
+Speed, Python 3.11, one core, batches of one record and of ten: aiokafka's compiled builder and
+reader take 1.1 and 0.2 us a record to write, 0.4 and 0.2 us to read with the CRC; kafka-python, in
+Python, 2.9 and 1.4, 3.7 and 2.1; kio's reader 9.1 and 5.3, and it truncates timestamps to seconds.
+aiokafka's builder lacks two things, which are patched in afterwards: a base offset (outside the
+CRC) and control batches, which only brokers write.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _NO_SEQUENCE: Final = -1
 _NO_TIMESTAMP: Final = -1
 _UNLIMITED: Final = (1 << 31) - 1
 
-# How far offsets in a segment may be from its first, and those in a batch from the batch's.
+# The maximum distance of an offset from the first of its segment, and from the first of its batch.
 REACH: Final = (1 << 31) - 1
 _ANY_OFFSET: Final = range(1 << 63)
 
-# Base offset, bytes that follow, leader epoch (in older formats the CRC), magic.
+# Base offset, length, leader epoch (in older formats the CRC), magic.
 _HEAD: Final = Struct(">qiib")
-# What the length does not count: the base offset and the length itself.
+# The length does not count the base offset and itself.
 _UNCOUNTED: Final = 12
-# The least that follows the length, by format. aiokafka's reader must not see less: it does not
-# look before it reads a batch's head.
+# The minimum length by format. aiokafka's reader must not get less: it reads the header without a
+# check.
 _LEAST: Final = (14, 22, 49)
 _LEADER_EPOCH_AT: Final = 12
 _OLD_CRC_AT: Final = 12
@@ -49,14 +49,14 @@ _CONTROL: Final = 0x20
 _LAST_OFFSET_DELTA_AT: Final = 23
 _LAST_OFFSET_DELTA: Final = Struct(">i")
 
-# A marker's key is its version and how the transaction ended; its value is its version and the
-# epoch of the transaction coordinator, which no group coordinator asks for.
+# The key of a marker has its version and how the transaction ended; the value has its version and
+# the epoch of the transaction coordinator, which no group coordinator reads.
 _MARKER_KEY: Final = Struct(">hh")
 _MARKER_VALUE: Final = Struct(">hi")
 
 
 class RawRecord(NamedTuple):
-    """A record whose meaning is not known here; aiokafka's have the same fields.
+    """A record as bytes; aiokafka's records have the same fields.
 
     The oldest format has no timestamps.
     """
@@ -68,13 +68,13 @@ class RawRecord(NamedTuple):
 
 
 class RawBatch(NamedTuple):
-    """A batch; with a producer its records are part of a transaction, which a `marker` ends."""
+    """A batch; with a producer id its records are in a transaction, which a `marker` ends."""
 
     records: tuple[RawRecord, ...]
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = -1
     marker: Marker | None = None
-    # A control batch of a kind that does not concern groups.
+    # A control batch of another kind.
     control: bool = False
 
 
@@ -82,7 +82,7 @@ Found: TypeAlias = DefaultRecordBatch | LegacyRecordBatch
 
 
 class Span(NamedTuple):
-    """A batch whose records have not been read yet, and where it lies among a segment's bytes."""
+    """A batch whose records have not been read yet, and its position in a segment."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ class Span(NamedTuple):
 
 
 class UnsoundError(Exception):
-    """From this position on the bytes are no batch."""
+    """The bytes from this position on are not a batch."""
 
     def __init__(self, position: int, why: str) -> None:
         super().__init__(why)
@@ -99,7 +99,7 @@ class UnsoundError(Exception):
 
 
 def build(batch: RawBatch) -> bytearray:
-    """A batch as bytes, at the offset of its first record."""
+    """Encode a batch, at the offset of its first record."""
     transactional = batch.producer_id != NO_PRODUCER_ID
     builder = DefaultRecordBatchBuilder(
         magic=_MAGIC,
@@ -119,40 +119,41 @@ def build(batch: RawBatch) -> bytearray:
         data[_ATTRIBUTES_AT + 1] |= _CONTROL
         crc = calc_crc32c(bytes(data[_ATTRIBUTES_AT:]))
         data[_CRC_AT:_ATTRIBUTES_AT] = crc.to_bytes(4, "big")
-    # The epoch of the partition's leader: there has been one leader only.
+    # The leader epoch: the partition has had one leader only.
     data[_LEADER_EPOCH_AT : _LEADER_EPOCH_AT + 4] = bytes(4)
     move(data, base_offset)
     return data
 
 
 def move(data: bytearray, base_offset: int) -> None:
-    """Give a batch another base offset."""
+    """Set the base offset of a batch."""
     data[0:8] = base_offset.to_bytes(8, "big")
 
 
 def offsets_in(data: bytearray) -> int:
-    """How many offsets a batch takes."""
+    """The number of offsets of a batch."""
     last: int = _LAST_OFFSET_DELTA.unpack_from(data, _LAST_OFFSET_DELTA_AT)[0]
     return last + 1
 
 
 def marker_record(marker: Marker, timestamp_ms: int) -> RawRecord:
-    """The one record of a marker's batch."""
+    """The only record of a marker's batch."""
     key = _MARKER_KEY.pack(0, marker.value)
     return RawRecord(0, timestamp_ms, key, _MARKER_VALUE.pack(0, 0))
 
 
 def spans(data: bytes, base_offset: int) -> Iterator[Span]:
-    """Each batch of a segment, seen to be whole and to follow the one before it.
+    """The batches of a segment, each checked to be complete and to follow the one before it.
 
-    The checksum does not cover a batch's offset: that is held to what may come next.
+    The checksum does not cover the base offset, so that is checked against the next expected
+    offset.
 
     Args:
         data: The segment's bytes.
-        base_offset: The least offset that the first batch may have.
+        base_offset: The lowest offset that the first batch may have.
 
     Raises:
-        UnsoundError: What comes next is no such batch.
+        UnsoundError: The next bytes are not such a batch.
 
     """
     at, size = 0, len(data)
@@ -164,13 +165,13 @@ def spans(data: bytes, base_offset: int) -> Iterator[Span]:
 
 
 def whole_from(data: bytes, position: int) -> int | None:
-    """The position of the first whole batch from a position on, or None if there is none.
+    """The position of the first complete batch from a position on, or None.
 
-    Where one cannot be read it cannot be told where the next begins, so every byte that may be a
+    After an unreadable batch the position of the next one is unknown, so every byte that may be a
     batch's magic is tried.
     """
     magic_at = _HEAD.size - 1
-    # Before the zeros at the end: a batch of nothing but zeros is none.
+    # Not in the zeros at the end: zeros alone are not a batch.
     end = len(data.rstrip(b"\0")) + magic_at
     for magic in (b"\2", b"\1", b"\0"):
         at = data.find(magic, position + magic_at, end)
@@ -210,11 +211,12 @@ def _span(data: bytes, at: int, offsets: range) -> Span:
 
 
 def _checked(data: bytes, magic: int) -> Found | None:
-    """A batch if its checksum is right."""
+    """The batch, or None if its checksum is wrong."""
     if magic == _MAGIC:
         batch = DefaultRecordBatch(data)
         return batch if batch.validate_crc() else None
-    # aiokafka's reader of the older formats reads the record first, and trusts its lengths.
+    # aiokafka's reader of the older formats parses the record before the CRC and trusts its
+    # lengths.
     if zlib.crc32(data[_OLD_CHECKED_AT:]) != int.from_bytes(data[_OLD_CRC_AT:_OLD_CHECKED_AT]):
         return None
     try:
@@ -224,16 +226,16 @@ def _checked(data: bytes, magic: int) -> Found | None:
 
 
 def parse(batch: Found) -> RawBatch:
-    """A batch with its records.
+    """Read the records of a batch.
 
     Raises:
-        CorruptRecordError: The checksum is right, and yet the records are none, or are compressed
-            in a way for which a library is missing.
+        CorruptRecordError: The checksum is right, but the records cannot be parsed, or the library
+            for their compression is missing.
 
     """
     try:
         records: tuple[RawRecord, ...] = tuple(batch)
-    except Exception as error:  # each compression has errors of its own
+    except Exception as error:  # each compression has its own errors
         message = f"a batch that cannot be read: {error}"
         raise CorruptRecordError(message) from error
     if isinstance(batch, LegacyRecordBatch):
@@ -246,7 +248,7 @@ def parse(batch: Found) -> RawBatch:
 
 
 def _parse_control(batch: DefaultRecordBatch, records: tuple[RawRecord, ...]) -> RawBatch:
-    """A control batch: the end of a transaction, or something that is for others."""
+    """A control batch: a marker, or one of another kind."""
     key = records[0].key if records else None
     if key is None or len(key) < _MARKER_KEY.size:
         message = "a control batch without a control record"

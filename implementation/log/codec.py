@@ -1,12 +1,12 @@
-"""Records of `__consumer_offsets` as bytes: which versions there are, and which is written.
+"""Encoding of the records of `__consumer_offsets`, in the versions that Kafka has.
 
 Sources: `group-coordinator/src/main/resources/common/message/{OffsetCommitKey,OffsetCommitValue,
 GroupMetadataKey,GroupMetadataValue}.json` and `LegacyOffsetCommit{Key,Value}.json` at 4.1;
 GroupMetadataManager.scala at 2.7.2 (:1176-1300 for what is written) and 0.10.
 
-Read are all versions that ever were, whatever the profile: 2.7.2 would give up the whole partition
-at a version of 4.1 and serve it as empty. As in Kafka, bytes after the last field are not looked
-at, and the topic's id of version 4 is not kept.
+All versions are read, whatever the profile: 2.7.2 would abandon the whole partition at a version of
+4.1 and serve it as empty. As in Kafka, bytes after the last field are ignored, and the topic id of
+version 4 is dropped.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from groupcheck.implementation.log.schemas import (
 
 
 class Format(NamedTuple):
-    """Which versions of the values are written."""
+    """The versions of the values that are written."""
 
     offset_commit: int
     group_metadata: int
 
 
-# By profile; for 2.7 and 4.1 as if the versions that brokers agree on were the broker's own.
+# By profile; 2.7 and 4.1 as if the inter-broker version were the broker's own.
 FORMATS: Final = {
     "0.10.0": Format(offset_commit=1, group_metadata=0),  # GroupMetadataManager.scala:732,736
     "0.10.2": Format(offset_commit=1, group_metadata=1),  # GroupMetadataManager.scala:784,790
@@ -62,7 +62,7 @@ FORMATS: Final = {
     "4.1": Format(offset_commit=4, group_metadata=3),  # ...RecordHelpers.java:71,498
 }
 
-# Whatever the profile, the only version that can say when an offset expires.
+# In every profile the only version with an expire timestamp.
 _EXPIRING: Final = 1
 
 _OFFSET_COMMIT_KEY: Final = Schema(OffsetCommitKey, (Field(STRING), Field(STRING), Field(INT32)))
@@ -119,7 +119,7 @@ _GROUPS: Final = {v: _GROUP_METADATA_VALUE.version(v) for v in range(5)}
 
 
 def encode(record: Record, written: Format) -> tuple[bytes, bytes | None]:
-    """A record's key and value; the value of a removal is None.
+    """Encode a record's key and value; the value of a tombstone is None.
 
     Raises:
         UnwritableRecordError: The format cannot hold it.
@@ -140,12 +140,12 @@ def encode(record: Record, written: Format) -> tuple[bytes, bytes | None]:
 
 
 def decode(key: bytes | None, value: bytes | None) -> Record:
-    """The record that a key and its value are.
+    """Decode a record from its key and value.
 
     Raises:
-        UnknownRecordTypeError: The key is of a version that no consumer group's record has.
-            Kafka 4.1 goes on to the next record [CoordinatorLoaderImpl.scala:186].
-        CorruptRecordError: The bytes end too early, or the value's version is unknown.
+        UnknownRecordTypeError: The version of the key is not one of a consumer group's records.
+            Kafka 4.1 continues with the next record [CoordinatorLoaderImpl.scala:186].
+        CorruptRecordError: The bytes end too early, or the version of the value is unknown.
 
     """
     if key is None:
@@ -168,7 +168,7 @@ def decode(key: bytes | None, value: bytes | None) -> Record:
 
 
 def _write(version: int, schema: Primitive, values: Any) -> bytes:  # noqa: ANN401 - any tuple
-    """A version and what follows it."""
+    """Encode a version and the fields after it."""
     buffer = BytesIO()
     try:
         write_int16(buffer, version)  # type: ignore[arg-type]  # kio's i16 is an int
@@ -179,8 +179,8 @@ def _write(version: int, schema: Primitive, values: Any) -> bytes:  # noqa: ANN4
     return buffer.getvalue()
 
 
-def _read(versions: dict[int, Primitive], value: bytes | None, what: str) -> Any:  # noqa: ANN401 - a tuple that its caller knows
-    """What a value of one of these versions says, or None if there is none.
+def _read(versions: dict[int, Primitive], value: bytes | None, what: str) -> Any:  # noqa: ANN401 - a tuple, which the caller knows
+    """Decode a value of one of these versions; None if there is no value.
 
     Raises:
         CorruptRecordError: The version is unknown. Kafka 4.0 and before misread it (KAFKA-18672).
@@ -197,7 +197,7 @@ def _read(versions: dict[int, Primitive], value: bytes | None, what: str) -> Any
 
 
 def _with_rebalance_timeouts(group: GroupMetadataValue) -> GroupMetadataValue:
-    """A member stored without one has its session timeout for its rebalance timeout.
+    """Set missing rebalance timeouts to the session timeout.
 
     [GroupMetadataManager.java:6050; GroupMetadataManager.scala:1435 at 2.7.2]
     """

@@ -1,15 +1,15 @@
-"""Which records of a log still matter: of each key the latest, and what open transactions need.
+"""Which records of a log compaction keeps: the latest of each key, and those of transactions.
 
-Nothing is rewritten here, and neither bytes nor typed records are known: a batch is the keys of
-its records, and whether each is a tombstone.
+This module rewrites nothing and sees neither bytes nor typed records: a batch is the keys of its
+records, and whether each is a tombstone.
 
-A log without the records that are dropped loads as the whole one does, whatever is appended to
-either afterwards, by the rules of 2.7 and by those of 4.1. What makes this more than "the latest
-of each key" is that an offset in a transaction takes effect at the marker, but counts as being as
-old as where it stands: at the marker it yields to an offset that was committed since
-[GroupMetadataManager.scala:604 at 2.7.2]. A tombstone in between leaves nothing to yield to (2.7),
-or takes the offset out of the transaction (4.1, OffsetMetadataManager.java:1186), so it stays with
-the transaction's offset until something after the marker settles the key.
+The compacted log loads like the whole one, whatever is appended to either afterwards, by the rules
+of 2.7 and of 4.1. This is more than "the latest of each key", because an offset in a transaction
+takes effect at the marker, but counts as old as its position: at the marker, an offset that was
+committed later wins [GroupMetadataManager.scala:604 at 2.7.2]. A tombstone in between removes that
+later offset (2.7), or removes the offset from the transaction (4.1,
+OffsetMetadataManager.java:1186). So the tombstone is kept with the transaction's offset until a
+record after the marker replaces both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupcheck.implementation.log.records import NO_PRODUCER_ID, Marker
 
 
 class Shape(NamedTuple):
-    """A batch as seen from here: each record's key, and whether it is a tombstone."""
+    """The keys of a batch's records, and whether each is a tombstone."""
 
     records: tuple[tuple[Hashable, bool], ...] = ()
     producer_id: int = NO_PRODUCER_ID
@@ -31,7 +31,7 @@ class Shape(NamedTuple):
 class _Pending(NamedTuple):
     """A transaction's last record of a key; positions count records, and markers, from the start.
 
-    An open transaction's `marker_at` is beyond every position.
+    An open transaction's `marker_at` is after every position.
     """
 
     key: Hashable
@@ -44,7 +44,7 @@ _OPEN = float("inf")
 
 
 class _Survey:
-    """What has to be known of the whole log before any record of it can be judged."""
+    """Positions in the whole log, which decide about each record."""
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
         # By key, positions: of the last plain record, of the last plain or committed one, and of
@@ -85,7 +85,7 @@ class _Survey:
                 self.pending.append(_Pending(key, at, marker_at, committed))
 
     def matters(self, pending: _Pending) -> bool:
-        """Whether a transaction's record may still decide about its key."""
+        """Whether a transaction's record may still decide the value of its key."""
         if not pending.committed or pending.at == self.last[pending.key]:
             return True
         settled = self.last_plain.get(pending.key, -1) > pending.marker_at
@@ -96,16 +96,16 @@ class _Survey:
 
 
 def _length(shape: Shape) -> int:
-    """How many positions a batch takes."""
+    """The number of positions of a batch."""
     return len(shape.records) if shape.marker is None else 1
 
 
 def survivors(shapes: Sequence[Shape]) -> list[tuple[int, ...]]:
-    """For each batch the places of its records that are kept; a marker that is kept has place 0."""
+    """For each batch the indexes of the records to keep; a marker to keep has index 0."""
     survey = _Survey(shapes)
     kept: set[int] = set()
     markers: set[float] = set()
-    # By key, where the first record of a transaction stands that is kept.
+    # By key, the first kept record of a transaction.
     first: dict[Hashable, int] = {}
     for pending in survey.pending:
         if survey.matters(pending):
@@ -114,10 +114,10 @@ def survivors(shapes: Sequence[Shape]) -> list[tuple[int, ...]]:
             first[pending.key] = min(pending.at, first.get(pending.key, pending.at))
 
     def matters(key: Hashable, at: int, *, is_tombstone: bool) -> bool:
-        """Whether a plain record is kept."""
+        """Whether to keep a plain record."""
         if not is_tombstone:
             return survey.last[key] == at
-        # A tombstone is needed only while something that it removes is there.
+        # A tombstone is needed only while a record that it removes is kept.
         return survey.tombstones[key][-1] == at and first.get(key, at) < at
 
     places: list[tuple[int, ...]] = []

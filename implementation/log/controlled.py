@@ -1,4 +1,4 @@
-"""A log whose appends complete or fail when told, for tests of what waits for them."""
+"""A log whose appends complete or fail on demand, for tests."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from groupcheck.model.vocabulary import ErrorCode
 
 
 class ControlledLog:
-    """A log whose appends can be held back and told to fail, for tests of what waits for them.
+    """A log whose appends can be held back or made to fail, for tests of what waits for them.
 
-    Held appends are in the log below at once: only those who wait for them are told later. One
-    that is told to fail leaves nothing there, and waits its turn like others, or not.
+    A held append is in the underlying log at once; only its completion is delayed. An append that
+    fails leaves nothing in the log, and its completion is delayed like others, or not.
 
     Args:
-        log: Where appends go.
-        spare_markers: Whether markers neither wait nor fail, as where it is not the coordinator
-            that writes them.
-        fails_at_once: Whether one that is told to fail does so before `append` returns, though
+        log: The underlying log.
+        spare_markers: Whether markers are neither held nor fail, as where the coordinator does not
+            append them.
+        fails_at_once: Whether an append that fails does so before `append` returns, even while
             others are held.
 
     """
@@ -35,11 +35,11 @@ class ControlledLog:
         self._spare_markers = spare_markers
         self._failing = 0
         self._error = ErrorCode.NONE
-        # None while nobody has to wait.
+        # None while nothing is held.
         self._held: list[Callable[[], None]] | None = None
 
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
-        """Append a batch, unless it is to fail; `completed` may be told no sooner than released."""
+        """Append a batch, unless it has to fail; `completed` may be called only after a release."""
         if batch.marker is not None and self._spare_markers:
             self._log.append(partition, batch, completed)
         elif self._failing:
@@ -50,26 +50,26 @@ class ControlledLog:
             self._log.append(partition, batch, partial(self._complete, completed))
 
     def read(self, partition: int) -> Iterable[Batch]:
-        """Every batch of a partition, those held among them."""
+        """All batches of a partition, held ones included."""
         return self._log.read(partition)
 
     def fail(self, number: int, error: ErrorCode) -> None:
-        """Let the next so many appends fail with this error, instead of any told before."""
+        """Let the next `number` appends fail with this error; replaces an earlier setting."""
         self._failing, self._error = number, error
 
     def hold(self) -> None:
-        """Let whoever appends from now on wait."""
+        """Hold the completion of all appends from now on."""
         if self._held is None:
             self._held = []
 
     def release(self) -> None:
-        """Tell those who wait, in the order of the log, and later ones at once."""
+        """Complete the held appends in the order of the log, and later ones at once."""
         held, self._held = self._held, None
         for tell in held or ():
             tell()
 
     def forget(self) -> None:
-        """Tell nobody of what is held: whoever waits has crashed."""
+        """Drop the held completions: the coordinator has crashed."""
         if self._held is not None:
             self._held = []
 

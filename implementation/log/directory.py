@@ -1,20 +1,20 @@
 """A log in a directory: appends are acknowledged when they would survive a power failure.
 
-Whoever embeds the coordinator drives it; it starts no thread of its own:
+The embedder of the coordinator drives it; it starts no thread:
 
 - `append` encodes a batch and queues it, on the coordinator's thread; nothing is written yet.
-- `flush` writes all that is queued, with one fsync a partition, and returns when it is safe. It
+- `flush` writes the queue, with one fsync for each partition, and returns when it is safe. It
   blocks, so it is for another thread, one call at a time.
-- `complete` tells those who appended how it went, on the coordinator's thread.
+- `complete` reports the results to those who appended, on the coordinator's thread.
 
-So the appends of all requests that came while one flush was under way share the next:
+So the appends of all requests that arrive during one flush share the next:
 
     while log.pending:
         await loop.run_in_executor(None, log.flush)
         log.complete()
         send(coordinator.take())
 
-`compact` is for another thread too, now and then, and may run beside all others.
+`compact` is for another thread, too; it may run concurrently with everything else.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ logger: Final = logging.getLogger(__name__)
 TOPIC: Final = "__consumer_offsets"
 _LOCK: Final = ".lock"
 
-# Kafka's is 100 MB (offsets.topic.segment.bytes). The active segment is not compacted, and a
-# log of 50 partitions ought to be read in seconds.
+# Kafka's default is 100 MB (offsets.topic.segment.bytes). The active segment is not compacted, and
+# a log of 50 partitions should load in seconds.
 SEGMENT_BYTES: Final = 16 * 1024 * 1024
 
 # Kafka's min.cleanable.dirty.ratio.
@@ -62,7 +62,7 @@ def _now_ms() -> int:
 
 
 class _Append(NamedTuple):
-    """A batch on its way to the disk; without data it cannot be written."""
+    """A queued batch; without data it cannot be written."""
 
     partition: int
     data: bytearray | None
@@ -70,21 +70,21 @@ class _Append(NamedTuple):
 
 
 class DirectoryLog:
-    """The log in a directory, which is this process's alone.
+    """A log in a directory, which one process uses at a time.
 
     Args:
-        path: The directory; it is made if it is not there.
-        written: Which versions of the records are written: those of a profile (`FORMATS`).
-        refuses_at_once: Whether a batch that cannot be written is refused before `append` returns,
-            though others are on their way; else when its turn comes.
-        segment_bytes: A segment file is closed, and may be compacted, once it has this many bytes.
-        now_ms: The time that records are stamped with.
+        path: The directory; it is created if needed.
+        written: The versions of the records to write: those of a profile (`FORMATS`).
+        refuses_at_once: Whether a batch that cannot be written fails before `append` returns;
+            otherwise it fails in its turn.
+        segment_bytes: A segment is closed, and may be compacted, once it has this size.
+        now_ms: The timestamp of records.
         disk: How files are changed.
 
     Raises:
         LogLockedError: Another process uses the directory.
-        LogCorruptError: What is stored is not what was written; the text says where.
-        LogError: The directory cannot be used: it cannot be read, or not be written to.
+        LogCorruptError: The stored bytes are not what was written; the message says where.
+        LogError: The directory cannot be read or written.
 
     """
 
@@ -107,12 +107,12 @@ class DirectoryLog:
         self._partitions: dict[int, Partition] = {}
         self._queued: deque[_Append] = deque()
         self._done: deque[tuple[Completed, ErrorCode]] = deque()
-        # Appends that have not completed; only the coordinator's thread counts them.
+        # Appends that have not completed; only the coordinator's thread changes it.
         self._waiting = 0
         self._failing: set[int] = set()
         self._flushing = Lock()
         self._compacting = Lock()
-        # Records of types that are not known, among those that were read.
+        # The number of records of unknown types that were read.
         self.skipped = 0
         try:
             self._lock = _lock(path)
@@ -134,11 +134,11 @@ class DirectoryLog:
 
     @property
     def pending(self) -> bool:
-        """Whether something that was appended has not completed yet."""
+        """Whether an append has not completed yet."""
         return self._waiting > 0
 
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
-        """Queue a batch; after the next `flush`, `complete` says how it went."""
+        """Queue a batch; after the next `flush`, `complete` reports its result."""
         data = None
         try:
             data = to_bytes(batch, self._written, self._now_ms())
@@ -151,13 +151,14 @@ class DirectoryLog:
         self._queued.append(_Append(partition, data, completed))
 
     def flush(self) -> None:
-        """Write all that is queued; what comes meanwhile is for the next time."""
+        """Write the queue; later appends are for the next flush."""
         with self._flushing:
             appends: dict[int, list[_Append]] = {}
             for _ in range(len(self._queued)):
                 append = self._queued.popleft()
                 appends.setdefault(append.partition, []).append(append)
-            # All is written first: where the kernel syncs one file it does most for the others.
+            # Write all partitions before the first sync: the kernel then does most of the work in
+            # it.
             written = {
                 partition: self._write(partition, group) for partition, group in appends.items()
             }
@@ -180,7 +181,7 @@ class DirectoryLog:
             return None
 
     def _sync(self, partition: int, written: Written | None) -> ErrorCode:
-        """Make safe what was written to a partition, and tell how that and the writing went."""
+        """Sync a partition; returns the error of the write or the sync."""
         if written is None:
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:
@@ -194,23 +195,23 @@ class DirectoryLog:
         return ErrorCode.NONE
 
     def _failed(self, partition: int, error: Exception) -> None:
-        """Say that appends fail, once: while a disk is full, every flush does."""
+        """Log an error once: while a disk is full, every flush fails."""
         if partition not in self._failing:
             logger.error("%s-%d: appends fail: %s", TOPIC, partition, error)
         self._failing.add(partition)
 
     def complete(self) -> None:
-        """Tell those whose batches were flushed how it went, in the order of the log."""
+        """Report the results of flushed appends, in the order of the log."""
         while self._done:
             completed, error = self._done.popleft()
             self._waiting -= 1
             completed(error)
 
     def read(self, partition: int) -> Iterator[Batch]:
-        """Every batch of a partition, in the order of the log; what is queued is flushed first.
+        """All batches of a partition, in the order of the log; the queue is flushed first.
 
         Raises:
-            LogCorruptError: A batch cannot be read; the text names file and position.
+            LogCorruptError: A batch cannot be read; the message names file and position.
 
         """
         self.flush()
@@ -218,7 +219,7 @@ class DirectoryLog:
         return iter(()) if opened is None else self._read(partition, opened)
 
     def _read(self, partition: int, opened: Partition) -> Iterator[Batch]:
-        """Every batch of a partition that has been opened."""
+        """All batches of an open partition."""
         unknown = 0
         for path, position, found in opened.read():
             try:
@@ -236,10 +237,10 @@ class DirectoryLog:
             )
 
     def compact(self, dirty: float = _DIRTY) -> None:
-        """Compact each partition of whose closed segments this part has not been compacted yet.
+        """Compact each partition with at least this share of closed segments not compacted yet.
 
         Raises:
-            LogError: One could not be compacted; nothing is lost, and it can be tried again.
+            LogError: One could not be compacted; nothing is lost, and a retry is safe.
 
         """
         with self._compacting:
@@ -253,14 +254,14 @@ class DirectoryLog:
                     raise LogError(message) from error
 
     def close(self) -> None:
-        """Let go of the directory; what is still queued is not written."""
+        """Release the directory; the queue is not written."""
         for partition in self._partitions.values():
             partition.close()
         os.close(self._lock)
 
 
 def _lock(path: Path) -> int:
-    """Make a directory this process's own, as long as the file that is returned is open."""
+    """Lock a directory for this process, until the returned file is closed."""
     path.mkdir(parents=True, exist_ok=True)
     lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -273,6 +274,6 @@ def _lock(path: Path) -> int:
 
 
 def _partitions(path: Path) -> list[int]:
-    """The numbers of the partitions that a directory has."""
+    """The numbers of the partitions in a directory."""
     names = (folder.name.removeprefix(f"{TOPIC}-") for folder in path.glob(f"{TOPIC}-*"))
     return sorted(int(name) for name in names if name.isdecimal())

@@ -1,6 +1,6 @@
-"""The system calls that change files, in one place: tests let each of them fail, or end in a crash.
+"""The system calls that change files, in one place: tests make each of them fail or crash.
 
-What is only read is read without it.
+Reads do not go through it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 class Disk:
-    """The disk as it is."""
+    """The real disk."""
 
     def make_folder(self, path: Path) -> None:
         """Make a folder."""
         path.mkdir()
 
     def create(self, path: Path) -> int:
-        """Create a file that is not there yet, to be written."""
+        """Create a new file, open for writing."""
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
 
     def write(self, file: int, data: bytes | bytearray, at: int) -> None:
@@ -28,7 +28,7 @@ class Disk:
             view, at = view[written:], at + written
 
     def truncate(self, file: int, size: int) -> None:
-        """Cut a file off."""
+        """Truncate a file."""
         os.ftruncate(file, size)
 
     def sync(self, file: int) -> None:
@@ -36,11 +36,11 @@ class Disk:
         os.fsync(file)
 
     def rename(self, path: Path, to: Path) -> None:
-        """Rename a file, perhaps in place of another."""
+        """Rename a file; an existing one is replaced."""
         path.rename(to)
 
     def remove(self, path: Path) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         path.unlink(missing_ok=True)
 
     def sync_folder(self, path: Path) -> None:

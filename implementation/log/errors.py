@@ -1,10 +1,10 @@
-"""What can be wrong with a log, as exceptions whose text is one line for a person to read."""
+"""The errors of a log; each message is one line."""
 
 from __future__ import annotations
 
 
 class LogError(Exception):
-    """The log cannot be used as it was asked to."""
+    """The log cannot be used."""
 
 
 class LogLockedError(LogError):
@@ -12,16 +12,16 @@ class LogLockedError(LogError):
 
 
 class LogCorruptError(LogError):
-    """What is stored is not what was written; the text names file and position."""
+    """The stored bytes are not what was written; the message names file and position."""
 
 
 class CorruptRecordError(LogError):
-    """Bytes that are no record, or none of a version that is known."""
+    """Bytes that are not a record, or not one of a known version."""
 
 
 class UnknownRecordTypeError(LogError):
-    """A key of a version that is not known: a record of something that is none of ours."""
+    """A key of an unknown version: a record that does not concern consumer groups."""
 
 
 class UnwritableRecordError(LogError):
-    """A record that the format cannot hold: a string that is too long, a number out of range."""
+    """A record that the format cannot hold: a string is too long, or a number out of range."""

@@ -1,4 +1,4 @@
-"""What the coordinator asks of a log. Where it is kept, and in which bytes, is not decided here."""
+"""The interface of a log, as the coordinator uses it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Log(Protocol):
     """The partitions of `__consumer_offsets` that this coordinator leads."""
 
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
-        """Append a batch; `completed` is told how it went, perhaps before this returns.
+        """Append a batch; `completed` is called with the result, perhaps before this returns.
 
-        An append that fails leaves nothing in the log. Appends to one partition complete in
-        their order, but that one may fail before this returns. `completed` is called on the
-        thread that the coordinator runs on.
+        A failed append leaves nothing in the log. Appends to one partition complete in their order,
+        except that one may fail before this returns. `completed` is called on the coordinator's
+        thread.
         """
         ...
 
     def read(self, partition: int) -> Iterable[Batch]:
-        """Every batch of a partition that still matters, in the order of the log."""
+        """All batches of a partition that compaction keeps, in the order of the log."""
         ...

@@ -1,4 +1,4 @@
-"""A log in memory, compacted as it grows. Files are another room's."""
+"""A log in memory, compacted as it grows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from groupcheck.model.vocabulary import ErrorCode
 class MemoryLog:
     """A log in memory: appends complete at once, and nothing survives the process.
 
-    It is compacted whenever it has grown to twice what it was after the last time, so that it
-    grows with the number of groups and offsets and not with that of commits.
+    It is compacted whenever it has doubled since the last time, so that its size follows the number
+    of groups and offsets and not that of commits.
     """
 
     __slots__ = ("_partitions",)
@@ -24,7 +24,7 @@ class MemoryLog:
         self._partitions: dict[int, _Partition] = {}
 
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
-        """Append a batch, and say at once that it is stored."""
+        """Append a batch, and report success at once."""
         stored = self._partitions.get(partition)
         if stored is None:
             stored = self._partitions[partition] = _Partition()
@@ -32,17 +32,17 @@ class MemoryLog:
         completed(ErrorCode.NONE)
 
     def read(self, partition: int) -> Iterable[Batch]:
-        """Every batch of a partition that still matters, in the order of the log."""
+        """All batches of a partition that compaction keeps, in the order of the log."""
         stored = self._partitions.get(partition)
         return () if stored is None else tuple(stored.batches)
 
 
-# Below this many records compaction is not worth the while.
+# With fewer records compaction does not pay.
 _FEW: Final = 1_000
 
 
 class _Partition:
-    """Batches, and how many records they may have before they are compacted."""
+    """The batches of a partition, and the number of records that triggers compaction."""
 
     __slots__ = ("_limit", "_size", "batches")
 
@@ -52,7 +52,7 @@ class _Partition:
         self._limit = _FEW
 
     def append(self, batch: Batch) -> None:
-        """Append a batch, and compact when it is time."""
+        """Append a batch, and compact if the limit is reached."""
         self.batches.append(batch)
         self._size += _size(batch)
         if self._size >= self._limit:
@@ -62,14 +62,14 @@ class _Partition:
 
 
 def _size(batch: Batch) -> int:
-    """How many records a batch counts as."""
+    """The number of records that a batch counts as."""
     return len(batch.records) or 1
 
 
 def compact(batches: Sequence[Batch]) -> list[Batch]:
-    """The batches without the records that no longer matter.
+    """The batches without the records that compaction drops.
 
-    Plain records that follow one another come in one batch.
+    Consecutive plain records are merged into one batch.
     """
     if all(batch.producer_id == NO_PRODUCER_ID for batch in batches):
         return _compact_plain(batches)
@@ -93,7 +93,7 @@ def compact(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _compact_plain(batches: Sequence[Batch]) -> list[Batch]:
-    """Without transactions the latest of each key is all; it takes a tenth of the time."""
+    """Without transactions keep the latest record of each key, in a tenth of the time."""
     latest: dict[object, Record] = {}
     for batch in batches:
         for record in batch.records:
@@ -104,6 +104,6 @@ def _compact_plain(batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _shape(batch: Batch) -> Shape:
-    """A batch as compaction sees it."""
+    """The keys of a batch's records."""
     records = tuple((record.key, record.value is None) for record in batch.records)
     return Shape(records, batch.producer_id, batch.marker)

@@ -1,11 +1,11 @@
-"""One partition of the log: a folder of segment files. No record's meaning, no completions.
+"""One partition of the log: a folder of segment files.
 
-The files are as Kafka's: `<base offset, 20 digits>.log`, nothing but record batches. The last one
-is the active segment, which is appended to; the others are closed, and only they are compacted.
+The files are as Kafka's: `<base offset, 20 digits>.log`, record batches only. The last one is the
+active segment, which is appended to; the others are closed, and only they are compacted.
 
-Compaction writes new files beside the old (`.cleaned`), syncs them, and then writes down what is to
-be done (the file `compaction`): from then on it has happened, and what a crash leaves undone is
-done when the folder is opened again.
+Compaction writes new files next to the old ones (`.cleaned`), syncs them, and then writes a plan
+(the file `compaction`). With the plan, the compaction is decided: after a crash it is completed
+when the folder is opened again.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ _PLAN_DRAFT: Final = "compaction.draft"
 
 
 class _Plan(NamedTuple):
-    """How compacted files take the place of others."""
+    """The files to remove and to rename when a compaction takes effect."""
 
     remove: tuple[str, ...]
     rename: tuple[str, ...]
 
 
 class Written(NamedTuple):
-    """The active segment's file, and the segment as it is once that has been synced."""
+    """The active segment's file, and the segment after the next sync."""
 
     file: int
     segment: Segment
 
 
 class Partition:
-    """A folder of segments; appending, reading and compacting may each have a thread of its own.
+    """A folder of segments; appending, reading and compacting may each have their own thread.
 
     Args:
-        folder: Where it is; it is made if it is not there.
+        folder: The folder; it is created if needed.
         disk: How files are changed.
-        segment_bytes: The active segment is closed once it has this many bytes.
+        segment_bytes: The active segment is closed once it has this size.
 
     Raises:
-        LogCorruptError: What is stored is not what was written.
-        OSError: The folder cannot be read or mended.
+        LogCorruptError: The stored bytes are not what was written.
+        OSError: The folder cannot be read or repaired.
 
     """
 
@@ -69,7 +69,7 @@ class Partition:
         self._folder = folder
         self._disk = disk
         self._segment_bytes = segment_bytes
-        # Held while the list of segments or the files behind it change.
+        # Held while the list of segments or their files change.
         self._lock = Lock()
         self._file: int | None = None
         self._broken: str | None = None
@@ -77,7 +77,7 @@ class Partition:
         self._compacted_to = 0
         if not folder.exists():
             disk.make_folder(folder)
-        # Even if it is there: whoever made it may not have come so far.
+        # Even if it exists: the process that created it may have crashed before this.
         disk.sync_folder(folder.parent)
         self._recover_compaction()
         self._segments = examine(folder)
@@ -85,7 +85,7 @@ class Partition:
             self._reopen(self._segments[-1])
 
     def _recover_compaction(self) -> None:
-        """Finish a compaction that was decided, and forget one that was not."""
+        """Complete a compaction that was decided, and discard one that was not."""
         plan = self._folder / _PLAN
         if plan.exists():
             try:
@@ -98,7 +98,7 @@ class Partition:
                 self._disk.remove(path)
 
     def _reopen(self, active: Segment) -> None:
-        """Open the active segment, and cut off what was not written whole."""
+        """Open the active segment, and truncate an incomplete batch."""
         file = os.open(active.path, os.O_RDWR | os.O_CLOEXEC)
         try:
             if os.fstat(file).st_size != active.size:
@@ -110,11 +110,11 @@ class Partition:
         self._file = file
 
     def write(self, batches: Sequence[bytearray]) -> Written:
-        """Write batches after all others, all of them or none; they are safe after `sync`.
+        """Write batches at the end, all of them or none; they are safe after `sync`.
 
         Raises:
-            OSError: They could not be written, and are cut off again.
-            LogError: What an earlier failure left could not be mended.
+            OSError: They could not be written, and are truncated again.
+            LogError: An earlier failure could not be repaired.
 
         """
         if self._broken is not None:
@@ -134,10 +134,10 @@ class Partition:
         return Written(file, active._replace(size=size, next_offset=next_offset))
 
     def sync(self, written: Written) -> None:
-        """Return when what was written last is safe.
+        """Return when the last write is safe.
 
         Raises:
-            OSError: It is not, and is cut off again.
+            OSError: It is not, and is truncated again.
 
         """
         try:
@@ -171,7 +171,7 @@ class Partition:
         return file, active
 
     def _create(self, path: Path) -> int:
-        """Make an empty file whose name would survive a power failure."""
+        """Create an empty file whose name would survive a power failure."""
         file = self._disk.create(path)
         try:
             self._disk.sync_folder(self._folder)
@@ -182,7 +182,7 @@ class Partition:
         return file
 
     def _cut(self, file: int, active: Segment) -> None:
-        """Leave nothing of an append that failed; if even that fails, append no more."""
+        """Truncate a failed append; if that fails too, accept no more appends."""
         try:
             self._disk.truncate(file, active.size)
             self._disk.sync(file)
@@ -191,7 +191,7 @@ class Partition:
             logger.exception("%s; it takes no more appends", self._broken)
 
     def read(self) -> Iterator[Stored]:
-        """Every batch that is safe, in the order of the log.
+        """All batches that are safe, in the order of the log.
 
         Raises:
             LogCorruptError: A file has changed since it was opened.
@@ -199,13 +199,13 @@ class Partition:
         """
         with contextlib.ExitStack() as files:
             with self._lock:
-                # Compaction may remove the files meanwhile, but not what is read from them.
+                # Compaction may remove the files meanwhile; open files stay readable.
                 opened = [(s, files.enter_context(s.path.open("rb"))) for s in self._segments]
             for segment, file in opened:
                 yield from batches_of(segment, file)
 
     def dirt(self) -> float:
-        """Which part of the closed segments has not been compacted yet, from 0 to 1."""
+        """The share of the closed segments that has not been compacted yet, from 0 to 1."""
         with self._lock:
             closed = self._segments[:-1]
         size = sum(segment.size for segment in closed)
@@ -213,12 +213,12 @@ class Partition:
         return dirty / size if size else 0.0
 
     def compact(self) -> None:
-        """Leave of the closed segments only the records that still matter.
+        """Compact the closed segments.
 
         Raises:
-            OSError: It could not be done; nothing is lost, and it can be tried again.
+            OSError: It failed; nothing is lost, and a retry is safe.
             LogCorruptError: A file has changed since it was opened.
-            LogError: What an earlier failure left could not be mended.
+            LogError: An earlier failure could not be repaired.
 
         """
         if self._broken is not None:
@@ -246,7 +246,7 @@ class Partition:
             self._compacted_to = self._segments[len(cleaned)].base_offset
 
     def _decide(self, plan: _Plan) -> None:
-        """Write down what is to be done: once this is safe, it is as good as done."""
+        """Write the plan; once it is safe, the compaction is decided."""
         draft = self._folder / _PLAN_DRAFT
         self._disk.remove(draft)
         file = self._disk.create(draft)
@@ -259,7 +259,7 @@ class Partition:
         self._disk.sync_folder(self._folder)
 
     def _carry_out(self, plan: _Plan) -> None:
-        """Put compacted files in the place of others; it may have been done in part before."""
+        """Replace files according to a plan, which may be partly carried out."""
         for name in plan.remove:
             self._disk.remove(self._folder / name)
         for name in plan.rename:
@@ -270,25 +270,25 @@ class Partition:
         self._undecide()
 
     def _forget(self) -> None:
-        """Remove what a compaction wrote that will not be."""
+        """Remove the files of a compaction that failed."""
         with contextlib.suppress(OSError):
             self._undecide()
             for path in self._folder.glob(f"*{CLEANED}"):
                 self._disk.remove(path)
 
     def _undecide(self) -> None:
-        """Take back a plan, safely: its files must not be touched while it may come into force."""
+        """Withdraw a plan, safely: its files must not change while it may take effect."""
         self._disk.remove(self._folder / _PLAN)
         self._disk.sync_folder(self._folder)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 def _plan(closed: Sequence[Segment], cleaned: Sequence[Segment]) -> _Plan:
-    """How to put these segments in the place of those."""
+    """The plan that replaces the closed segments with the cleaned ones."""
     rename = tuple(segment.path.name for segment in cleaned)
     return _Plan(tuple(s.path.name for s in closed if s.path.name not in rename), rename)

@@ -1,4 +1,4 @@
-"""What `__consumer_offsets` holds, as typed records. Their bytes are another room's.
+"""The records of `__consumer_offsets`, as typed records.
 
 Names are those of Kafka's message definitions (`group-coordinator/src/main/resources/common/
 message/{OffsetCommitKey,OffsetCommitValue,GroupMetadataKey,GroupMetadataValue}.json`) in snake
@@ -15,7 +15,7 @@ NO_PRODUCER_ID: Final = -1
 
 
 class OffsetCommitKey(NamedTuple):
-    """Whose offset it is, and of which partition."""
+    """The group and partition of an offset."""
 
     group: str
     topic: str
@@ -23,7 +23,7 @@ class OffsetCommitKey(NamedTuple):
 
 
 class OffsetCommitValue(NamedTuple):
-    """A committed offset; without `expire_timestamp_ms` the broker's retention decides."""
+    """A committed offset; without `expire_timestamp_ms` the broker's retention applies."""
 
     offset: int
     leader_epoch: int = -1
@@ -33,13 +33,13 @@ class OffsetCommitValue(NamedTuple):
 
 
 class GroupMetadataKey(NamedTuple):
-    """Which group it is."""
+    """The group id."""
 
     group: str
 
 
 class MemberMetadata(NamedTuple):
-    """A member as the log keeps it: of its protocols the metadata of the chosen one alone."""
+    """A stored member, with the metadata of the chosen protocol only."""
 
     member_id: str
     group_instance_id: str | None
@@ -52,7 +52,7 @@ class MemberMetadata(NamedTuple):
 
 
 class GroupMetadataValue(NamedTuple):
-    """A group as of its last generation that was stored."""
+    """A group as of its last stored generation."""
 
     protocol_type: str
     generation: int
@@ -63,14 +63,14 @@ class GroupMetadataValue(NamedTuple):
 
 
 class OffsetCommitRecord(NamedTuple):
-    """An offset that was committed, or, without a value, removed."""
+    """A committed offset; without a value a tombstone."""
 
     key: OffsetCommitKey
     value: OffsetCommitValue | None
 
 
 class GroupMetadataRecord(NamedTuple):
-    """A group that was stored, or, without a value, removed."""
+    """A stored group; without a value a tombstone."""
 
     key: GroupMetadataKey
     value: GroupMetadataValue | None
@@ -87,10 +87,10 @@ class Marker(Enum):
 
 
 class Batch(NamedTuple):
-    """What is appended at once: whole in the log or not at all.
+    """What one append writes: it is in the log as a whole or not at all.
 
-    With a producer, the records are part of that producer's open transaction; with a `marker`
-    there are no records, and the transaction ends.
+    With a producer id, the records are in that producer's open transaction; with a `marker` there
+    are no records, and the transaction ends.
     """
 
     records: tuple[Record, ...] = ()

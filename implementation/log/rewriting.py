@@ -1,7 +1,4 @@
-"""Closed segments written anew without the records that no longer matter, beside the old files.
-
-When and how they take the place of the old ones is not said here.
-"""
+"""Writes compacted segments next to the closed ones. `partition` puts them in their place."""
 
 from __future__ import annotations
 
@@ -26,8 +23,8 @@ from groupcheck.implementation.log.segments import Segment, batches_of, segment_
 
 CLEANED: Final = ".cleaned"
 
-# Plain records that follow one another are put into batches of this many: in a batch of its own a
-# record takes 61 bytes more, and twice the time to read.
+# Consecutive plain records are merged into batches of this many: in a batch of its own a record
+# takes 61 bytes more, and twice the time to read.
 _MERGED: Final = 500
 
 # The two versions of an offset's key name the same offset: they must count as one.
@@ -36,10 +33,10 @@ _OFFSET_KEY: Final = b"\0\1"
 
 
 def rewrite(closed: Sequence[Segment], disk: Disk, segment_bytes: int) -> list[Segment]:
-    """Write what matters of these segments into files that are named as they will be, `.cleaned`.
+    """Write the records that compaction keeps into files with the suffix `.cleaned`.
 
-    Records keep their offsets. They are known by their keys alone, so that those of types that
-    are not known here are kept like all others.
+    Records keep their offsets. Only their keys are read, so records of unknown types are kept like
+    all others.
 
     Raises:
         OSError: The files could not be written.
@@ -58,7 +55,7 @@ def rewrite(closed: Sequence[Segment], disk: Disk, segment_bytes: int) -> list[S
 
 
 def _batches(closed: Sequence[Segment]) -> Iterator[RawBatch]:
-    """Every batch of these segments."""
+    """All batches of these segments."""
     for segment in closed:
         for path, position, batch in batches_of(segment, segment.path.open("rb")):
             try:
@@ -69,7 +66,7 @@ def _batches(closed: Sequence[Segment]) -> Iterator[RawBatch]:
 
 
 def _shape(batch: RawBatch) -> Shape:
-    """A batch as compaction sees it; a control batch of another kind has nothing to keep."""
+    """The keys of a batch's records; a control batch of another kind has none."""
     if batch.control:
         return Shape((), batch.producer_id, batch.marker)
     records = tuple((_identity(record.key), record.value is None) for record in batch.records)
@@ -77,14 +74,14 @@ def _shape(batch: RawBatch) -> Shape:
 
 
 def _identity(key: bytes | None) -> bytes | None:
-    """A key, without regard to which of two versions it has."""
+    """A key, whichever of its two versions it has."""
     if key is not None and key.startswith(_OLD_OFFSET_KEY):
         return _OFFSET_KEY + key[2:]
     return key
 
 
 class _Writer:
-    """Batches on their way into compacted segments."""
+    """Writes batches into compacted segments."""
 
     def __init__(self, folder: Path, disk: Disk, segment_bytes: int) -> None:
         self._folder = folder
@@ -95,7 +92,7 @@ class _Writer:
         self._file: int | None = None
 
     def add(self, batch: RawBatch) -> None:
-        """Write a batch, or keep its records until there are enough for one."""
+        """Write a batch, or collect its records until a merged batch is full."""
         if batch.producer_id != NO_PRODUCER_ID:
             self._write_plain()
             self._write(batch)
@@ -108,19 +105,19 @@ class _Writer:
             self._plain.append(record)
 
     def finish(self) -> list[Segment]:
-        """Write what is left, and return the segments when they are safe."""
+        """Write the rest, and return the segments when they are safe."""
         self._write_plain()
         self._end_segment()
         return self._segments
 
     def close(self) -> None:
-        """Let go of the file that is being written."""
+        """Close the current file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def _write_plain(self) -> None:
-        """Write the records that were kept."""
+        """Write the collected records."""
         if self._plain:
             self._write(RawBatch(tuple(self._plain)))
             self._plain.clear()

@@ -1,12 +1,11 @@
 """Fields and versions of the records' values and keys, read and written with kio's primitives.
 
-A schema restates one of Kafka's message definitions: each field with its type and the versions
-that have it. Which record has which schema, and which version is written, is not said here.
+A schema restates one of Kafka's message definitions: each field with its type and the versions that
+have it.
 
-kio's own entities would be as fast, but refuse a tagged field that they do not know, which KIP-915
-wants skipped, and trust an array's length. So its primitives are used, and the fields are laid
-out here. Python 3.11, one core: an offset commit's key and value are read in 2.2 us, of which
-kio's calls take 1.3; written in 5 us.
+kio's own entities are as fast, but reject an unknown tagged field, which KIP-915 wants skipped, and
+trust an array's length. Python 3.11, one core: an offset commit's key and value are read in 2.2 us,
+of which kio's calls take 1.3; written in 5 us.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from kio.serial import readers, writers
 
 from groupcheck.implementation.log.errors import CorruptRecordError
 
-# What is read from bytes at a position, with the number of bytes that it took.
+# Reads a value at a position; returns it with its size in bytes.
 Read = Callable[[bytes, int], tuple[Any, int]]
 Write = Callable[[BytesIO, Any], None]
 
@@ -33,14 +32,14 @@ class Primitive(NamedTuple):
 
 
 class Type(NamedTuple):
-    """A type, in the versions before the flexible ones and in those."""
+    """A type, in versions before the flexible ones and in those."""
 
     fixed: Primitive
     flexible: Primitive
 
 
 def _same(read: Read, write: Write) -> Type:
-    """A type whose bytes are the same in all versions."""
+    """A type whose encoding is the same in all versions."""
     return Type(Primitive(read, write), Primitive(read, write))
 
 
@@ -74,8 +73,8 @@ class Schema:
 
     Args:
         record: The named tuple.
-        fields: Each of its fields; a field whose type is a schema is an array of such tuples.
-        flexible: The first version whose lengths are compact and which ends with tagged fields.
+        fields: Its fields; a field whose type is a schema is an array of such tuples.
+        flexible: The first flexible version (compact lengths, tagged fields).
 
     """
 
@@ -87,13 +86,13 @@ class Schema:
         fields: Sequence[Field],
         flexible: int = 99,
     ) -> None:
-        # Its own `_make` would look again whether there are as many values as fields.
+        # Its own `_make` checks the number of values again.
         self._make = partial(tuple.__new__, record)
         self._fields = fields
         self._flexible = flexible
 
     def version(self, version: int) -> Primitive:
-        """How this is read and written in one of its versions."""
+        """How one version is read and written."""
         flexible = version >= self._flexible
         rows = [
             (self._primitive(field, version) if field.since <= version <= field.until else None,
@@ -139,10 +138,10 @@ _NO_TAGGED_FIELDS: Final = b"\0"
 
 
 def _array(of: Primitive, *, flexible: bool) -> Primitive:
-    """An array of what is not null, itself not null.
+    """A non-null array of non-null values.
 
-    kio's own reader of arrays would make room for as many as the bytes say there are, and the
-    process would end where they lie.
+    kio's own reader allocates as many entries as the bytes announce, which kills the process if
+    they lie.
     """
     length_of: Read
     if flexible:
@@ -167,7 +166,7 @@ def _array(of: Primitive, *, flexible: bool) -> Primitive:
 
 
 def _skip_tagged_fields(data: bytes, at: int) -> int:
-    """The position after the tagged fields: none of them is one that is needed here."""
+    """The position after the tagged fields, which are all ignored."""
     count, size = readers.read_unsigned_varint(data, at)
     at += size
     for _ in range(count):

@@ -1,7 +1,4 @@
-"""Segment files: their names, and what is found in them when a log is opened.
-
-A file is read here and nowhere changed.
-"""
+"""Segment files: their names, and the check of their content when a log is opened."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ class Segment(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A batch, and where it is."""
+    """A batch and its position."""
 
     path: Path
     position: int
@@ -36,7 +33,7 @@ class Stored(NamedTuple):
 
 
 def batches_of(segment: Segment, file: BinaryIO) -> Iterator[Stored]:
-    """Every batch of a segment that has been examined, read from its file.
+    """All batches of a checked segment, read from its file.
 
     Raises:
         LogCorruptError: The file has changed since.
@@ -53,17 +50,17 @@ def batches_of(segment: Segment, file: BinaryIO) -> Iterator[Stored]:
 
 
 def segment_path(folder: Path, base_offset: int) -> Path:
-    """The file that begins with an offset, named as Kafka names it."""
+    """The file of a segment, named as Kafka names it."""
     return folder / f"{base_offset:020}{SUFFIX}"
 
 
 def examine(folder: Path) -> list[Segment]:
     """The segments of a folder in their order.
 
-    The last may be longer than its `size`, by what was being written when its writer ended.
+    The last file may be longer than its `size`: its writer may have stopped in an append.
 
     Raises:
-        LogCorruptError: Something in the middle is no batch.
+        LogCorruptError: Bytes in the middle are not a batch.
 
     """
     segments: list[Segment] = []
@@ -77,7 +74,7 @@ def examine(folder: Path) -> list[Segment]:
 
 
 def _examine_segment(path: Path, least_offset: int, *, is_last: bool) -> Segment:
-    """A segment as far as it is sound."""
+    """A segment up to its last sound batch."""
     try:
         base_offset = int(path.stem)
     except ValueError:
@@ -104,10 +101,10 @@ def _examine_segment(path: Path, least_offset: int, *, is_last: bool) -> Segment
 
 
 def _refuse_unless_torn(path: Path, data: bytes, error: UnsoundError, *, is_last: bool) -> None:
-    """Let pass only what a writer may leave that ends while it writes: bad bytes, nothing after.
+    """Accept only what an interrupted append leaves: unsound bytes with nothing after them.
 
     Raises:
-        LogCorruptError: There is something after them.
+        LogCorruptError: A batch or a segment follows.
 
     """
     found = f"{path} is corrupt at byte {error.position}: {error}"

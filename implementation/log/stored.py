@@ -1,4 +1,4 @@
-"""Typed batches as the bytes that are stored, and back. Where they are stored is not said here."""
+"""Typed batches to the bytes that are stored, and back."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from groupcheck.implementation.log.records import Batch, Record
 
 
 class Read(NamedTuple):
-    """A batch that was read, and how many of its records are of a type that is not known.
+    """A batch, and the number of its records of unknown types.
 
-    A batch of nothing else, and a control batch of another kind, has neither records nor a marker.
+    A batch of only such records, or a control batch of another kind, has neither records nor a
+    marker.
     """
 
     batch: Batch
@@ -28,7 +29,7 @@ class Read(NamedTuple):
 
 
 def to_bytes(batch: Batch, written: Format, timestamp_ms: int) -> bytearray:
-    """A batch as bytes, at offset 0.
+    """Encode a batch, at offset 0.
 
     Raises:
         UnwritableRecordError: The format cannot hold one of its records, or there are none.
@@ -49,10 +50,10 @@ def to_bytes(batch: Batch, written: Format, timestamp_ms: int) -> bytearray:
 
 
 def from_bytes(found: Found) -> Read:
-    """The batch that was found in a segment, its records read.
+    """Decode the records of a batch in a segment.
 
     Raises:
-        CorruptRecordError: They are no records, although the checksum is right.
+        CorruptRecordError: The checksum is right, but the records cannot be parsed.
 
     """
     raw = parse(found)

@@ -1,1 +1,1 @@
-"""The coordinator on Kafka's wire: sockets, frames, and what consumers need around a group."""
+"""The server: the coordinator on Kafka's wire protocol, with the other APIs that clients need."""

@@ -1,4 +1,4 @@
-"""From a frame to the handler of its API, and from the answer to a frame. Sockets are not here."""
+"""Dispatch: from a frame to the handler of its API, and from the response to a frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from groupcheck.implementation.server.transactions import Transactions
 from groupcheck.implementation.server.writing import Writing
 
 Send = Callable[[bytes | None], None]
-"""Sends a frame; None says that the request has no answer."""
+"""Sends a frame; None means that the request has no response."""
 
 Fail = Callable[[Exception], None]
 
@@ -27,18 +27,18 @@ VERSIONS: Final = "ApiVersions"
 
 
 class UnservedError(Exception):
-    """A request is for an API or a version that is not served; Kafka closes the connection then."""
+    """A request for an API or a version that is not served; Kafka closes the connection."""
 
 
 class Broker:
-    """Everything that is asked of this broker, by API.
+    """The APIs of this broker.
 
     Args:
-        profile: whose Kafka it is.
-        apis: of the vocabulary, those that the coordinator has.
+        profile: the version of Kafka.
+        apis: the APIs that the coordinator handles.
         groups: the coordinator.
-        topics: what is there to be consumed.
-        settings: of the broker.
+        topics: the topics that can be consumed.
+        settings: the broker's settings.
 
     """
 
@@ -76,17 +76,17 @@ class Broker:
         def ask(call: Call) -> None:
             offsets.ask(call, call.body, call.reply)
 
-        # What nothing is to be done about here is the coordinator's as it stands.
+        # The other requests go to the coordinator as they are.
         self._handlers = {api: own.get(api, ask) for api in self.served}
 
     def handle(self, frame: bytes, client: Client, send: Send, fail: Fail) -> None:
-        """See to a request, given without its length.
+        """Handle a request, given without its length.
 
-        `send` is called once, at once or later; or `fail`, if the answer cannot be written.
+        `send` is called once, now or later, or `fail` if the response cannot be encoded.
 
         Raises:
-            MalformedFrameError: it is none.
-            UnservedError: it is for an API or version that is not served.
+            MalformedFrameError: the frame is not a request.
+            UnservedError: the API or version is not served.
         """
         began = codec.start(frame)
         api = API_NAMES.get(began.api_key, "")
@@ -108,7 +108,7 @@ class Broker:
             if record is not None:
                 try:
                     answer = codec.encode(api, version, began.correlation_id, record)
-                except Exception as error:  # noqa: BLE001 - what others wait for goes on
+                except Exception as error:  # noqa: BLE001 - other requests that the same call answers go on
                     fail(error)
                     return
             send(answer)

@@ -1,4 +1,4 @@
-"""What a handler is given: one request, who sent it, and where its answer goes."""
+"""What a handler gets: one request, the client that sent it, and how to reply."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Reply = Callable[[Any], None]
 
 
 class Client:
-    """Who is at the other end of a connection, and under which address it reached this broker.
+    """The client of a connection, and the address under which it reached this broker.
 
-    It is `gone` when the connection is lost: nobody waits for its answers then.
+    It is `gone` when the connection is lost: its responses are not needed then.
     """
 
     __slots__ = ("gone", "host", "reached")
@@ -23,7 +23,7 @@ class Client:
 
 
 class Call(NamedTuple):
-    """A request. `reply` is called once, at once or later; None says that nothing is sent."""
+    """A request. `reply` is called once, now or later; None means that nothing is sent."""
 
     api: str
     api_version: int

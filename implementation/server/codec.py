@@ -1,11 +1,11 @@
-"""Requests from bytes and responses to bytes, in every version that is served, by kio.
+"""Decoding of requests and encoding of responses in every served version, with kio.
 
-Which field means what is the affair of `fields`, `decoding` and `encoding`. kio was chosen over
-kafka-python's protocol package because it writes as fast, and what there is in
-which version is there to be read, so that requests can be read safely. Neither reads them so by
-itself. An array that says it has billions of entries makes kio end the process; kafka-python reads
-a string that is cut short as if it were whole, and is busy for hours with a number that does not
-end. kio does not know the versions that Kafka 4 has dropped.
+`fields`, `decoding` and `encoding` map fields to records. kio was chosen over kafka-python's
+protocol package because it encodes as fast and its schemas can be inspected, so that requests can
+be decoded safely. Neither does that by itself: kio is killed by an array that
+announces billions of entries; kafka-python reads a truncated string as if it were complete, and a
+number that does not end keeps it busy for hours. kio does not have the versions that Kafka 4 has
+dropped.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from groupcheck.model.vocabulary import (
 
 Record = Any  # of the vocabulary or of `messages`
 
-PREFIX: Final = struct.Struct(">hhi")  # with which every version of the request header begins
+PREFIX: Final = struct.Struct(">hhi")  # the first fields of every version of the request header
 LENGTH: Final = struct.Struct(">i")
 
 
 class MalformedFrameError(ValueError):
-    """A frame does not hold the request that it says it does."""
+    """A frame does not contain the request that its header announces."""
 
 
 class Start(NamedTuple):
-    """What can be read of every request, whatever its API."""
+    """The fields that every request has."""
 
     api_key: int
     api_version: int
@@ -53,7 +53,7 @@ class Start(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request: who asks, and what."""
+    """A request: its client id and its body."""
 
     client_id: str
     body: Record
@@ -63,7 +63,7 @@ def start(frame: bytes) -> Start:
     """The first fields of a request.
 
     Raises:
-        MalformedFrameError: it is too short for them.
+        MalformedFrameError: the frame is too short for them.
     """
     if len(frame) < PREFIX.size:
         msg = f"a request of {len(frame)} bytes"
@@ -72,10 +72,10 @@ def start(frame: bytes) -> Start:
 
 
 def decode(api: str, api_version: int, frame: bytes) -> Asked:
-    """The request in a frame, given without its length; bytes after it are left alone, as in Kafka.
+    """Decode the request in a frame without its length; trailing bytes are ignored, as in Kafka.
 
     Raises:
-        MalformedFrameError: it has not the form that its API and version prescribe.
+        MalformedFrameError: the frame does not have the form that API and version prescribe.
     """
     form = _request_form(api, api_version)
     try:
@@ -84,14 +84,14 @@ def decode(api: str, api_version: int, frame: bytes) -> Asked:
         if form.flexible:
             at += tags_size(frame, at)
         body, _ = form.read(frame, at)
-    except Exception as error:  # a reader of garbage may raise anything
+    except Exception as error:  # a reader of garbage may raise any error
         msg = f"{api} version {api_version} that cannot be read ({type(error).__name__})"
         raise MalformedFrameError(msg) from error
     return Asked(client_id or "", form.convert(body))
 
 
 def encode(api: str, api_version: int, correlation_id: int, body: Record) -> bytes:
-    """The frame of a response, with its length."""
+    """Encode the frame of a response, with its length."""
     form = _response_form(api, api_version)
     with io.BytesIO() as buffer:
         form.write(buffer, form.convert(body))
@@ -134,25 +134,25 @@ def _response_form(api: str, api_version: int) -> _ResponseForm:
 
 
 def record_type(api: str, api_version: int, kind: str) -> Class:
-    """The record that an API's "Request" or "Response" at that version has the shape of."""
+    """The record type of an API's "Request" or "Response" in a version."""
     if api == "LeaveGroup" and api_version < 3:
         name = f"LeaveGroupMember{kind}"
     elif api == "OffsetFetch" and api_version >= 8:
         name = f"OffsetFetchGroups{kind}"
     else:
         name = f"{api}{kind}"
-    # EndTxn is a producer's on the wire, and the vocabulary's is none of these messages.
+    # The vocabulary's EndTxn is the marker in a group, not the producer's request.
     own: Class | None = getattr(messages, name, None)
     return own or (REQUESTS if kind == "Request" else RESPONSES)[api]
 
 
 def _one_timeout(record: JoinGroupRequest) -> JoinGroupRequest:
-    # Version 0 has one for both (JoinGroupRequest.java, the constructor's maybeOverride).
+    # Version 0 has one timeout (JoinGroupRequest.java, the constructor's maybeOverride).
     return record._replace(rebalance_timeout_ms=record.session_timeout_ms)
 
 
 def _every_topic(record: messages.MetadataRequest) -> messages.MetadataRequest:
-    # Version 0 has no null: it asks for every topic by naming none (MetadataRequest.json).
+    # Version 0 has no null: an empty array requests all topics (MetadataRequest.json).
     return record._replace(topics=record.topics or None)
 
 
@@ -161,12 +161,12 @@ def _members_leave(record: messages.LeaveGroupMemberRequest) -> LeaveGroupReques
 
 
 def _member_left(record: LeaveGroupResponse) -> messages.LeaveGroupMemberResponse:
-    # Before batches, the one member's error was the response's (LeaveGroupResponse.java).
+    # Before batches, the member's error was the response's (LeaveGroupResponse.java).
     errors = (record.error_code, *(member.error_code for member in record.members))
     return messages.LeaveGroupMemberResponse(next(filter(None, errors), record.error_code))
 
 
-# Where an old version says in its own way what the record says.
+# Conversions of old versions.
 _READ_OTHERWISE: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
     ("JoinGroup", 0): _one_timeout,
     ("Metadata", 0): _every_topic,

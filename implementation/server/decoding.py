@@ -1,12 +1,11 @@
-"""Records from bytes, as kio's definitions of messages say; nothing is written here for a version.
+"""Decoding of records, driven by kio's message definitions, for all versions.
 
-What a message has in which version, and how numbers and strings are read, is kio's. Its readers of
-whole messages are not used: they make room for as many entries as an array says that it has,
-before there are any, and the process ends when there is no such room. An array is read here only
-if there is a byte for each of its entries, and there are not too many.
+kio defines the fields of each version and reads numbers and strings. Its readers of whole messages
+are not used: they allocate as many entries as an array announces, and the process is killed. Here
+an array is read only if there is a byte for each of its entries, and there are not too many.
 
-A record's field that the version lacks has its default; a message's field that no record has is
-read over.
+A record's field that the version lacks has its default. A message's field without a record field is
+skipped.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from kio.serial import readers
 from groupcheck.implementation.server.fields import Class, entity_in, record_in, wire_names
 
 Read = Callable[[bytes, int], tuple[Any, int]]
-"""Reads what begins at a place in the bytes; what it is, and how many bytes it took."""
+"""Reads the value at a position; returns it with its size in bytes."""
 
-# By the type in Kafka's definitions. Durations are numbers of milliseconds, as in the records.
+# By the type in Kafka's definitions. Durations are milliseconds, as in the records.
 NUMBERS: Final[dict[str, Read]] = {
     "bool": readers.read_boolean,
     "int8": readers.read_int8,
@@ -34,7 +33,7 @@ NUMBERS: Final[dict[str, Read]] = {
     "timedelta_i32": readers.read_int32,
     "timedelta_i64": readers.read_int64,
 }
-# By the type, whether it is of a flexible version, and whether it may be null.
+# By the type, whether the version is flexible, and whether it is nullable.
 STRINGS: Final[dict[tuple[str, bool, bool], Read]] = {
     ("string", False, False): readers.read_legacy_string,
     ("string", False, True): readers.read_nullable_legacy_string,
@@ -48,27 +47,27 @@ STRINGS: Final[dict[tuple[str, bool, bool], Read]] = {
 
 
 NO_TAGS: Final = b"\0"
-MOST_ENTRIES: Final = 50_000
+MAX_ENTRIES: Final = 50_000
 
 
-class LyingLengthError(ValueError):
-    """Something says that it is longer than what there is, or shorter than nothing."""
+class InvalidLengthError(ValueError):
+    """A length exceeds the remaining bytes, or is negative."""
 
 
 class TooManyEntriesError(ValueError):
-    """An array has more entries than are looked at; a byte may be one, and cost a hundred."""
+    """An array has more entries than allowed: an entry of one byte may cost a hundred in memory."""
 
 
-class Nothing(NamedTuple):
-    """What is kept of something that no record has."""
+class Skipped(NamedTuple):
+    """A record without fields, for a part of a message that is skipped."""
 
 
 @cache
-def reader(entity_type: Class, record_type: Class = Nothing) -> Read:
-    """What reads a message of that class, or a part of one, as a record of that type.
+def reader(entity_type: Class, record_type: Class = Skipped) -> Read:
+    """The reader of a message class, or of a part of one, as a record.
 
     Raises:
-        TypeError: the message lacks a field that the record cannot do without.
+        TypeError: the message lacks a required field of the record.
     """
     hints = get_type_hints(entity_type)
     wanted = _wanted(entity_type, record_type)
@@ -97,7 +96,7 @@ def reader(entity_type: Class, record_type: Class = Nothing) -> Read:
             if index is not None:
                 values[index] = value
         if flexible:
-            # Nearly always there are none.
+            # Usually there are none.
             at += 1 if data[at : at + 1] == NO_TAGS else tags_size(data, at)
         return make(values), at - begin
 
@@ -105,7 +104,7 @@ def reader(entity_type: Class, record_type: Class = Nothing) -> Read:
 
 
 def _wanted(entity_type: Class, record_type: Class) -> dict[str, int]:
-    """Which of the message's fields is which of the record's."""
+    """The index of the record's field for each of the message's fields."""
     on_the_wire = {field.name for field in fields(entity_type)}
     wanted = {}
     for index, name in enumerate(record_type._fields):
@@ -124,7 +123,7 @@ def _field_reader(
     nullable = isinstance(hint, UnionType) and NoneType in get_args(hint)
     entity = entity_in(hint)
     if entity is not None:
-        item = reader(entity, record_in(record_hint) or Nothing)
+        item = reader(entity, record_in(record_hint) or Skipped)
         return _array_reader(item, nullable=nullable, flexible=flexible)
     kafka_type = "bytes" if kafka_type == "records" else kafka_type or ""
     if "tuple" in str(hint):
@@ -144,9 +143,9 @@ def _array_reader(read_item: Read, *, nullable: bool, flexible: bool) -> Read:
             return None, size
         at = begin + size
         if length is None or not 0 <= length <= len(data) - at:
-            msg = f"an array said to have {length} entries in {len(data) - at} bytes"
-            raise LyingLengthError(msg)
-        if length > MOST_ENTRIES:
+            msg = f"an array length of {length} in {len(data) - at} bytes"
+            raise InvalidLengthError(msg)
+        if length > MAX_ENTRIES:
             msg = f"an array of {length} entries"
             raise TooManyEntriesError(msg)
         items = []
@@ -160,10 +159,10 @@ def _array_reader(read_item: Read, *, nullable: bool, flexible: bool) -> Read:
 
 
 def tags_size(data: bytes, begin: int) -> int:
-    """The size of the tagged fields that begin there; none is known that is of interest.
+    """The size of the tagged fields at a position; all are skipped.
 
     Raises:
-        LyingLengthError: they say that they are longer than what there is.
+        InvalidLengthError: they exceed the remaining bytes.
     """
     count, size = readers.read_unsigned_varint(data, begin)
     at = begin + size
@@ -173,6 +172,6 @@ def tags_size(data: bytes, begin: int) -> int:
         length, size = readers.read_unsigned_varint(data, at)
         at += size + length
         if at > len(data):
-            msg = f"a tagged field said to be {length} bytes long"
-            raise LyingLengthError(msg)
+            msg = f"a tagged field length of {length} bytes"
+            raise InvalidLengthError(msg)
     return at - begin

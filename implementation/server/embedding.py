@@ -1,4 +1,4 @@
-"""Which coordinator is served, on which log, and how both are made. Its clock is not set here."""
+"""Creates the coordinator that is served, and its log."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from groupcheck.model.vocabulary import ErrorCode
 
 
 class Embedded(NamedTuple):
-    """A coordinator, and the APIs of the vocabulary that it has.
+    """A coordinator, and the APIs that it handles.
 
-    `disk` is its log where that is in a directory: whoever has the coordinator is to flush it.
+    `disk` is its log if that is in a directory: the embedder has to flush it.
     """
 
     coordinator: Coordinator
@@ -33,7 +33,7 @@ class Embedded(NamedTuple):
 
 
 class WatchedLog:
-    """A log of which it is known whether every append to it has succeeded."""
+    """A log that remembers whether an append has failed."""
 
     __slots__ = ("_log", "has_failed")
 
@@ -51,20 +51,20 @@ class WatchedLog:
         self._log.append(partition, batch, watched)
 
     def read(self, partition: int) -> Iterable[Batch]:
-        """Every batch of a partition."""
+        """All batches of a partition."""
         return self._log.read(partition)
 
 
 def embed(config: Config, profile: str, data_dir: Path | None = None) -> Embedded:
-    """Make a coordinator with all that its log has, which is in memory unless a directory is named.
+    """Create a coordinator and load its log, which is in memory unless a directory is given.
 
     Raises:
-        LogError: the directory cannot be used, or what it has cannot be read.
+        LogError: the directory cannot be used, or its content cannot be read.
     """
     traits = PROFILES[profile]
     disk = None if data_dir is None else _disk(data_dir, traits)
     watched = WatchedLog(MemoryLog() if disk is None else disk)
-    gc.disable()  # what is loaded stays: to look through it for garbage takes as long again
+    gc.disable()  # loaded objects stay: scanning them for garbage doubles the time
     try:
         now_ms = time.time_ns() // 1_000_000
         coordinator = Coordinator(config, profile=traits, log=watched, start_ms=now_ms)

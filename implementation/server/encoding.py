@@ -1,8 +1,8 @@
-"""Messages of kio's classes from typed records; kio writes them as bytes.
+"""Conversion of records to kio's messages, which kio then encodes.
 
-kio has a frozen class for each version of each message, and the records are independent of
-versions. Nothing is written here for a version: a message's field that no record has says nothing
-(its own default, else null, zero or empty). What was found out about two classes is kept.
+kio has a frozen class for each version of each message; the records have no versions. A message's
+field without a record field gets its own default, or null, zero or empty. Conversions are cached
+for each pair of classes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kio.schema.errors import ErrorCode as WireErrorCode
 from groupcheck.implementation.server.fields import Class, entity_in, record_in, wire_names
 
 Record = Any  # of the vocabulary or of `messages`
-Entity = Any  # kio's instance of a message, or of a part of it
+Entity = Any  # kio's instance of a message, or of a part of one
 Take = Callable[[Any], Any]
 
 _ERRORS: Final = {int(code): code for code in WireErrorCode}
@@ -28,49 +28,49 @@ _ERRORS: Final = {int(code): code for code in WireErrorCode}
 
 @cache
 def to_entity(record_type: Class, entity_type: Class) -> Take:
-    """What makes a message of that class from a record of that type."""
+    """The conversion from a record type to a message class."""
     hints = get_type_hints(entity_type)
     sources = {
         wire: name for name in reversed(record_type._fields) for wire in reversed(wire_names(name))
     }
-    said: list[tuple[str, Take]] = []
-    unsaid: dict[str, Any] = {}
+    given: list[tuple[str, Take]] = []
+    empty: dict[str, Any] = {}
     for field in fields(entity_type):
         hint = hints[field.name]
         if field.name in sources:
-            said.append((field.name, _giving(sources[field.name], hint, record_type)))
+            given.append((field.name, _getter(sources[field.name], hint, record_type)))
         elif field.default is MISSING:
-            unsaid[field.name] = _nothing(hint)
+            empty[field.name] = _nothing(hint)
 
     def make(record: Record) -> Entity:
-        values = {name: give(record) for name, give in said}
-        return entity_type(**values, **unsaid)
+        values = {name: get(record) for name, get in given}
+        return entity_type(**values, **empty)
 
     return make
 
 
-def _giving(name: str, wire_hint: object, record_type: Class) -> Take:
-    give = attrgetter(name)
+def _getter(name: str, wire_hint: object, record_type: Class) -> Take:
+    get = attrgetter(name)
     if _is(wire_hint, WireErrorCode):
         unknown = WireErrorCode.unknown_server_error
-        return lambda record: _ERRORS.get(give(record), unknown)
+        return lambda record: _ERRORS.get(get(record), unknown)
     if wire_hint is str:
-        # What older versions have no null for is empty there.
-        return lambda record: give(record) or ""
+        # Older versions have an empty string instead of null.
+        return lambda record: get(record) or ""
     inner, inner_wire = record_in(get_type_hints(record_type)[name]), entity_in(wire_hint)
     if inner is None or inner_wire is None:
-        return give
+        return get
     convert = to_entity(inner, inner_wire)
 
     def items(record: Record) -> tuple[Entity, ...] | None:
-        found = give(record)
+        found = get(record)
         return None if found is None else tuple(map(convert, found))
 
     return items
 
 
 def _nothing(hint: object) -> object:
-    """What says nothing in a field of that type, which has no default of its own."""
+    """The empty value of a field type without a default."""
     if isinstance(hint, UnionType) and NoneType in get_args(hint):
         return None
     if get_origin(hint) is tuple:

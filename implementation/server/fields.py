@@ -1,4 +1,4 @@
-"""How the fields of records and those of kio's classes find each other: by their names."""
+"""How the fields of records and of kio's classes correspond: by their names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final, get_args
 
 Class = Any  # of records, or of kio's messages and their parts
 
-# Where a message's field is not called as its record's.
+# Fields of messages with another name than the record's.
 ALIASES: Final = {
     "partition_index": "index",
     "generation_id": "generation_id_or_member_epoch",
@@ -19,17 +19,17 @@ ALIASES: Final = {
 
 
 def wire_names(name: str) -> tuple[str, ...]:
-    """What a record's field may be called on the wire; kio leaves out the unit of a duration."""
+    """The names of a record's field in messages; kio omits the unit of a duration."""
     return (name, name.removesuffix("_ms"), ALIASES.get(name, name))
 
 
 def record_in(hint: object) -> Class | None:
-    """The record class that a field of type `tuple[Record, ...]` (or `| None`) holds, if any."""
+    """The record class in a field of type `tuple[Record, ...]` (or `| None`), if any."""
     return _held(hint, "_fields")
 
 
 def entity_in(hint: object) -> Class | None:
-    """Kio's class that a field of such a type holds, if any."""
+    """The class of kio in a field of such a type, if any."""
     return _held(hint, "__dataclass_fields__")
 
 

@@ -1,4 +1,4 @@
-"""Bytes as they arrive, cut into frames; what is in a frame does not belong here."""
+"""Splits the received bytes into frames."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ LENGTH_BYTES: Final = 4
 
 
 class FrameLengthError(ValueError):
-    """A frame says that it is of a length that none may have."""
+    """A frame announces a length that is not allowed."""
 
     def __init__(self, length: int) -> None:
-        super().__init__(f"a frame said to be {length} bytes long")
+        super().__init__(f"a frame length of {length} bytes")
 
 
 class Frames:
-    """The frames of one connection: `feed` what arrived, `take` frame by frame.
+    """The frames of one connection: `feed` received bytes, `take` frame by frame.
 
-    Only what has arrived takes memory, whatever a frame says of its length.
+    Only received bytes take memory, whatever length a frame announces.
 
     Args:
-        limit: the longest frame that is let through, in bytes.
+        limit: the maximum length of a frame, in bytes.
 
     """
 
@@ -31,15 +31,15 @@ class Frames:
         self._limit = limit
 
     def __len__(self) -> int:
-        """How many bytes are kept that no frame has been taken of."""
+        """The number of buffered bytes."""
         return len(self._arrived)
 
     def feed(self, data: bytes) -> None:
-        """Take in what arrived."""
+        """Buffer received bytes."""
         self._arrived += data
 
     def take(self) -> bytes | None:
-        """The next frame without its length, None if it is not whole yet.
+        """The next frame without its length, None if it is not complete.
 
         Raises:
             FrameLengthError: it is longer than the limit, or its length is negative.

@@ -1,7 +1,7 @@
-"""What consumers ask around a group, as typed records in the manner of the vocabulary.
+"""Messages of the APIs around a group, as typed records in the style of the vocabulary.
 
-Version-independent, and no more of each message than this broker reads or says. Field names are
-those of Kafka's message definitions in snake case.
+They have no versions, and only the fields that this broker reads or sets. Field names are those of
+Kafka's message definitions in snake case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from groupcheck.model.vocabulary import (
     OffsetFetchResponseTopic,
 )
 
-# Kafka's error codes that no coordinator answers with (Errors.java).
+# Kafka's error codes that no coordinator returns (Errors.java).
 OFFSET_OUT_OF_RANGE: Final = ErrorCode(1)
 CORRUPT_MESSAGE: Final = ErrorCode(2)
 INVALID_TOPIC_EXCEPTION: Final = ErrorCode(17)
@@ -45,20 +45,20 @@ class ApiVersionsResponse(NamedTuple):
 
 
 class MetadataRequestTopic(NamedTuple):
-    """A topic that is asked about."""
+    """A requested topic."""
 
     name: str
 
 
 class MetadataRequest(NamedTuple):
-    """Metadata (API key 3); None asks for every topic, and so does nothing in version 0."""
+    """Metadata (API key 3); None requests all topics, as does an empty array in version 0."""
 
     topics: tuple[MetadataRequestTopic, ...] | None = None
     allow_auto_topic_creation: bool = True
 
 
 class MetadataResponseBroker(NamedTuple):
-    """A broker, which is this one."""
+    """A broker: this one."""
 
     node_id: int
     host: str
@@ -66,7 +66,7 @@ class MetadataResponseBroker(NamedTuple):
 
 
 class MetadataResponsePartition(NamedTuple):
-    """A partition, which is here."""
+    """A partition: this broker leads it."""
 
     error_code: ErrorCode
     partition_index: int
@@ -77,7 +77,7 @@ class MetadataResponsePartition(NamedTuple):
 
 
 class MetadataResponseTopic(NamedTuple):
-    """A topic, or why there is none."""
+    """A topic, or why it is not available."""
 
     error_code: ErrorCode
     name: str
@@ -94,7 +94,7 @@ class MetadataResponse(NamedTuple):
 
 
 class FindCoordinatorRequest(NamedTuple):
-    """FindCoordinator (API key 10); from version 4 on it asks for several."""
+    """FindCoordinator (API key 10); from version 4 on with several keys."""
 
     key: str = ""
     key_type: int = 0
@@ -102,7 +102,7 @@ class FindCoordinatorRequest(NamedTuple):
 
 
 class Coordinator(NamedTuple):
-    """Where the coordinator of one group or transaction is."""
+    """The coordinator of one group or transaction."""
 
     key: str
     node_id: int
@@ -122,7 +122,7 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class ListOffsetsPartition(NamedTuple):
-    """A partition whose offset at some time is asked for."""
+    """A partition, and the time of the requested offset."""
 
     partition_index: int
     timestamp: int
@@ -166,7 +166,7 @@ class ListOffsetsResponse(NamedTuple):
 
 
 class FetchPartition(NamedTuple):
-    """A partition that is read, and from where."""
+    """A partition to read, and the first offset."""
 
     partition: int
     fetch_offset: int
@@ -192,14 +192,14 @@ class FetchRequest(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction whose records are not to be read."""
+    """An aborted transaction, whose records are to be skipped."""
 
     producer_id: int
     first_offset: int
 
 
 class PartitionData(NamedTuple):
-    """What there is in a partition."""
+    """The records of a partition."""
 
     partition_index: int
     error_code: ErrorCode
@@ -211,7 +211,7 @@ class PartitionData(NamedTuple):
 
 
 class FetchableTopicResponse(NamedTuple):
-    """What there is in a topic."""
+    """The records of a topic's partitions."""
 
     topic: str
     partitions: tuple[PartitionData, ...]
@@ -239,14 +239,14 @@ class TopicProduceData(NamedTuple):
 
 
 class ProduceRequest(NamedTuple):
-    """Produce (API key 0); without acks it has no answer."""
+    """Produce (API key 0); with acks=0 it has no response."""
 
     acks: int
     topic_data: tuple[TopicProduceData, ...]
 
 
 class PartitionProduceResponse(NamedTuple):
-    """Where the records went."""
+    """The offsets of a partition's appended records."""
 
     partition_index: int
     error_code: ErrorCode
@@ -255,7 +255,7 @@ class PartitionProduceResponse(NamedTuple):
 
 
 class TopicProduceResponse(NamedTuple):
-    """Where a topic's records went."""
+    """The offsets of a topic's appended records."""
 
     name: str
     partition_responses: tuple[PartitionProduceResponse, ...]
@@ -268,7 +268,7 @@ class ProduceResponse(NamedTuple):
 
 
 class DescribeConfigsResource(NamedTuple):
-    """Whose settings are asked for: all of them, or some."""
+    """A resource, and the requested settings; None requests all."""
 
     resource_type: int
     resource_name: str
@@ -306,14 +306,14 @@ class DescribeConfigsResponse(NamedTuple):
 
 
 class OffsetFetchRequestGroup(NamedTuple):
-    """The group and partitions whose offsets are asked for."""
+    """A group, and the partitions of the requested offsets."""
 
     group_id: str
     topics: tuple[OffsetFetchRequestTopic, ...] | None = None
 
 
 class OffsetFetchGroupsRequest(NamedTuple):
-    """OffsetFetch from version 8 on, of several groups."""
+    """OffsetFetch from version 8 on, for several groups."""
 
     groups: tuple[OffsetFetchRequestGroup, ...]
     require_stable: bool = False
@@ -351,7 +351,7 @@ class InitProducerIdResponse(NamedTuple):
 
 
 class AddPartitionsToTxnTopic(NamedTuple):
-    """Partitions that a transaction is about to write to."""
+    """Partitions to add to a transaction."""
 
     name: str
     partitions: tuple[int, ...]
@@ -367,14 +367,14 @@ class AddPartitionsToTxnRequest(NamedTuple):
 
 
 class AddPartitionsToTxnPartitionResult(NamedTuple):
-    """Whether a transaction may write to a partition."""
+    """Whether the partition was added."""
 
     partition_index: int
     partition_error_code: ErrorCode
 
 
 class AddPartitionsToTxnTopicResult(NamedTuple):
-    """Whether a transaction may write to a topic's partitions."""
+    """Whether the topic's partitions were added."""
 
     name: str
     results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
@@ -402,7 +402,7 @@ class AddOffsetsToTxnResponse(NamedTuple):
 
 
 class EndTxnRequest(NamedTuple):
-    """EndTxn (API key 26), which a producer sends; the vocabulary's is the marker in a group."""
+    """EndTxn (API key 26) of a producer; the vocabulary's EndTxn is the marker in a group."""
 
     transactional_id: str
     producer_id: int
@@ -417,13 +417,13 @@ class EndTxnResponse(NamedTuple):
 
 
 class LeaveGroupMemberRequest(NamedTuple):
-    """LeaveGroup before version 3, of one member."""
+    """LeaveGroup before version 3, for one member."""
 
     group_id: str
     member_id: str
 
 
 class LeaveGroupMemberResponse(NamedTuple):
-    """The answer to LeaveGroup before version 3: its one member's error is its own."""
+    """The answer to LeaveGroup before version 3, with the member's error."""
 
     error_code: ErrorCode

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata, FindCoordinator and DescribeConfigs: what and where this broker is."""
+"""ApiVersions, Metadata, FindCoordinator and DescribeConfigs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STATIC_BROKER_CONFIG: Final = 4
 
 
 class Metadata:
-    """This broker, as it tells of itself."""
+    """The description of this broker."""
 
     def __init__(self, served: Mapping[str, Range], topics: Topics, settings: Settings) -> None:
         self._versions = tuple(
@@ -52,12 +52,12 @@ class Metadata:
         call.reply(ApiVersionsResponse(ErrorCode.NONE, self._versions))
 
     def too_new(self) -> ApiVersionsResponse:
-        """What is said in version 0 to who asks in a version that is not served (KIP-511)."""
+        """The version 0 response to a version that is not served (KIP-511)."""
         own = tuple(v for v in self._versions if v.api_key == API_KEYS["ApiVersions"])
         return ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, own)
 
     def metadata(self, call: Call) -> None:
-        """Answer Metadata; a topic that is asked for is made, if it can be and may be."""
+        """Answer Metadata; requested topics are created if that is allowed."""
         body: MetadataRequest = call.body
         if body.topics is None:
             names = self._topics.names()
@@ -82,11 +82,11 @@ class Metadata:
         if not partitions:
             return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
         here = (NODE_ID,)
-        told = (
+        partitions_here = (
             MetadataResponsePartition(ErrorCode.NONE, index, NODE_ID, 0, here, here)
             for index in range(len(partitions))
         )
-        return MetadataResponseTopic(ErrorCode.NONE, name, tuple(told))
+        return MetadataResponseTopic(ErrorCode.NONE, name, tuple(partitions_here))
 
     def _partitions(self, name: str, *, create: bool) -> list[Partition]:
         if create:
@@ -94,7 +94,7 @@ class Metadata:
         return self._topics.partitions(name)
 
     def find_coordinator(self, call: Call) -> None:
-        """Answer FindCoordinator: it is here, whoever's it is."""
+        """Answer FindCoordinator: this broker, for every key."""
         body: FindCoordinatorRequest = call.body
         host, port = call.client.reached
         error = ErrorCode.NONE if body.key_type in KEY_TYPES else ErrorCode.INVALID_REQUEST
@@ -103,7 +103,7 @@ class Metadata:
         call.reply(FindCoordinatorResponse(error, *here, coordinators))
 
     def describe_configs(self, call: Call) -> None:
-        """Answer DescribeConfigs: the broker's settings, once; a topic has none of its own."""
+        """Answer DescribeConfigs: the broker's settings; topics have none of their own."""
         body: DescribeConfigsRequest = call.body
         asked = dict.fromkeys(body.resources)
         call.reply(DescribeConfigsResponse(tuple(map(self._configs, asked))))

@@ -1,7 +1,6 @@
-"""What an operator is told while the server runs: one line each, and not the same one all the time.
+"""Messages for the operator while the server runs: one line each, with a limit on repetition.
 
-Nothing that came from outside is told in full: whoever notes something says what it was in words
-and numbers of his own.
+They never contain bytes that a client sent.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ LONGEST: Final = 300
 
 
 class Notes:
-    """Lines for the operator.
+    """Writes lines for the operator.
 
     Args:
         say: writes a line.
@@ -29,7 +28,7 @@ class Notes:
         self._unsaid: dict[str, int] = {}
 
     def note(self, kind: str, what: str = "") -> None:
-        """Say it, unless something of its kind was said a moment ago: then how often, later."""
+        """Write a line, unless there was one of its kind a moment ago: those are counted."""
         now = self._clock()
         if now < self._quiet_until.get(kind, 0):
             self._unsaid[kind] = self._unsaid.get(kind, 0) + 1

@@ -1,7 +1,7 @@
-"""Offsets at the broker's door: of which partitions there can be any, and requests about several.
+"""The broker's part of the offset APIs: unknown partitions, and requests for several groups.
 
-Kafka's coordinator knows nothing of topics: KafkaApis.scala answers for the partitions that there
-are not, and asks the coordinator about the rest.
+Kafka's coordinator does not know topics: KafkaApis.scala answers for unknown partitions, and passes
+the others to the coordinator.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 
-SEVERAL_GROUPS: Final = 8  # from this version on OffsetFetch asks for several
-ONE_GROUP: Final = 7  # and as of this one the coordinator is asked about each
+SEVERAL_GROUPS: Final = 8  # the first version of OffsetFetch for several groups
+ONE_GROUP: Final = 7  # the version of the request to the coordinator for each of them
 
 WithTopics = Any  # OffsetCommit, TxnOffsetCommit or OffsetDelete: records of one shape
 
 
 class Offsets:
-    """What is asked about offsets, as the coordinator is to be asked."""
+    """The offset APIs."""
 
     def __init__(self, topics: Topics, groups: Groups) -> None:
         self._topics = topics
         self._groups = groups
 
     def commit(self, call: Call) -> None:
-        """Answer OffsetCommit or TxnOffsetCommit; of no partition at all nothing is asked."""
+        """Answer OffsetCommit or TxnOffsetCommit; only known partitions go to the coordinator."""
         body: OffsetCommitRequest | TxnOffsetCommitRequest = call.body
         known, unknown = self._split(body)
         refused = _refused(unknown, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
@@ -57,13 +57,13 @@ class Offsets:
             call.reply(OffsetCommitResponse(refused))
             return
 
-        def answered(response: Any) -> None:  # noqa: ANN401 - either's answer
+        def answered(response: Any) -> None:  # noqa: ANN401 - the response of either API
             call.reply(response._replace(topics=_merged(response.topics, refused)))
 
         self.ask(call, known, answered)
 
     def delete(self, call: Call) -> None:
-        """Answer OffsetDelete; the group's own error goes before those of partitions."""
+        """Answer OffsetDelete; the group's error replaces those of partitions."""
         body: OffsetDeleteRequest = call.body
         known, unknown = self._split(body)
         refused = _refused(unknown, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
@@ -76,7 +76,7 @@ class Offsets:
         self.ask(call, known, answered)
 
     def fetch(self, call: Call) -> None:
-        """Answer OffsetFetch, of one group or of several."""
+        """Answer OffsetFetch, for one group or several."""
         if call.api_version < SEVERAL_GROUPS:
             self.ask(call, call.body, call.reply)
             return
@@ -88,13 +88,13 @@ class Offsets:
 
         def ask(number: int, group: OffsetFetchRequestGroup) -> None:
             def answered(response: ResponseBody) -> None:
-                assert isinstance(response, OffsetFetchResponse)  # noqa: S101 - the API's answer
+                assert isinstance(response, OffsetFetchResponse)  # noqa: S101 - the API's response
                 answers[number] = OffsetFetchResponseGroup(
                     group.group_id, response.error_code, response.topics
                 )
                 if len(answers) == len(body.groups):
-                    told = tuple(answers[i] for i in range(len(answers)))
-                    call.reply(OffsetFetchGroupsResponse(told))
+                    groups = tuple(answers[i] for i in range(len(answers)))
+                    call.reply(OffsetFetchGroupsResponse(groups))
 
             one = OffsetFetchRequest(group.group_id, group.topics, body.require_stable)
             self.ask(call._replace(api_version=ONE_GROUP), one, answered)
@@ -103,11 +103,11 @@ class Offsets:
             ask(number, group)
 
     def ask(self, call: Call, body: RequestBody, answered: Answered) -> None:
-        """Put a request to the coordinator on a client's behalf."""
+        """Send a request to the coordinator on behalf of a client."""
         self._groups.ask(body, call.api_version, answered, call.client_id, call.client)
 
     def _split(self, body: WithTopics) -> tuple[Any, dict[str, list[int]]]:
-        """The request for the partitions that there are, and the other partitions by topic."""
+        """The request with the known partitions, and the unknown partitions by topic."""
         known: list[Any] = []
         unknown: dict[str, list[int]] = {}
         for topic in body.topics:
@@ -122,7 +122,7 @@ class Offsets:
         return body._replace(topics=tuple(known)), unknown
 
 
-def _refused(unknown: dict[str, list[int]], topic: Any, partition: Any) -> tuple[Any, ...]:  # noqa: ANN401 - classes of records of the same shape
+def _refused(unknown: dict[str, list[int]], topic: Any, partition: Any) -> tuple[Any, ...]:  # noqa: ANN401 - record classes of the same shape
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return tuple(
         topic(name, tuple(partition(index, error) for index in indexes))
@@ -131,7 +131,7 @@ def _refused(unknown: dict[str, list[int]], topic: Any, partition: Any) -> tuple
 
 
 def _merged(answered: Iterable[Any], refused: Iterable[Any]) -> tuple[Any, ...]:
-    """What is said of each topic, in one place."""
+    """The topics of both, each once."""
     merged = {topic.name: topic for topic in answered}
     for topic in refused:
         if topic.name in merged:

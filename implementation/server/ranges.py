@@ -1,9 +1,9 @@
-"""Which APIs are served, and in which versions; what they answer is not decided here.
+"""The served APIs and their versions.
 
 The versions of a profile's group APIs are those of its Kafka (`validVersions` of the message
-definitions at its tag), as far as the codec has them: it begins with those that Kafka 4 still
-speaks. The APIs around a group, without which no consumer gets to one, are the same in every
-profile: versions that today's clients and those of the profile's time both know.
+definitions at its tag), as far as the codec has them: the oldest is the oldest that Kafka 4
+supports. The other APIs, which consumers need to find a group, have the same versions in every
+profile: those that today's clients and clients of the profile's time share.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 
 class Range(NamedTuple):
-    """The versions of an API that are served."""
+    """The oldest and the newest served version of an API."""
 
     oldest: int
     newest: int
@@ -53,10 +53,10 @@ AROUND: Final[Mapping[str, Range]] = {
     "Metadata": Range(0, 9),
     "ApiVersions": Range(0, 3),
     "DescribeConfigs": Range(1, 3),
-    "InitProducerId": Range(0, 4),  # producers are idempotent unless told otherwise
+    "InitProducerId": Range(0, 4),  # producers are idempotent by default
 }
 
-# What a producer asks on behalf of its transactions; of use only where their markers are.
+# A transactional producer's APIs, served where the markers are.
 TRANSACTIONS: Final[Mapping[str, Range]] = {
     "AddPartitionsToTxn": Range(0, 2),
     "AddOffsetsToTxn": Range(0, 2),
@@ -96,11 +96,11 @@ GROUPS: Final[Mapping[str, Mapping[str, Range]]] = {
 
 
 def served(profile: str, handled: Collection[str]) -> dict[str, Range]:
-    """The APIs that are served and their versions, by name.
+    """The served APIs and their versions, by name.
 
     Args:
-        profile: whose Kafka it is.
-        handled: the APIs of the vocabulary that the coordinator has.
+        profile: the version of Kafka.
+        handled: the APIs that the coordinator handles.
 
     """
     groups = {

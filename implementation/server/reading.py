@@ -1,4 +1,4 @@
-"""Fetch and ListOffsets: what consumers read of topics. What is in a topic is `topics`' affair."""
+"""Fetch and ListOffsets."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from groupcheck.model.vocabulary import ErrorCode
 
 READ_COMMITTED: Final = 1
 LONGEST_WAIT_MS: Final = 60_000
-MOST_BYTES: Final = 4 * 1024 * 1024  # in one answer
+MOST_BYTES: Final = 4 * 1024 * 1024  # in one response
 
 
 class Reading:
-    """What consumers read."""
+    """The APIs with which consumers read topics."""
 
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
@@ -66,9 +66,9 @@ class Reading:
         return ListOffsetsPartitionResponse(index, ErrorCode.NONE, timestamp, offset, 0)
 
     def fetch(self, call: Call) -> None:
-        """Answer Fetch, when there is enough to be read or it has waited long enough.
+        """Answer Fetch when enough records are available, or at the end of the wait.
 
-        There are no fetch sessions: each request names all that it wants.
+        There are no fetch sessions: each request names all partitions.
         """
         body: FetchRequest = call.body
         if body.session_id:
@@ -89,7 +89,7 @@ class _Fetch:
         self._timer: asyncio.TimerHandle | None = None
 
     def look(self) -> None:
-        """Answer if there is enough, and else wait for more."""
+        """Answer if there are enough records; otherwise wait."""
         left = min(self._body.max_bytes, MOST_BYTES)
         found, complete = [], False
         size = 0
@@ -106,7 +106,7 @@ class _Fetch:
             self._end(FetchResponse(responses=tuple(found)))
 
     def _may_wait(self) -> bool:
-        """Wait for what is appended, or for the end of the time; False when that is over."""
+        """Wait for an append or for the end of the wait; False when that is over."""
         wait_ms = min(self._body.max_wait_ms, LONGEST_WAIT_MS)
         if self._timer is None:
             if wait_ms <= 0:

@@ -1,10 +1,9 @@
-"""What came to the coordinator and what it answered, as JSON Lines: `groupcheck replay` judges it.
+"""Records the requests and responses of the coordinator, as JSON Lines for `groupcheck replay`.
 
 The lines are the messages of the port protocol, both ways: `open` with the profile and the
-settings, then `request`, `response` and `advance`, with the time that the coordinator was told.
-Group and member ids are the real ones. What a body has is the vocabulary's record, whole; what its
-version lacks has its default. A file that is there already is gone on with: a further `open`
-begins a further session.
+settings, then `request`, `response`, and `advance` with the time that has passed. Group and member
+ids are the real ones. A body is the whole record of the vocabulary; fields that its version lacks
+have their defaults. An existing file is continued: another `open` begins another session.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ FORMAT: Final = 1  # of traces
 
 
 class Recording:
-    """A file that is written as things happen, a whole line at a time.
+    """A file that is written line by line.
 
-    When a line cannot be written (the disk is full) nothing more is: a recording with a hole would
-    be judged wrongly. `failed` is told so, once, and what was written stays.
+    If a line cannot be written (the disk is full), recording stops: a recording with a gap would be
+    checked wrongly. `failed` is called once, and the file stays.
 
     Args:
         path: the file.
-        profile: whose Kafka the coordinator is.
-        config: the settings that count, by Kafka's names.
-        failed: is told why nothing more is recorded.
-        groups: those that were there before, of which nothing can be judged.
+        profile: the version of Kafka.
+        config: the settings of the coordinator, by Kafka's names.
+        failed: called with the reason when recording stops.
+        groups: groups that existed before, which cannot be checked.
 
     Raises:
-        OSError: the file cannot be opened or written to.
+        OSError: the file cannot be opened or written.
 
     """
 
@@ -69,11 +68,11 @@ class Recording:
             raise
 
     def advance(self, ms: int) -> None:
-        """Time passed; it is said before the next line that is about something else."""
+        """Time passed; it is written before the next line of another kind."""
         self._passed_ms += ms
 
     def request(self, request: Request) -> None:
-        """A request came."""
+        """Record a request."""
         self._write(
             {
                 "type": "request",
@@ -87,21 +86,21 @@ class Recording:
         )
 
     def response(self, response: Response) -> None:
-        """It was answered."""
+        """Record a response."""
         body = _encode(response.body)
         self._write({"type": "response", "id": response.request_id, "body": body})
 
     def fault(self, name: str) -> None:
-        """Something happened to the coordinator, by the port protocol's name."""
+        """Record a fault, by the port protocol's name."""
         self._write({"type": "fault", "fault": name})
 
     def stop(self, why: str) -> None:
-        """Record nothing more, and say why."""
+        """Stop recording, and report why."""
         self.close()
         self._failed(why)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -120,7 +119,7 @@ class Recording:
 
 
 def write_whole(file: int, data: bytes) -> None:
-    """Write all of it, or leave nothing of it.
+    """Write all of it, or nothing.
 
     Raises:
         OSError: it could not be written.
@@ -137,10 +136,10 @@ def write_whole(file: int, data: bytes) -> None:
 
 
 def end_torn_line(file: int) -> None:
-    """End a last line that was not ended, as when a machine stopped in the middle of it.
+    """Terminate an incomplete last line, as a crashed machine may leave it.
 
     Raises:
-        OSError: it cannot be seen or done.
+        OSError: it cannot be read or written.
     """
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
@@ -172,6 +171,6 @@ def _encode(value: Any) -> Any:  # noqa: ANN401 - any value of a record, as JSON
 
 @cache
 def _camel_names(record_type: Class) -> tuple[str, ...]:
-    """A record's fields as Kafka's definitions spell them."""
+    """A record's field names as Kafka's definitions spell them."""
     split = (name.split("_") for name in record_type._fields)
     return tuple(head + "".join(map(str.capitalize, rest)) for head, *rest in split)

@@ -1,4 +1,4 @@
-"""The server: sockets that listen, the connections they bring, and the end of it all."""
+"""The server: listening sockets, connections, shutdown."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from groupcheck.implementation.server.upkeep import Upkeep
 
 BACKLOG: Final = 1_024
 LONGEST_SWEEP_S: Final = 30.0
-FAREWELL_S: Final = 0.5  # for what clients have still to be sent when all is over
+DRAIN_S: Final = 0.5  # for responses that are still to be sent at shutdown
 
 
 class CannotServeError(Exception):
-    """The server cannot begin; the message is one line."""
+    """The server cannot start; the message is one line."""
 
 
 class Options(NamedTuple):
-    """What is served, and where."""
+    """The options of the server."""
 
     host: str = "127.0.0.1"
     port: int = 9092
@@ -52,7 +52,7 @@ class Server:
     """A broker of one node, on a running loop: `start` it, then `stop` it.
 
     Args:
-        options: what is served, and where.
+        options: the options.
         say: writes a line for the operator.
 
     """
@@ -64,8 +64,8 @@ class Server:
         self._options = options
         self._say = say
         self._connections: set[Connection] = set()
-        self._alone = asyncio.Event()  # whether there is no connection
-        self._kept = 0
+        self._is_empty = asyncio.Event()  # set while there are no connections
+        self._reserved = 0
         self._recording: Recording | None = None
         self._embedded: Embedded | None = None
         self._groups: Groups | None = None
@@ -74,10 +74,10 @@ class Server:
         self._sweep: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        """Begin to serve.
+        """Start serving.
 
         Raises:
-            CannotServeError: something is in the way; nothing is left open.
+            CannotServeError: it cannot start; nothing stays open.
         """
         loop = asyncio.get_running_loop()
         self.notes = Notes(self._say, loop.time)
@@ -133,14 +133,14 @@ class Server:
             self._server = await loop.create_server(
                 lambda: Connection(self), host, port, backlog=BACKLOG
             )
-        except (OSError, UnicodeError) as error:  # of a name that no host can have
+        except (OSError, UnicodeError) as error:  # of an invalid host name
             msg = f"cannot listen on {shown(host, port)}: {_reason(error)}"
             raise CannotServeError(msg) from error
         names = [each.getsockname() for each in self._server.sockets]
         self.addresses = [(name[0], name[1]) for name in names]
 
     async def stop(self) -> None:
-        """Stop serving, and let go of everything."""
+        """Stop serving, and release all resources."""
         if self._sweep is not None:
             self._sweep.cancel()
         if self._server is not None:
@@ -151,10 +151,10 @@ class Server:
             connection.close()
         if self._connections:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._alone.wait(), FAREWELL_S)
+                await asyncio.wait_for(self._is_empty.wait(), DRAIN_S)
         for connection in list(self._connections):
             connection.abort("it does not take what it is sent")
-        await asyncio.sleep(0)  # in which the loop tells them that they are gone
+        await asyncio.sleep(0)  # the loop reports the closed connections
         if self._groups is not None:
             await self._groups.close()
         if self._recording is not None:
@@ -162,25 +162,25 @@ class Server:
         if self._embedded is not None and self._embedded.disk is not None:
             self._embedded.disk.close()
 
-    def enter(self, connection: Connection) -> bool:
-        """Whether there is room for one more connection."""
+    def add(self, connection: Connection) -> bool:
+        """Add a connection; False if there are too many."""
         if len(self._connections) >= self.limits.max_connections:
             return False
         self._connections.add(connection)
-        self._alone.clear()
+        self._is_empty.clear()
         return True
 
-    def leave(self, connection: Connection) -> None:
-        """A connection is gone."""
+    def remove(self, connection: Connection) -> None:
+        """Remove a connection."""
         self._connections.discard(connection)
         if not self._connections:
-            self._alone.set()
+            self._is_empty.set()
 
-    def keep(self, size: int) -> bool:
-        """Whether so many more bytes may be kept of requests; a negative number gives back."""
-        if size > 0 and self._kept + size > self.limits.queued_max_request_bytes:
+    def reserve(self, size: int) -> bool:
+        """Reserve bytes for requests, or release if negative; False above the limit."""
+        if size > 0 and self._reserved + size > self.limits.queued_max_request_bytes:
             return False
-        self._kept += size
+        self._reserved += size
         return True
 
     def _sweep_later(self) -> None:
@@ -189,7 +189,7 @@ class Server:
         self._sweep = loop.call_later(min(max(idle_s / 4, 0.1), LONGEST_SWEEP_S), self._sweep_idle)
 
     def _sweep_idle(self) -> None:
-        """Close the connections on which nothing has been asked for too long."""
+        """Close connections that have been idle too long."""
         now = asyncio.get_running_loop().time()
         idle_s = self.limits.connections_max_idle_ms / 1000
         for connection in list(self._connections):
@@ -198,38 +198,38 @@ class Server:
         self._sweep_later()
 
     def _recording_failed(self, why: str) -> None:
-        self._say(f"cannot record any more: {why}; what was written stays")
+        self._say(f"recording stopped: {why}; the file has everything before")
 
     def _failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Something failed that nobody waits for: it is said, and serving goes on."""
+        """Report an unhandled error; serving continues."""
         error = context.get("exception")
         self.notes.note("a failure", f"{context['message'][:80]} ({type(error).__name__})")
 
 
 def _allow_many_files() -> None:
-    """Have as many connections as the system lets this process have."""
+    """Raise the limit of open files to the maximum."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _reason(error: OSError | UnicodeError) -> str:
-    """Why an address cannot be listened on; asyncio says of an OSError more than that."""
+    """Why an address cannot be used, without asyncio's own words."""
     if isinstance(error, OSError) and not isinstance(error, socket.gaierror):
         return os.strerror(error.errno or 0)
     return "there is no such host"
 
 
 def shown(host: str, port: int) -> str:
-    """An address as it is typed."""
+    """The address as a user types it."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def run(options: Options) -> None:
-    """Serve until SIGINT or SIGTERM; what there is to say goes to standard error.
+    """Serve until SIGINT or SIGTERM; messages go to standard error.
 
     Raises:
-        CannotServeError: something is in the way.
+        CannotServeError: it cannot start.
     """
     asyncio.run(_serve(options))
 
@@ -244,7 +244,7 @@ async def _serve(options: Options) -> None:
     for host, port in server.addresses:
         _say(f"serving Kafka {options.profile} on {shown(host, port)}")
     if not all(ipaddress.ip_address(host).is_loopback for host, _ in server.addresses):
-        _say("it can be reached from other machines, and asks nobody who he is")
+        _say("other machines can connect, and there is no authentication")
     await end.wait()
     await server.stop()
 

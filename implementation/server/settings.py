@@ -1,4 +1,4 @@
-"""What an operator may set under Kafka's names; what a setting does is said where it is read."""
+"""The settings of the coordinator and the server, under Kafka's names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.implementation.core.config import Config
 
-MOST: Final = 2**31 - 1  # all of them are Kafka's ints
+MAX_INT: Final = 2**31 - 1  # all of them are Java ints
 
 
 class Limits(NamedTuple):
-    """What one client may use up, with defaults for a broker that is for tests and tools.
+    """Limits on what one client can use; the defaults are for tests and tools.
 
-    Kafka's own are larger where it has them. `queued_max_request_bytes` is of all connections
-    together: what has arrived of requests that are not whole, or not looked at yet.
+    Kafka's own defaults are larger. `queued_max_request_bytes` is the total of all connections:
+    received bytes of requests that are incomplete or not handled yet.
     """
 
     socket_request_max_bytes: int = 2 * 1024 * 1024
@@ -29,35 +29,35 @@ class Limits(NamedTuple):
 
 
 class BadSettingError(ValueError):
-    """Something cannot be set, or not to that; the message is one line."""
+    """An unknown setting or an invalid value; the message is one line."""
 
 
 class Settings(NamedTuple):
-    """What the coordinator and the server around it are set to."""
+    """The settings of the coordinator and of the server."""
 
     config: Config = Config()
     limits: Limits = Limits()
 
     def config_names(self) -> dict[str, int]:
-        """The coordinator's settings by their names in Kafka."""
+        """The coordinator's settings by Kafka's names."""
         return _by_name(self.config)
 
     def kafka_names(self) -> dict[str, int]:
-        """Every setting by its name in Kafka."""
+        """All settings by Kafka's names."""
         return {**self.config_names(), **_by_name(self.limits)}
 
 
-def parse(said: Iterable[str]) -> Settings:
-    """The settings where an operator said some, each as NAME=NUMBER.
+def parse(options: Iterable[str]) -> Settings:
+    """The settings, changed by options of the form NAME=NUMBER.
 
     Raises:
-        BadSettingError: there is no such setting, or it cannot have that value.
+        BadSettingError: the setting is unknown, or the value is invalid.
     """
     settings = Settings()
     known = settings.kafka_names()
     changes: dict[str, int] = {}
-    for each in said:
-        name, _, value = each.partition("=")
+    for option in options:
+        name, _, value = option.partition("=")
         if name not in known:
             msg = f"unknown broker setting {name[:80]!r}; known: {', '.join(known)}"
             raise BadSettingError(msg)
@@ -66,17 +66,17 @@ def parse(said: Iterable[str]) -> Settings:
 
 
 def _by_name(values: Any) -> dict[str, int]:  # noqa: ANN401 - a NamedTuple
-    """The numbers of a NamedTuple under Kafka's names."""
+    """The int fields of a NamedTuple, by Kafka's names."""
     pairs = zip(values._fields, values, strict=True)
     return {name.replace("_", "."): value for name, value in pairs if type(value) is int}
 
 
 def _number(name: str, value: str) -> int:
-    if value.isascii() and value.isdecimal() and len(value) <= len(str(MOST)):
+    if value.isascii() and value.isdecimal() and len(value) <= len(str(MAX_INT)):
         number = int(value)
-        if number <= MOST:
+        if number <= MAX_INT:
             return number
-    msg = f"{name} is a number from 0 to {MOST}, not {value[:80]!r}"
+    msg = f"{name} is a number from 0 to {MAX_INT}, not {value[:80]!r}"
     raise BadSettingError(msg)
 
 

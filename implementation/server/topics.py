@@ -1,8 +1,8 @@
-"""Small topics in memory, so that consumers have something to consume; groups are not known here.
+"""Small topics in memory, so that consumers have something to read.
 
-Batches are kept as the bytes in which they came. A partition that has grown too long loses its
-oldest. There is one broker and no replica: what is appended can be read at once. Retries of an
-idempotent producer are not told from new records.
+Batches are kept as the received bytes. A partition over its limit drops its oldest batches. There
+is one replica: an appended record is readable at once. Retries of an idempotent producer are not
+detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from groupcheck.implementation.server.settings import Limits
 from groupcheck.model.vocabulary import ErrorCode
 
 NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)  # Topic.java
-MOST_PARTITIONS: Final = 1_000  # of a topic
+MAX_PARTITIONS: Final = 1_000  # of a topic
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -43,7 +43,7 @@ CONTROL: Final = 0x20
 
 
 class BadTopicError(ValueError):
-    """There cannot be such a topic; the message is one line."""
+    """A topic cannot be created; the message is one line."""
 
     def __init__(self, message: str, error_code: ErrorCode = INVALID_TOPIC_EXCEPTION) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class BadTopicError(ValueError):
 
 
 class BadRecordsError(ValueError):
-    """What was produced is not taken."""
+    """Produced records are rejected."""
 
     def __init__(self, error_code: ErrorCode) -> None:
         super().__init__(error_code.name)
@@ -59,7 +59,7 @@ class BadRecordsError(ValueError):
 
 
 class Batch(NamedTuple):
-    """A record batch: its bytes, and what of its header is looked at."""
+    """A record batch: its bytes, and some fields of its header."""
 
     data: bytes
     records: int
@@ -69,7 +69,7 @@ class Batch(NamedTuple):
 
     @property
     def transactional(self) -> bool:
-        """Whether it is part of a transaction, and not the end of one."""
+        """Whether it is in a transaction, and not a marker."""
         return bool(self.attributes & TRANSACTIONAL) and not self.attributes & CONTROL
 
 
@@ -77,7 +77,7 @@ def batches(data: bytes) -> Iterator[Batch]:
     """The record batches that a producer sent.
 
     Raises:
-        BadRecordsError: they are none, or not whole.
+        BadRecordsError: they are corrupt or incomplete.
     """
     at = 0
     while at < len(data):
@@ -99,7 +99,7 @@ def batches(data: bytes) -> Iterator[Batch]:
 class Partition:
     """A partition: its batches from `start_offset` on; `end_offset` is that of the next record.
 
-    `appended` is called, and forgotten, when something is appended.
+    The callbacks in `appended` are called, and removed, at the next append.
     """
 
     def __init__(self, retention_bytes: int) -> None:
@@ -110,13 +110,13 @@ class Partition:
         self._bytes = 0
         self._offsets: list[int] = []  # of the first record of each batch
         self._batches: list[Batch] = []
-        self._open: dict[int, int] = {}  # where each open transaction began, by its producer
+        self._open: dict[int, int] = {}  # the first offset of each open transaction, by producer
         self._aborted: list[tuple[AbortedTransaction, int]] = []  # and the offset of its marker
 
     def append(self, batch: Batch) -> int:
-        """Append a batch; the offset of its first record."""
+        """Append a batch; returns the offset of its first record."""
         offset = self.end_offset
-        # Neither offset nor epoch is under the CRC.
+        # The CRC covers neither offset nor epoch.
         data = struct.pack(">qii", offset, len(batch.data) - BEFORE_LENGTH_COUNTS, 0)
         self._offsets.append(offset)
         self._batches.append(batch._replace(data=data + batch.data[BEFORE_EPOCH:]))
@@ -124,7 +124,7 @@ class Partition:
         self.end_offset += batch.records
         if batch.transactional:
             self._open.setdefault(batch.producer_id, offset)
-        self._forget_oldest()
+        self._drop_oldest()
         waiting, self.appended = self.appended, set()
         for call in waiting:
             call()
@@ -139,13 +139,13 @@ class Partition:
 
     @property
     def stable_offset(self) -> int:
-        """Before which no transaction is open."""
+        """The first offset of the oldest open transaction."""
         return min(self._open.values(), default=self.end_offset)
 
     def read(self, offset: int, most_bytes: int, end_offset: int) -> bytes:
-        """The batches that hold what is from `offset` on and before `end_offset`.
+        """The batches with the offsets from `offset` to before `end_offset`.
 
-        At least one, if there is one, and else no more than `most_bytes`.
+        At least one, if there is one; otherwise at most `most_bytes`.
         """
         found: list[bytes] = []
         size = 0
@@ -158,7 +158,7 @@ class Partition:
         return b"".join(found) if offset < end_offset else b""
 
     def aborted(self, offset: int, end_offset: int) -> tuple[AbortedTransaction, ...]:
-        """The transactions whose records there are to be left out."""
+        """The aborted transactions in the range."""
         return tuple(
             transaction
             for transaction, marker in self._aborted
@@ -166,12 +166,12 @@ class Partition:
         )
 
     def offset_at(self, timestamp: int) -> tuple[int, int]:
-        """The timestamp and offset of the first batch that is as late; -1 and -1 without one."""
+        """Timestamp and offset of the first batch that is not older; -1 and -1 if there is none."""
         pairs = zip(self._offsets, self._batches, strict=True)
         late = ((b.max_timestamp, at) for at, b in pairs if b.max_timestamp >= timestamp)
         return next(late, (-1, -1))
 
-    def _forget_oldest(self) -> None:
+    def _drop_oldest(self) -> None:
         gone = 0
         while self._bytes > self._retention_bytes and gone < len(self._batches) - 1:
             self._bytes -= len(self._batches[gone].data)
@@ -183,7 +183,7 @@ class Partition:
 
 
 class Topics:
-    """All topics, by name; there are not more of them than the limits say."""
+    """All topics, by name, up to the limit."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -194,18 +194,18 @@ class Topics:
         return list(self._topics)
 
     def create(self, name: str, partitions: int) -> list[Partition]:
-        """Make a topic, if there is none of that name.
+        """Create a topic, or return the existing one.
 
         Raises:
-            BadTopicError: it cannot be made.
+            BadTopicError: it cannot be created.
         """
         if name in self._topics:
             return self._topics[name]
         if not NAME.fullmatch(name) or name in {".", ".."}:
             msg = f"no topic can have the name {name[:80]!r}"
             raise BadTopicError(msg)
-        if not 1 <= partitions <= MOST_PARTITIONS:
-            msg = f"a topic has 1 to {MOST_PARTITIONS} partitions, not {partitions}"
+        if not 1 <= partitions <= MAX_PARTITIONS:
+            msg = f"a topic has 1 to {MAX_PARTITIONS} partitions, not {partitions}"
             raise BadTopicError(msg)
         if len(self._topics) >= self._limits.max_topics:
             msg = f"there are {len(self._topics)} topics already"
@@ -216,10 +216,10 @@ class Topics:
         return made
 
     def partitions(self, name: str) -> list[Partition]:
-        """The partitions of a topic; none, if there is no such topic."""
+        """The partitions of a topic; empty if there is no such topic."""
         return self._topics.get(name, [])
 
     def partition(self, name: str, index: int) -> Partition | None:
-        """A partition, if there is such a one."""
+        """A partition, or None."""
         partitions = self._topics.get(name, ())
         return partitions[index] if 0 <= index < len(partitions) else None

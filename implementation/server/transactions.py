@@ -1,7 +1,6 @@
-"""Just enough of a transaction coordinator that producers can commit offsets in transactions.
+"""A minimal transaction coordinator, with which producers can commit offsets in transactions.
 
-Transactions are in memory alone: their state is gone with the process. What Kafka's does besides
-(its own log, fencing across brokers) does not belong here.
+Transactions are in memory only. Kafka's transaction log and fencing across brokers are missing.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ Asked = AddPartitionsToTxnRequest | AddOffsetsToTxnRequest | EndTxnRequest
 
 
 class _Transaction:
-    """What a transactional id has open."""
+    """The state of a transactional id."""
 
     __slots__ = ("groups", "partitions", "producer_epoch", "producer_id", "timeout_ms", "timer")
 
@@ -78,7 +77,7 @@ class Transactions:
         self._transactions: dict[str, _Transaction] = {}
 
     def init_producer_id(self, call: Call) -> None:
-        """Answer InitProducerId; what the producer's last incarnation left open is aborted."""
+        """Answer InitProducerId; an open transaction of the producer is aborted."""
         body: InitProducerIdRequest = call.body
         if body.transactional_id is None:
             call.reply(InitProducerIdResponse(ErrorCode.NONE, next(self._producer_ids), 0))
@@ -93,13 +92,13 @@ class Transactions:
             transaction.producer_epoch += 1
             if transaction.producer_epoch >= MOST_EPOCHS:
                 transaction.producer_id, transaction.producer_epoch = next(self._producer_ids), 0
-            told = (transaction.producer_id, transaction.producer_epoch)
-            call.reply(InitProducerIdResponse(ErrorCode.NONE, *told))
+            producer = (transaction.producer_id, transaction.producer_epoch)
+            call.reply(InitProducerIdResponse(ErrorCode.NONE, *producer))
 
         self._end(transaction, committed=False, ended=ended)
 
     def _claimed(self, body: InitProducerIdRequest) -> tuple[ErrorCode, _Transaction | None]:
-        """The transaction that a producer takes over, or why it cannot."""
+        """The transaction of a producer that starts, or the error."""
         transactional_id = body.transactional_id or ""
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST, None
@@ -111,13 +110,13 @@ class Transactions:
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE, None
             transaction = _Transaction(next(self._producer_ids))
             self._transactions[transactional_id] = transaction
-        said = (body.producer_id, body.producer_epoch)
-        if said not in {(-1, -1), (transaction.producer_id, transaction.producer_epoch)}:
+        claimed = (body.producer_id, body.producer_epoch)
+        if claimed not in {(-1, -1), (transaction.producer_id, transaction.producer_epoch)}:
             return INVALID_PRODUCER_EPOCH, None
         return ErrorCode.NONE, transaction
 
     def add_partitions(self, call: Call) -> None:
-        """Answer AddPartitionsToTxn: all of the partitions are in the transaction, or none."""
+        """Answer AddPartitionsToTxn: all of the partitions are added, or none."""
         body: AddPartitionsToTxnRequest = call.body
         error, transaction = self._found(body)
         found = {
@@ -152,7 +151,7 @@ class Transactions:
         call.reply(AddOffsetsToTxnResponse(error))
 
     def end(self, call: Call) -> None:
-        """Answer EndTxn, when the markers are where they belong."""
+        """Answer EndTxn when the markers are written."""
         body: EndTxnRequest = call.body
         error, transaction = self._found(body)
         if transaction is None:
@@ -165,7 +164,7 @@ class Transactions:
         self._end(transaction, committed=body.committed, ended=ended)
 
     def _found(self, body: Asked) -> tuple[ErrorCode, _Transaction | None]:
-        """The transaction that a producer speaks of, or why it may not."""
+        """The transaction of a request, or the error."""
         transaction = self._transactions.get(body.transactional_id)
         if transaction is None or transaction.producer_id != body.producer_id:
             return INVALID_PRODUCER_ID_MAPPING, None
@@ -174,13 +173,13 @@ class Transactions:
         return ErrorCode.NONE, transaction
 
     def _begin(self, transaction: _Transaction) -> None:
-        """From its first partition or group on a transaction has its time."""
+        """Start the timeout with the first partition or group."""
         if transaction.timer is None:
             timeout_s = transaction.timeout_ms / 1000
             transaction.timer = self._loop.call_later(timeout_s, self._expire, transaction)
 
     def _expire(self, transaction: _Transaction) -> None:
-        """Abort a transaction that takes too long; its producer is told by its epoch."""
+        """Abort a transaction that takes too long; the new epoch fences its producer."""
 
         def ended() -> None:
             transaction.producer_epoch += 1
@@ -190,7 +189,7 @@ class Transactions:
     def _end(
         self, transaction: _Transaction, *, committed: bool, ended: Callable[[], None]
     ) -> None:
-        """Write the markers to partitions and groups, then go on with `ended`."""
+        """Write the markers to partitions and groups, then call `ended`."""
         if transaction.timer is not None:
             transaction.timer.cancel()
             transaction.timer = None
@@ -200,12 +199,12 @@ class Transactions:
         transaction.partitions.clear()
         groups = list(transaction.groups)
         transaction.groups.clear()
-        left = set(groups)
+        remaining = set(groups)
 
         def answered(group_id: str) -> Callable[[Any], None]:
             def take(_response: object) -> None:
-                left.discard(group_id)
-                if not left:
+                remaining.discard(group_id)
+                if not remaining:
                     ended()
 
             return take

@@ -1,4 +1,4 @@
-"""What is done now and then, whatever clients ask: offsets expire, and the log is compacted."""
+"""Periodic tasks: offsets expire, and the log is compacted."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Upkeep:
     """Two tasks on a running loop, until it is closed.
 
     Args:
-        groups: whose offsets expire.
+        groups: the groups whose offsets expire.
         disk: the log, if it is in a directory.
-        interval_ms: how often offsets are looked at (`offsets.retention.check.interval.ms`).
-        notes: is told what could not be done.
+        interval_ms: the interval of the expiry (`offsets.retention.check.interval.ms`).
+        notes: gets the failures.
 
     """
 
@@ -34,7 +34,7 @@ class Upkeep:
             self._tasks.append(asyncio.create_task(self._compact(disk)))
 
     async def close(self) -> None:
-        """Stop; a compaction under way comes to its end."""
+        """Stop, when a compaction in progress has finished."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

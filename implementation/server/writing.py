@@ -1,4 +1,4 @@
-"""Produce: what producers write to topics. What is in a topic is `topics`' affair."""
+"""Produce."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from groupcheck.model.vocabulary import ErrorCode
 
 
 class Writing:
-    """What producers write."""
+    """The API with which producers write topics."""
 
     def __init__(self, topics: Topics, limits: Limits) -> None:
         self._topics = topics
         self._limits = limits
 
     def produce(self, call: Call) -> None:
-        """Append what came, and answer unless no answer is wanted."""
+        """Append the records, and answer unless acks=0."""
         body: ProduceRequest = call.body
         responses = tuple(
             TopicProduceResponse(

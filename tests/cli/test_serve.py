@@ -74,7 +74,7 @@ def test_it_says_so_when_other_machines_can_reach_it() -> None:
         assert line.startswith("groupcheck: serving Kafka 2.7 on 0.0.0.0:")
         assert process.stderr is not None
         warning = process.stderr.readline()
-        what = "it can be reached from other machines, and asks nobody who he is"
+        what = "other machines can connect, and there is no authentication"
         assert warning == f"groupcheck: {what}\n"
 
 

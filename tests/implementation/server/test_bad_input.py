@@ -164,7 +164,7 @@ def test_a_client_that_never_reads_is_answered_no_more_and_takes_little_memory(
         with suppress(TimeoutError):  # it cannot send any more
             for _ in range(100_000):
                 wire.socket.sendall(ask_all * 100)
-        eventually(lambda: connection._choked)
+        eventually(lambda: connection._unread)
         one_answer = 40_000
         assert connection._transport.get_write_buffer_size() <= MOST_UNSENT_BYTES + one_answer
         assert len(connection._frames) <= MOST_UNREAD_BYTES + 256 * 1024  # and what came at once
@@ -184,7 +184,7 @@ def test_a_client_that_goes_on_reading_after_a_while_gets_every_answer(server: S
         asking = threading.Thread(target=ask)
         asking.start()
         connection = connection_of_port(server, wire)
-        eventually(lambda: connection._choked)
+        eventually(lambda: connection._unread)
         sizes = {len(wire.receive() or b"") for _ in range(asked)}
         assert len(sizes) == 1
         assert min(sizes) > 1_000_000
@@ -231,14 +231,14 @@ def test_requests_that_are_not_whole_may_take_only_so_much_memory_together() -> 
         begun = struct.pack(">i", 50_000) + b"x" * 40_000
         for number, wire in enumerate(wires[:2], 1):
             wire.socket.sendall(begun)
-            eventually(lambda number=number: server.server._kept == number * len(begun))  # type: ignore[misc] # bound
+            eventually(lambda number=number: server.server._reserved == number * len(begun))  # type: ignore[misc] # bound
         wires[2].socket.sendall(begun)
         assert wires[2].receive() is None
         # And the others go on.
         for wire in wires[:2]:
             wire.socket.sendall(b"x" * 10_000)
             assert wire.receive() is None  # it was no request
-        assert server.server._kept == 0
+        assert server.server._reserved == 0
         assert "take too much memory" in server.notes[0]
 
 
@@ -291,7 +291,7 @@ def state_of(wire: Wire, group_id: str) -> str:
 def test_who_joins_again_and_again_without_waiting_is_not_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(groups, "FEW_WAITING", 8)
+    monkeypatch.setattr(groups, "MIN_WAITING", 8)
     fields = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
     fields |= {"protocol_type": "consumer", "protocols": [("range", b"")]}
     with Served() as server, server.connected() as first, server.connected() as second:

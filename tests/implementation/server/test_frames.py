@@ -51,7 +51,7 @@ def test_of_any_bytes_no_more_is_kept_than_has_arrived_and_no_frame_is_too_long(
 def test_a_length_that_no_frame_may_have_is_refused_before_the_frame_is_there(length: int) -> None:
     frames = Frames(20)
     frames.feed(struct.pack(">i", length))
-    with pytest.raises(FrameLengthError, match=f"a frame said to be {length} bytes long"):
+    with pytest.raises(FrameLengthError, match=f"a frame length of {length} bytes"):
         frames.take()
 
 

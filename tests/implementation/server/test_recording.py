@@ -139,7 +139,7 @@ def test_serving_goes_on_when_nothing_more_can_be_recorded(
             fields = {"group_id": "g", "generation_id": 1, "member_id": "m"}
             assert wire.ask("Heartbeat", 0, **fields).error_code == 25
         why = "No space left on device"
-        assert server.notes == [f"cannot record any more: {why}; what was written stays"]
+        assert server.notes == [f"recording stopped: {why}; the file has everything before"]
 
 
 @pytest.mark.parametrize("where", ["/dev/full", "/nonexistent/file", "/"])
