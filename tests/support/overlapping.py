@@ -38,7 +38,7 @@ from groupcheck.model.vocabulary import (
 )
 
 Line = dict[str, Any]
-TRAITS = {"2.7": PROFILE_2_7, "4.1": PROFILE_4_1}
+BEHAVIOURS = {"2.7": PROFILE_2_7, "4.1": PROFILE_4_1}
 
 
 class Client:
@@ -121,7 +121,7 @@ class Overlapping:
         self.profile = profile
         self.options: dict[str, Any] = {
             "config": Config(group_initial_rebalance_delay_ms=delay_ms),
-            "profile": TRAITS[profile],
+            "profile": BEHAVIOURS[profile],
             "choose": self.random.choice,
             "new_member_id": lambda prefix: f"{prefix}-{next(ids)}",
         }
