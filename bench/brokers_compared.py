@@ -77,8 +77,8 @@ TIMED_OUT_TWICE: Final = (
 )
 EXPLAINED: Final = (
     ("kafka:2.7", ("UNSUPPORTED_VERSION (35)",), KAFKA_14422),
-    ("kafka:2.7", ("closed the connection that owed an answer to JoinGroup",), KAFKA_14422),
-    ("kafka:2.7", ("a request answered twice", "as static member"), KAFKA_14422),
+    ("kafka:2.7", ("closed the connection before it answered JoinGroup",), KAFKA_14422),
+    ("kafka:2.7", ("a second response to one request", "as static member"), KAFKA_14422),
     (
         "kafka:2.7",
         ("no error, CompletingRebalance, ", "instead of no error, PreparingRebalance, ", "static"),

@@ -1,1 +1,1 @@
-"""Real brokers to be verified, each started from here and gone with the run."""
+"""Real brokers to verify; each is started from here and ends with the run."""

@@ -1,4 +1,4 @@
-"""Apache Kafka, three versions of it, each with one broker; where the jars are from is not here."""
+"""Apache Kafka in three versions, one broker each; `java` downloads the jars."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from threading import Event
 from typing import Final, NamedTuple
 
 from groupcheck.properties.brokers import java
-from groupcheck.properties.brokers.kept import Kept
 from groupcheck.properties.brokers.recipe import (
     SETTINGS,
-    UP_S,
+    START_S,
     Address,
-    NotUpError,
-    Recipe,
-    answering,
+    BrokerDefinition,
+    NotStartedError,
     free_port,
+    wait_for_coordinator,
 )
+from groupcheck.properties.brokers.supervised import Supervised
 
-LATER: Final = ("group.initial.rebalance.delay.ms", "group.max.size")  # came later than 0.10.2
+NOT_IN_0_10: Final = ("group.initial.rebalance.delay.ms", "group.max.size")
 
-# One thread of each kind, so that requests are handled in the order they came in.
+# One thread of each kind, so that requests are handled in the order of their arrival.
 BROKER: Final = {
     "num.network.threads": 1,
     "num.io.threads": 1,
@@ -46,7 +46,7 @@ ZOOKEEPER: Final = {
 
 
 class Release(NamedTuple):
-    """A release of Apache Kafka: what it is judged by, and the oldest Java that runs it."""
+    """A release of Apache Kafka: the version to check it against, and the oldest Java for it."""
 
     profile: str
     kafka: str
@@ -55,26 +55,26 @@ class Release(NamedTuple):
 
     @property
     def title(self) -> str:
-        """As its makers call it."""
+        """Its full name."""
         return f"Apache Kafka {self.kafka}"
 
     @property
     def has_zookeeper(self) -> bool:
-        """Whether it keeps its metadata there."""
+        """Whether it needs ZooKeeper."""
         return self.profile != "4.1"
 
 
 RELEASES: Final = (
     Release("4.1", "4.1.2", 17),
     Release("2.7", "2.7.2", 8),
-    Release("0.10.2", "0.10.2.2", 8, LATER),
+    Release("0.10.2", "0.10.2.2", 8, NOT_IN_0_10),
 )
 
 
-def recipes() -> list[Recipe]:
-    """How each release is brought up."""
+def recipes() -> list[BrokerDefinition]:
+    """Return the definition of each release."""
     return [
-        Recipe(
+        BrokerDefinition(
             f"kafka:{each.profile}",
             each.title,
             each.profile,
@@ -83,17 +83,17 @@ def recipes() -> list[Recipe]:
             prepare=partial(java.jars, each.profile, each.title),
             launch=partial(_launch, each),
             settings={k: v for k, v in SETTINGS.items() if k not in each.lacks},
-            # Only from 0.11 on does a broker tell its settings.
-            untold=SETTINGS if each.lacks else {},
+            # Brokers report their settings from 0.11 on.
+            unreported=SETTINGS if each.lacks else {},
         )
         for each in RELEASES
     ]
 
 
 def _launch(
-    release: Release, kept: Kept, settings: Mapping[str, int], interrupted: Event
+    release: Release, programs: Supervised, settings: Mapping[str, int], interrupted: Event
 ) -> Address:
-    """Start a broker, and what keeps its metadata; give its address once it coordinates groups."""
+    """Start ZooKeeper, if needed, and a broker; return its address once it coordinates groups."""
     port, other = free_port(), free_port()
     listener = f"PLAINTEXT://127.0.0.1:{port}"
     broker: dict[str, object] = {
@@ -102,13 +102,13 @@ def _launch(
         **settings,
         "listeners": listener,
         "advertised.listeners": listener,
-        "log.dirs": kept.folder / "data",
+        "log.dirs": programs.folder / "data",
     }
     if release.has_zookeeper:
-        files = {"dataDir": kept.folder / "zookeeper", "clientPort": other, **ZOOKEEPER}
-        path = kept.write("zookeeper.properties", _properties(files))
+        files = {"dataDir": programs.folder / "zookeeper", "clientPort": other, **ZOOKEEPER}
+        path = programs.write("zookeeper.properties", _properties(files))
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        kept.start("zookeeper", _command(release, main, str(path)))
+        programs.start("zookeeper", _command(release, main, str(path)))
         broker |= {"broker.id": 1, "zookeeper.connect": f"127.0.0.1:{other}"}
         broker |= dict.fromkeys(
             ("zookeeper.session.timeout.ms", "zookeeper.connection.timeout.ms"), 60_000
@@ -121,29 +121,29 @@ def _launch(
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.voters": f"1@{controller}",
             "listeners": f"{listener},CONTROLLER://{controller}",
-            # Some answers come before what they wrote is read by who asks next, if that waits.
+            # With a linger, the next request may not see what an answered one has written.
             "group.coordinator.append.linger.ms": 0,
         }
-    path = kept.write("server.properties", _properties(broker))
+    path = programs.write("server.properties", _properties(broker))
     if not release.has_zookeeper:
-        _format(release, kept, str(path))
-    kept.start("kafka", _command(release, "kafka.Kafka", str(path)))
+        _format(release, programs, str(path))
+    programs.start("kafka", _command(release, "kafka.Kafka", str(path)))
     names = ("zookeeper", "kafka") if release.has_zookeeper else ("kafka",)
-    return answering(kept, names, ("127.0.0.1", port), interrupted)
+    return wait_for_coordinator(programs, names, ("127.0.0.1", port), interrupted)
 
 
-def _format(release: Release, kept: Kept, path: str) -> None:
-    """Make the folder in which a broker without ZooKeeper keeps its metadata."""
+def _format(release: Release, programs: Supervised, path: str) -> None:
+    """Format the folder in which a broker without ZooKeeper stores its metadata."""
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
     arguments = ("format", "--cluster-id", cluster, "--config", path)
-    kept.start("format", _command(release, "kafka.tools.StorageTool", *arguments))
+    programs.start("format", _command(release, "kafka.tools.StorageTool", *arguments))
     try:
-        status = kept.wait("format", time.monotonic() + UP_S)
+        status = programs.wait("format", time.monotonic() + START_S)
     except TimeoutError:
-        status = f"none after {UP_S:.0f} s"
+        status = f"none after {START_S:.0f} s"
     if status != "0":
         msg = f"its folder is not formatted (status {status})"
-        raise NotUpError(msg, kept.log("format"))
+        raise NotStartedError(msg, programs.log("format"))
 
 
 def _command(release: Release, main: str, *arguments: str) -> list[str]:

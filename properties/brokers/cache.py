@@ -1,6 +1,6 @@
-"""What brokers are made of is fetched or built once, and kept outside of any checkout.
+"""The cache of downloaded and built brokers, outside of any checkout.
 
-The programs that do it, and that run it, are asked for their versions here, too.
+It also runs the programs that download, build and run them, and reads their versions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHOWN_CHARS: Final = 400
 
 
 def cache_folder() -> Path:
-    """Where it is kept: the user's cache, as the system has it (XDG_CACHE_HOME on Linux).
+    """Return the folder in the user's cache (XDG_CACHE_HOME on Linux).
 
     Raises:
         PortUnavailableError: platformdirs is not installed.
@@ -35,39 +35,39 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder of the cache; if it is not there `make` fills it, one process at a time.
+    """Return a folder of the cache; `make` creates it if it is missing, one process at a time.
 
-    It is there whole or not at all. `make` may raise what it will.
+    The folder is complete or missing. Errors of `make` pass through.
 
     Raises:
-        PortUnavailableError: the cache cannot be written to.
+        PortUnavailableError: the cache is not writable.
     """
-    kept = cache_folder() / name
-    if kept.is_dir():
-        return kept
+    folder = cache_folder() / name
+    if folder.is_dir():
+        return folder
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with (kept.parent / f"{name}.lock").open("w") as lock:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with (folder.parent / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not kept.is_dir():
-                with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".making-") as made:
+            if not folder.is_dir():
+                with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as made:
                     make(Path(made) / name)
-                    (Path(made) / name).rename(kept)
+                    (Path(made) / name).rename(folder)
     except OSError as error:
-        msg = f"cannot keep what a broker is made of in {kept.parent}: {error.strerror}"
+        msg = f"cannot store a broker's files in {folder.parent}: {error.strerror}"
         raise PortUnavailableError(msg) from error
-    return kept
+    return folder
 
 
 def do(argv: list[str], what: str, folder: Path | None = None) -> None:
-    """Run a program that fetches or builds something.
+    """Run a program that downloads or builds something.
 
     Raises:
-        PortUnavailableError: it failed; the message has its first complaint.
+        PortUnavailableError: it failed; the message has its first error line.
     """
     program = shutil.which(argv[0]) or argv[0]
     try:
-        done = subprocess.run(  # noqa: S603 (of this package's own choice)
+        done = subprocess.run(  # noqa: S603 (this package chooses it)
             [program, *argv[1:]],
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -81,15 +81,15 @@ def do(argv: list[str], what: str, folder: Path | None = None) -> None:
         raise PortUnavailableError(msg) from error
     if done.returncode:
         lines = [line.strip() for line in done.stdout.decode(errors="replace").splitlines()]
-        said = next((line for line in lines if "ERROR" in line), "".join(lines[-1:]))
-        msg = f"{what}: {argv[0]} failed: {said[:SHOWN_CHARS]}"
+        error_line = next((line for line in lines if "ERROR" in line), "".join(lines[-1:]))
+        msg = f"{what}: {argv[0]} failed: {error_line[:SHOWN_CHARS]}"
         raise PortUnavailableError(msg)
 
 
 def answer(*argv: str) -> str | None:
-    """What a program of this machine says, all of it; None if it cannot be run, or hangs."""
+    """Return the output and standard error of a program; None if it cannot be run, or hangs."""
     try:
-        done = subprocess.run(  # noqa: S603 (the machine's own)
+        done = subprocess.run(  # noqa: S603 (a program of this machine)
             argv, capture_output=True, text=True, timeout=ASK_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):

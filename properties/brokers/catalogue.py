@@ -1,4 +1,4 @@
-"""The brokers that can be started by name, and a source of ports of each."""
+"""The brokers that can be started by name, and the source of ports of each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from typing import Final
 
 from groupcheck.properties.brokers import apache, kfake, served
 from groupcheck.properties.brokers.listed import Listed
-from groupcheck.properties.brokers.recipe import Recipe, Running, no_package, start, to_stderr
-from groupcheck.properties.ports.acquaintance import Acquaintance
+from groupcheck.properties.brokers.recipe import (
+    BrokerDefinition,
+    Running,
+    no_package,
+    start,
+    to_stderr,
+)
+from groupcheck.properties.ports.broker_info import BrokerInfoCache
+from groupcheck.properties.ports.health_check import HealthCheck
 from groupcheck.properties.ports.port import PortUnavailableError
-from groupcheck.properties.ports.pulse import Pulse
 from groupcheck.properties.ports.settings import BrokerSettings, parse_settings
 from groupcheck.properties.ports.source import PortSource, UnknownPortError
 from groupcheck.properties.ports.wire import WirePort
@@ -22,66 +28,69 @@ WIRE: Final = ("kafka", "platformdirs")  # modules of groupcheck[wire]
 
 
 @cache
-def recipes() -> dict[str, Recipe]:
-    """Every broker by its name."""
+def recipes() -> dict[str, BrokerDefinition]:
+    """Return the definition of every broker by its name."""
     found = [*apache.recipes(), kfake.recipe(), *served.recipes()]
-    return {recipe.name: recipe for recipe in found}
+    return {definition.name: definition for definition in found}
 
 
-def missing(recipe: Recipe) -> str | None:
-    """Why the broker cannot run on this machine, if it cannot."""
-    return no_package(*WIRE, extra="wire") or recipe.missing()
+def missing(definition: BrokerDefinition) -> str | None:
+    """Return why the broker cannot run on this machine; None if it can."""
+    return no_package(*WIRE, extra="wire") or definition.missing()
 
 
 def listing() -> list[Listed]:
-    """Every broker that is started when a person names it, and whether it can run here."""
-    found = [Listed(r.name, r.title, r.profile, r.needs, missing(r)) for r in recipes().values()]
+    """Return every broker that has a name, and whether it can run here."""
+    found = [Listed(d.name, d.title, d.profile, d.needs, missing(d)) for d in recipes().values()]
     absent = no_package("confluent_kafka", "kafka", extra="wire")
     needs = "the packages of groupcheck[wire]"
     return [*found, Listed("librdkafka-mock", "librdkafka's mock broker", "2.7", needs, absent)]
 
 
-class Shared:
-    """One broker for all ports of a source, started when the first of them is asked for."""
+class SharedBroker:
+    """One broker for all ports of a source; the first port starts it."""
 
-    def __init__(self, recipe: Recipe, said: Mapping[str, int], windows: Windows) -> None:
-        self.recipe = recipe
+    def __init__(
+        self, definition: BrokerDefinition, given: Mapping[str, int], windows: Windows
+    ) -> None:
+        self.definition = definition
         self.windows = windows
         self.interrupted = Event()
-        self.acquaintance = Acquaintance()
-        self._set = {**recipe.settings, **said}
-        self._untold = {**recipe.untold, **{k: v for k, v in said.items() if k in recipe.untold}}
+        self.broker_info = BrokerInfoCache()
+        self._settings = {**definition.settings, **given}
+        unreported = definition.unreported
+        self._unreported = {**unreported, **{k: v for k, v in given.items() if k in unreported}}
         self._lock = Lock()
         self._running: Running | None = None
 
     def running(self) -> Running:
-        """The broker.
+        """Return the running broker.
 
         Raises:
-            PortUnavailableError: it does not come up.
+            PortUnavailableError: it does not start.
         """
         with self._lock:
             if self._running is None:
-                self._running = start(self.recipe, self._set, self.interrupted)
+                self._running = start(self.definition, self._settings, self.interrupted)
             return self._running
 
     def connect(self) -> WirePort:
-        """One more port of it; raises as `running` does."""
+        """Return a new port; raises as `running` does."""
         return WirePort(
             *self.running().address,
             windows=self.windows,
-            settings=self._untold,
+            settings=self._unreported,
             interrupted=self.interrupted,
-            acquaintance=self.acquaintance,
+            broker_info=self.broker_info,
         )
 
-    def pulse(self) -> Pulse:
-        """What tells whether it is there; raises as `running` does."""
+    def health_check(self) -> HealthCheck:
+        """Return a health check of the broker; raises as `running` does."""
         self.running()
-        return Pulse(lambda: self.running().address, self.interrupted)
+        return HealthCheck(lambda: self.running().address, self.interrupted)
 
-    def revive(self) -> None:
-        """Start the broker again, without what it knew, if it has ended; raises as `running`."""
+    def restart(self) -> None:
+        """Start the broker again if it has ended, with empty state; raises as `running` does."""
         with self._lock:
             running = self._running
             if running is None or not running.ended:
@@ -91,7 +100,7 @@ class Shared:
         self.running()
 
     def broker_settings(self) -> BrokerSettings:
-        """What it is set to; raises as `running` does."""
+        """Return its settings; raises as `running` does."""
         return self.connect().broker_settings()
 
     def stop(self) -> None:
@@ -103,23 +112,23 @@ class Shared:
 
 
 def broker_source(spec: str, windows: Windows) -> PortSource | None:
-    """The source of ports of the broker of that name, if there is one; what it needs is made ready.
+    """Return the source of ports of a named broker; downloads or builds it. None if unknown.
 
     Raises:
-        UnknownPortError: it has no such setting, or cannot have it.
-        PortUnavailableError: it cannot run here, or what it needs cannot be had.
+        UnknownPortError: it does not have a setting, or the value is not allowed.
+        PortUnavailableError: it cannot run here, or cannot be downloaded or built.
     """
     name, _, query = spec.partition("?")
-    recipe = recipes().get(name)
-    if recipe is None:
+    definition = recipes().get(name)
+    if definition is None:
         return None
-    said = _said(recipe, spec, query)
-    why_not = missing(recipe)
+    given = _given(definition, spec, query)
+    why_not = missing(definition)
     if why_not is not None:
-        msg = f"{name} needs {recipe.needs}: {why_not}"
+        msg = f"{name} needs {definition.needs}: {why_not}"
         raise PortUnavailableError(msg)
-    recipe.prepare(to_stderr)
-    shared = Shared(recipe, said, windows)
+    definition.prepare(to_stderr)
+    shared = SharedBroker(definition, given, windows)
     return PortSource(
         spec,
         shared.connect,
@@ -127,21 +136,21 @@ def broker_source(spec: str, windows: Windows) -> PortSource | None:
         broker_settings=shared.broker_settings,
         stop=shared.stop,
         interrupt=shared.interrupted.set,
-        profile=recipe.profile,
-        pulse=shared.pulse,
-        forget=shared.acquaintance.forget,
-        revive=shared.revive,
+        profile=definition.profile,
+        health_check=shared.health_check,
+        clear_broker_info=shared.broker_info.clear,
+        restart=shared.restart,
     )
 
 
-def _said(recipe: Recipe, spec: str, query: str) -> dict[str, int]:
+def _given(definition: BrokerDefinition, spec: str, query: str) -> dict[str, int]:
     try:
-        said = parse_settings(query)
+        given = parse_settings(query)
     except ValueError as error:
         msg = f"{spec!r}: {error}"
         raise UnknownPortError(msg) from error
-    for name in said:
-        if name not in recipe.settings:
-            msg = f"{spec!r}: {recipe.title} has no setting {name}"
+    for name in given:
+        if name not in definition.settings:
+            msg = f"{spec!r}: {definition.title} has no setting {name}"
             raise UnknownPortError(msg)
-    return said
+    return given

@@ -1,4 +1,4 @@
-"""Java, and the jars of Apache Kafka from Maven Central; what is done with them is not here."""
+"""Java, and the jars of Apache Kafka from Maven Central."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POM: Final = Path(__file__).with_name("pom.xml")
 LOGGING: Final = Path(__file__).with_name("log4j.properties")
 COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
-# A small heap, and a compiler that does not think for long: a broker lives for a minute or two.
+# A small heap and the quick compiler only: a broker runs for a minute or two.
 SMALL: Final = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 QUIET: Final = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
@@ -26,56 +26,56 @@ QUIET: Final = (
 
 
 def java() -> str | None:
-    """The Java of JAVA_HOME, else that of PATH."""
+    """Return the Java of JAVA_HOME, else that of PATH."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
 
 
 @cache
 def _version(program: str) -> int | None:
-    """The number of a Java, 8 for 1.8; None if it does not say."""
+    """Return the major version of a Java, 8 for 1.8; None if it prints none."""
     found = re.search(r'version "(?:1\.)?(\d+)', answer(program, "-version") or "")
     return int(found[1]) if found else None
 
 
 def missing(version: str, oldest_java: int) -> str | None:
-    """What the broker of a version lacks on this machine, if anything."""
+    """Return what this machine lacks to run the broker of a version; None if nothing."""
     program = java()
     if program is None:
         return "java is not on this machine"
     number = _version(program)
     if number is None:
-        return f"{program} does not tell its version"
+        return f"{program} does not print its version"
     if number < oldest_java:
         return f"{program} is Java {number}"
     if not (cache_folder() / _name(version)).is_dir() and shutil.which("mvn") is None:
-        return "mvn is not on this machine, and the jars were not downloaded before"
+        return "mvn is not on this machine, and the jars are not in the cache"
     return None
 
 
-def jars(version: str, title: str, tell: Callable[[str], None]) -> Path:
-    """The folder with all jars of a broker, downloaded if they are not kept yet.
+def jars(version: str, title: str, report: Callable[[str], None]) -> Path:
+    """Return the folder with all jars of a broker; downloads them once.
 
     Raises:
-        PortUnavailableError: they cannot be.
+        PortUnavailableError: the download failed.
     """
 
     def download(folder: Path) -> None:
-        tell(f"downloading {title} with mvn, which is kept in {cache_folder()}")
+        report(f"downloading {title} with mvn into {cache_folder()}")
         copy_jars(POM, folder, title, "--activate-profiles", version, "-DincludeScope=runtime")
 
     return cached(_name(version), download)
 
 
 def copy_jars(pom: Path, folder: Path, title: str, *options: str) -> None:
-    """Download what a pom names to a folder; raises as `jars` does."""
+    """Download the dependencies of a pom to a folder; raises as `jars` does."""
     how = ["--batch-mode", "--quiet", "--file", str(pom), *options]
     output = f"-DoutputDirectory={folder}"
     do(["mvn", *how, COPY, output], f"{title} cannot be downloaded")
 
 
 def command(version: str, title: str, main: str, *arguments: str) -> list[str]:
-    """How a class among the jars of a version is run."""
+    """Return the command that runs a class from the jars of a version."""
     folder = jars(version, title, lambda _: None)
     return [java() or "java", *SMALL, *QUIET, "-cp", f"{folder}/*", main, *arguments]
 

@@ -1,4 +1,4 @@
-"""kfake, the fake cluster of franz-go, run by a small program that is built here once."""
+"""kfake, the fake cluster of franz-go, in a small program that is built once."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ from typing import Final
 
 from groupcheck.model.spaces.clients import TOPIC
 from groupcheck.properties.brokers.cache import answer, cache_folder, cached, do
-from groupcheck.properties.brokers.kept import Kept
-from groupcheck.properties.brokers.recipe import SETTINGS, Address, Recipe, said_address
+from groupcheck.properties.brokers.recipe import (
+    SETTINGS,
+    Address,
+    BrokerDefinition,
+    wait_for_address,
+)
+from groupcheck.properties.brokers.supervised import Supervised
 
 SOURCES: Final = tuple(
     Path(__file__).with_name("kfake_main") / name for name in ("go.mod", "go.sum", "main.go")
 )
 OLDEST_GO: Final = (1, 26)  # of its go.mod
 
-DELAY: Final = "group.initial.rebalance.delay.ms"  # it has none, and does not say so
+DELAY: Final = "group.initial.rebalance.delay.ms"  # kfake has no initial delay and reports none
 SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 
 
-def recipe() -> Recipe:
-    """How it is brought up."""
-    return Recipe(
+def recipe() -> BrokerDefinition:
+    """Return its definition."""
+    return BrokerDefinition(
         "kfake",
         "franz-go's kfake",
         "4.1",
@@ -36,15 +41,15 @@ def recipe() -> Recipe:
         prepare=_built,
         launch=_launch,
         settings={name: SETTINGS[name] for name in (*SESSIONS, "group.max.size")},
-        untold={DELAY: 0},
+        unreported={DELAY: 0},
     )
 
 
-def _launch(kept: Kept, settings: Mapping[str, int], interrupted: Event) -> Address:
-    said = [f"{name}={value}" for name, value in settings.items()]
-    # It makes topics only for who says that it may, which not every version can say.
-    kept.start("kfake", [str(_built(lambda _: None)), TOPIC, *said])
-    return said_address(kept, "kfake", "listening on", interrupted)
+def _launch(programs: Supervised, settings: Mapping[str, int], interrupted: Event) -> Address:
+    arguments = [f"{name}={value}" for name, value in settings.items()]
+    # It creates topics only if the request allows it, which not every version can express.
+    programs.start("kfake", [str(_built(lambda _: None)), TOPIC, *arguments])
+    return wait_for_address(programs, "kfake", "listening on", interrupted)
 
 
 def _name() -> str:
@@ -52,11 +57,11 @@ def _name() -> str:
     return f"kfake-{digest.hexdigest()[:12]}"
 
 
-def _built(tell: Callable[[str], None]) -> Path:
-    """The program, built if it is not kept yet."""
+def _built(report: Callable[[str], None]) -> Path:
+    """Return the program's path; builds it once."""
 
     def build(folder: Path) -> None:
-        tell(f"building kfake with go, which is kept in {cache_folder()}")
+        report(f"building kfake with go into {cache_folder()}")
         source = folder.with_name("source")
         source.mkdir()
         for path in SOURCES:
@@ -76,7 +81,7 @@ def _missing() -> str | None:
         return "go is not on this machine"
     number = _version(program)
     if number is None:
-        return f"{program} does not tell its version"
+        return f"{program} does not print its version"
     if number < OLDEST_GO:
         return f"{program} is Go {'.'.join(map(str, number))}"
     return None

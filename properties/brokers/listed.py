@@ -1,4 +1,4 @@
-"""What is told of a broker that can be started by name; how it is started is not here."""
+"""What `groupcheck brokers` prints about a broker; how it is started does not belong here."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Listed(NamedTuple):
-    """A broker: the PORT to type, what it is, the version it is judged by, and what it needs.
+    """A broker: the PORT to type, its title, the version it is checked against, what it needs.
 
-    `missing` says why it cannot run on this machine, if it cannot.
+    `missing` says why it cannot run on this machine; None if it can.
     """
 
     name: str

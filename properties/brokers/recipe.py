@@ -1,4 +1,4 @@
-"""What every broker is to who starts it: what it is, what it needs, and how one is brought up."""
+"""What defines a broker that can be started, and how it is started."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from groupcheck.model.spaces.clients import OTHER_TOPIC, TOPIC
-from groupcheck.properties.brokers.kept import Kept
+from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.codec import MalformedAnswerError
-from groupcheck.properties.ports.connection import Enquiry, check
+from groupcheck.properties.ports.connection import BootstrapClient, raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
-UP_S: Final = 120.0
+START_S: Final = 120.0
 RETRY_S: Final = 0.1
 TRIES: Final = 3
 IN_USE: Final = "Address already in use"
 
-# The same for all, as far as they have them: groups that are quick, and end no sooner than asked.
+# The same for all brokers that have them: no initial delay, and a wide range of session timeouts.
 SETTINGS: Final = MappingProxyType(
     {
         "group.min.session.timeout.ms": 100,
@@ -35,11 +35,11 @@ SETTINGS: Final = MappingProxyType(
 )
 
 Address = tuple[str, int]
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-class NotUpError(Exception):
-    """A broker did not come up; `lines` are the last of what it wrote."""
+class NotStartedError(Exception):
+    """A broker did not start; `lines` are the last lines of its output."""
 
     def __init__(self, why: str, lines: list[str]) -> None:
         super().__init__(why)
@@ -47,18 +47,18 @@ class NotUpError(Exception):
 
     @property
     def in_use(self) -> bool:
-        """Whether it was for a port that somebody else took meanwhile."""
+        """Whether another process has taken its network port meanwhile."""
         return any(IN_USE.lower() in line.lower() for line in self.lines)
 
 
-class Recipe(NamedTuple):
+class BrokerDefinition(NamedTuple):
     """A broker that can be started.
 
-    `name` is the PORT that a person types, `profile` the version it is judged by. `needs` says what
-    has to be there, `missing` what of it is not. `prepare` fetches or builds it, and may tell that;
-    `launch` starts it in a folder, with the settings it is given, and gives its address once it
-    listens. `settings` are what can be set, and to what it is if nobody says otherwise; `untold` is
-    what else it is judged by, as it does not tell.
+    `name` is the PORT argument, `profile` the version to check it against. `needs` lists its
+    requirements, `missing` returns the first that this machine lacks. `prepare` downloads or builds
+    it, and may report that; `launch` starts it with settings and returns its address once it
+    listens. `settings` are those that can be set, with the values that groupcheck uses;
+    `unreported` has the values of settings that the broker does not report.
     """
 
     name: str
@@ -66,32 +66,33 @@ class Recipe(NamedTuple):
     profile: str
     needs: str
     missing: Callable[[], str | None]
-    prepare: Callable[[Tell], object]
-    launch: Callable[[Kept, Mapping[str, int], Event], Address]
+    prepare: Callable[[Report], object]
+    launch: Callable[[Supervised, Mapping[str, int], Event], Address]
     settings: Mapping[str, int] = SETTINGS
-    untold: Mapping[str, int] = MappingProxyType({})
+    unreported: Mapping[str, int] = MappingProxyType({})
 
 
 class Running:
-    """A broker that runs; `address` is its host and port, `kept` its programs and folder."""
+    """A running broker: `address` is its host and port, `programs` its processes and folder."""
 
-    def __init__(self, address: Address, kept: Kept) -> None:
+    def __init__(self, address: Address, programs: Supervised) -> None:
         self.address = address
-        self.kept = kept
+        self.programs = programs
 
     @property
     def ended(self) -> bool:
-        """Whether the broker has ended, which is the program that was started last."""
-        self.kept.ended("")  # takes in what was said of programs
-        return bool(self.kept.pids) and self.kept.ended(next(reversed(self.kept.pids))) is not None
+        """Whether the broker has ended, which is the program started last."""
+        self.programs.ended("")  # reads what the supervisor has reported
+        pids = self.programs.pids
+        return bool(pids) and self.programs.ended(next(reversed(pids))) is not None
 
     def stop(self) -> None:
-        """End it, with all that belongs to it; safe to call twice."""
-        self.kept.close()
+        """End all its programs; safe to call twice."""
+        self.programs.close()
 
 
 def no_package(*modules: str, extra: str) -> str | None:
-    """That a module of an extra of this package is not installed, if one is not."""
+    """Return which module of an extra of this package is not installed, if any."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
             return f"no module {module}: pip install 'groupcheck[{extra}]'"
@@ -99,97 +100,99 @@ def no_package(*modules: str, extra: str) -> str | None:
 
 
 def to_stderr(line: str) -> None:
-    """Tell a person what takes long."""
+    """Report on standard error what takes long."""
     if sys.stderr is not None:
         sys.stderr.write(f"groupcheck: {line}\n")
         sys.stderr.flush()
 
 
-def start(recipe: Recipe, settings: Mapping[str, int], interrupted: Event) -> Running:
-    """Bring a broker up that has been prepared.
+def start(definition: BrokerDefinition, settings: Mapping[str, int], interrupted: Event) -> Running:
+    """Start a broker that has been prepared.
 
     Raises:
-        PortUnavailableError: it does not come up; the message has the last lines of its log.
+        PortUnavailableError: it does not start; the message has the last lines of its log.
     """
-    for again in reversed(range(TRIES)):
+    for tries_left in reversed(range(TRIES)):
         try:
-            kept = Kept(interrupted)
+            programs = Supervised(interrupted)
         except PortFailedError as error:
             raise PortUnavailableError(error.reason) from error
         try:
-            address = recipe.launch(kept, settings, interrupted)
-        except NotUpError as failure:
-            kept.close()
-            if again and failure.in_use:
+            address = definition.launch(programs, settings, interrupted)
+        except NotStartedError as failure:
+            programs.close()
+            if tries_left and failure.in_use:
                 continue
             last = "".join(f"\n  {line}" for line in failure.lines)
-            msg = f"{recipe.title} does not come up: {failure}{last}"
+            msg = f"{definition.title} does not start: {failure}{last}"
             raise PortUnavailableError(msg) from failure
         except BaseException:
-            kept.close()
+            programs.close()
             raise
-        return Running(address, kept)
-    raise AssertionError  # the last try has returned or raised
+        return Running(address, programs)
+    raise AssertionError  # the last attempt has returned or raised
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on just now."""
+    """Return an unused port of the loopback interface."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         number: int = one.getsockname()[1]
         return number
 
 
-def said_address(kept: Kept, name: str, words: str, interrupted: Event) -> Address:
-    """The address that a program says it listens on, after those words.
+def wait_for_address(programs: Supervised, name: str, words: str, interrupted: Event) -> Address:
+    """Return the address that a program prints after these words when it listens.
 
     Raises:
-        NotUpError: it ended, or did not say so in time.
+        NotStartedError: it ended, or did not print it in time.
     """
-    deadline = time.monotonic() + UP_S
+    deadline = time.monotonic() + START_S
     while True:
-        for line in kept.log(name):
+        for line in programs.log(name):
             if found := re.search(rf"{words} 127\.0\.0\.1:(\d+)", line):
                 return "127.0.0.1", int(found[1])
-        _still(kept, (name,), deadline)
+        _check_running(programs, (name,), deadline)
         _pause(interrupted)
 
 
-def answering(kept: Kept, names: tuple[str, ...], address: Address, interrupted: Event) -> Address:
-    """Wait until the broker there coordinates groups, and has the topics that tests ask for.
+def wait_for_coordinator(
+    programs: Supervised, names: tuple[str, ...], address: Address, interrupted: Event
+) -> Address:
+    """Wait until the broker coordinates groups and has the topics that tests use.
 
     Raises:
-        NotUpError: one of the programs of those names ended, or time is over.
+        NotStartedError: one of the named programs ended, or the time is over.
     """
-    deadline = time.monotonic() + UP_S
+    deadline = time.monotonic() + START_S
     while True:
         try:
-            with Enquiry(
-                *address, connect_s=1.0, answer_s=UP_S / 4, interrupted=interrupted
+            with BootstrapClient(
+                *address, connect_s=1.0, answer_s=START_S / 4, interrupted=interrupted
             ) as broker:
                 broker.versions({})
                 broker.coordinator("group")
-                if broker.coordinates() and all(map(broker.has_topic, (TOPIC, OTHER_TOPIC))):
+                if broker.has_loaded_groups() and all(map(broker.has_topic, (TOPIC, OTHER_TOPIC))):
                     return address
         except (OSError, PortFailedError, PortUnavailableError, MalformedAnswerError):
-            pass  # not yet, or never
-        _still(kept, names, deadline)
+            pass  # not ready
+        _check_running(programs, names, deadline)
         _pause(interrupted)
 
 
-def _still(kept: Kept, names: tuple[str, ...], deadline: float) -> None:
-    """See that what is waited for can still come."""
+def _check_running(programs: Supervised, names: tuple[str, ...], deadline: float) -> None:
+    """Raise unless the programs run and there is time left."""
     for name in names:
-        status = kept.ended(name)
+        status = programs.ended(name)
         if status is not None:
             what = f"status {status}" if status.lstrip("-").isdigit() else status
             msg = f"{name} ended ({what})"
-            raise NotUpError(msg, kept.log(name))
+            raise NotStartedError(msg, programs.log(name))
     if time.monotonic() > deadline:
-        msg = f"it does not answer after {UP_S:.0f} s"
-        raise NotUpError(msg, [line for name in names for line in kept.log(name)])
+        msg = f"no response within {START_S:.0f} s"
+        raise NotStartedError(msg, [line for name in names for line in programs.log(name)])
 
 
 def _pause(interrupted: Event) -> None:
     interrupted.wait(RETRY_S)
-    check(interrupted)
+    raise_if_interrupted(interrupted)

@@ -1,4 +1,4 @@
-"""This project's own coordinator, behind the wire as the others are: the control."""
+"""This project's own coordinator behind Kafka's wire protocol: the control."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from functools import partial
 from threading import Event
 from typing import Final
 
-from groupcheck.properties.brokers.kept import Kept
-from groupcheck.properties.brokers.recipe import Address, Recipe, no_package, said_address
+from groupcheck.properties.brokers.recipe import (
+    Address,
+    BrokerDefinition,
+    no_package,
+    wait_for_address,
+)
+from groupcheck.properties.brokers.supervised import Supervised
 
 MAIN: Final = ("groupcheck", "serve")
 MODULES: Final = ("aiokafka", "crc32c", "kio")  # of groupcheck[serve]
 
 
-def recipes() -> list[Recipe]:
-    """How it is brought up, as Kafka of each version that it is."""
+def recipes() -> list[BrokerDefinition]:
+    """Return a definition for each version that it implements."""
     return [
-        Recipe(
+        BrokerDefinition(
             name,
             f"groupcheck serve, as Kafka {profile}",
             profile,
@@ -31,8 +36,10 @@ def recipes() -> list[Recipe]:
     ]
 
 
-def _launch(profile: str, kept: Kept, settings: Mapping[str, int], interrupted: Event) -> Address:
-    said = [word for n, value in settings.items() for word in ("--config", f"{n}={value}")]
+def _launch(
+    profile: str, programs: Supervised, settings: Mapping[str, int], interrupted: Event
+) -> Address:
+    options = [word for n, value in settings.items() for word in ("--config", f"{n}={value}")]
     command = [sys.executable, "-m", *MAIN, "--profile", profile]
-    kept.start("serve", [*command, "--listen", "127.0.0.1:0", *said])
-    return said_address(kept, "serve", "serving Kafka .* on", interrupted)
+    programs.start("serve", [*command, "--listen", "127.0.0.1:0", *options])
+    return wait_for_address(programs, "serve", "serving Kafka .* on", interrupted)

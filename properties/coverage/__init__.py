@@ -1,1 +1,1 @@
-"""What of the model was shown, in one run and in many."""
+"""Which transitions of the model a port has covered, in one run and in many."""

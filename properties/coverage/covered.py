@@ -1,8 +1,7 @@
-"""What was shown of the model in many runs, on many machines: a small file, the union of many.
+"""The coverage of many runs, on many machines, in one small file; files merge into their union.
 
-For each space there is a bit for each labelled edge, in the order of the explored graph, and one
-for each pair of adjacent edges. A digest of the graph says which it is: bits of another model mean
-something else, and are not put together.
+A model instance has a bit for each transition, in the order of its graph, and one for each pair of
+adjacent transitions. A digest identifies the graph: bits of different graphs do not merge.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,19 +21,18 @@ from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.exploring.graph import Hop
 from groupcheck.properties.coverage.numbering import first_edges, first_pairs
 
-FORMAT: Final = 2
-OLDER: Final = 1  # it had no pairs, and bits as they are, not compressed
-MOST_BYTES: Final = 64 * 1024 * 1024  # some files have no end
+FORMAT: Final = 3
+MAX_BYTES: Final = 64 * 1024 * 1024  # some files have no end
 
 
 class MalformedCoverageError(ValueError):
-    """A file is not a coverage that groupcheck wrote, or not one this version can read."""
+    """A file is not a coverage file, or has another format."""
 
 
 class SpaceCovered(NamedTuple):
-    """What was shown of one space: its digest, how many labelled edges it has, and their bits.
+    """The coverage of one model instance: its digest, the number of transitions, and their bits.
 
-    Then how many pairs of adjacent edges, and their bits; none if nobody has counted them.
+    Also the number of pairs of adjacent transitions and their bits; 0 when pairs are not counted.
     """
 
     digest: str
@@ -45,16 +43,16 @@ class SpaceCovered(NamedTuple):
 
     @property
     def shown(self) -> int:
-        """How many were shown."""
+        """How many transitions are covered."""
         return self.bits.bit_count()
 
     @property
     def pairs_shown(self) -> int:
-        """How many of the pairs were shown."""
+        """How many pairs are covered."""
         return self.pair_bits.bit_count()
 
     def union(self, other: SpaceCovered) -> SpaceCovered:
-        """What was shown here or there, of the same space."""
+        """Return what either covers of the same model instance."""
         return SpaceCovered(
             self.digest,
             self.edges,
@@ -65,7 +63,7 @@ class SpaceCovered(NamedTuple):
 
 
 class ProfileCovered(NamedTuple):
-    """What was shown of a version: spaces by name and members, and the rules that were applied."""
+    """The coverage of a version: model instances by name and members, and the rules applied."""
 
     spaces: Mapping[str, SpaceCovered]
     applied: frozenset[str]
@@ -76,7 +74,7 @@ Covered = Mapping[str, ProfileCovered]
 
 
 class Merged(NamedTuple):
-    """Several put together, and what could not be: whose, and of which space."""
+    """The union of several coverages, and which model instances of which could not be merged."""
 
     covered: Covered
     refused: tuple[str, ...]
@@ -89,7 +87,7 @@ def covered_space(
     pairs: Iterable[tuple[Hop, Hop]] = (),
     numbered: Iterable[int] = (),
 ) -> SpaceCovered:
-    """What was shown of an explored space; of the pairs some by their edges, some by number."""
+    """Return the coverage of a model instance; pairs are given as transitions or by number."""
     edge, pair = first_edges(space), first_pairs(space)
     first = (pair[edge[before.node] + before.edge] + hop.edge for before, hop in pairs)
     return SpaceCovered(
@@ -109,7 +107,7 @@ def _bits(size: int, numbers: Iterable[int]) -> int:
 
 
 def digest(space: Space) -> str:
-    """A digest of the labelled edges of a space, which is another when the model is."""
+    """Return a digest of a model instance's transitions, which changes with the model."""
     found = hashlib.sha256()
     for edges in space.edges:
         found.update(repr(edges).encode())
@@ -117,11 +115,11 @@ def digest(space: Space) -> str:
 
 
 def merged(several: Iterable[tuple[str, Covered]]) -> Merged:
-    """The union of several, each with whose it is; what is of another model than before is not."""
+    """Merge named coverages; instances whose digest differs from an earlier one are refused."""
     spaces: dict[str, dict[str, SpaceCovered]] = {}
     applied: dict[str, set[str]] = {}
     refused: list[str] = []
-    for whose, covered in several:
+    for source, covered in several:
         for profile, each in covered.items():
             known = spaces.setdefault(profile, {})
             applied.setdefault(profile, set()).update(each.applied)
@@ -130,83 +128,73 @@ def merged(several: Iterable[tuple[str, Covered]]) -> Merged:
                 if before[:2] == space[:2]:
                     known[name] = before.union(space)
                 else:
-                    refused.append(f"{whose}: {profile} {name} is of another model")
+                    refused.append(f"{source}: {profile} {name} is of another model")
     found = {p: ProfileCovered(spaces[p], frozenset(applied[p])) for p in spaces}
     return Merged(found, tuple(refused))
 
 
 def read(path: Path) -> Covered:
-    """The coverage in a file.
+    """Read a coverage file.
 
     Raises:
-        MalformedCoverageError: it is none.
+        MalformedCoverageError: it is not a coverage file.
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        text = file.read(MOST_BYTES + 1)
+        text = file.read(MAX_BYTES + 1)
     try:
         found: Any = json.loads(text)
-        if found["format"] in {OLDER, FORMAT}:
-            return covered_of(found["profiles"], older=found["format"] == OLDER)
-        msg = f"{path} is of format {found['format']!r}; this version reads {OLDER} and {FORMAT}"
+        if found["format"] == FORMAT:
+            return covered_of(found["profiles"])
+        msg = f"{path} has format {found['format']!r}; this version reads format {FORMAT}"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        msg = f"{path} is no coverage that groupcheck wrote"
+        msg = f"{path} is not a coverage file"
         raise MalformedCoverageError(msg) from error
     raise MalformedCoverageError(msg)
 
 
-def covered_of(values: Any, *, older: bool = False) -> Covered:  # noqa: ANN401 - JSON is any value
-    """The coverage that `as_values` has made these values of.
+def covered_of(values: Any) -> Covered:  # noqa: ANN401 - JSON is any value
+    """Return the coverage that `as_values` has converted to these values.
 
     Raises:
-        ValueError: they are of none; as are `KeyError`, `TypeError` and `AttributeError`.
+        ValueError: they are no coverage; so are `KeyError`, `TypeError` and `AttributeError`.
     """
-    return {str(name): _profile(each, older=older) for name, each in values.items()}
+    return {str(name): _profile(each) for name, each in values.items()}
 
 
-def _profile(found: Any, *, older: bool) -> ProfileCovered:  # noqa: ANN401 - JSON is any value
-    spaces = {str(name): _space(each, older=older) for name, each in found["spaces"].items()}
+def _profile(found: Any) -> ProfileCovered:  # noqa: ANN401 - JSON is any value
+    spaces = {str(name): _space(each) for name, each in found["instances"].items()}
     if not all(isinstance(rule, str) for rule in found["applied"]):
         raise TypeError
     return ProfileCovered(spaces, frozenset(found["applied"]))
 
 
-def _space(found: Any, *, older: bool) -> SpaceCovered:  # noqa: ANN401 - JSON is any value
-    edges, text = found["edges"], found["digest"]
-    pairs = 0 if older else found["pairs"]
+def _space(found: Any) -> SpaceCovered:  # noqa: ANN401 - JSON is any value
+    edges, pairs, text = found["transitions"], found["pairs"], found["digest"]
     if type(edges) is not int or type(pairs) is not int or not isinstance(text, str):
         raise TypeError
-    if older:
-        return SpaceCovered(text, edges, _read_bits(found["shown"], edges, bytes))
-    return SpaceCovered(
-        text,
-        edges,
-        _read_bits(found["shown"], edges, _unpacked),
-        pairs,
-        _read_bits(found["pairs_shown"], pairs, _unpacked),
-    )
+    bits = _unpacked(found["covered"], edges)
+    return SpaceCovered(text, edges, bits, pairs, _unpacked(found["pairs_covered"], pairs))
 
 
-def _read_bits(text: str, size: int, unpack: Callable[[bytes], bytes]) -> int:
+def _unpacked(text: str, size: int) -> int:
     try:
-        bits = int.from_bytes(unpack(base64.b64decode(text, validate=True)), "little")
+        packed = base64.b64decode(text, validate=True)
+        # Limited, since compressed data may have no end.
+        data = zlib.decompressobj().decompress(packed, MAX_BYTES)
     except (binascii.Error, zlib.error) as error:
         raise ValueError from error
+    bits = int.from_bytes(data, "little")
     if bits.bit_length() > size:
         raise ValueError
     return bits
 
 
-def _unpacked(data: bytes) -> bytes:
-    """What was compressed; of what has no end, more than any space has."""
-    return zlib.decompressobj().decompress(data, MOST_BYTES)
-
-
 def as_values(covered: Covered) -> dict[str, Any]:
-    """The same as values that JSON has."""
+    """Convert a coverage to JSON values."""
     return {
         profile: {
-            "spaces": {name: _values(space) for name, space in sorted(each.spaces.items())},
+            "instances": {name: _values(space) for name, space in sorted(each.spaces.items())},
             "applied": sorted(each.applied),
         }
         for profile, each in sorted(covered.items())
@@ -216,28 +204,28 @@ def as_values(covered: Covered) -> dict[str, Any]:
 def _values(space: SpaceCovered) -> dict[str, Any]:
     return {
         "digest": space.digest,
-        "edges": space.edges,
-        "shown": _written(space.bits, space.edges),
+        "transitions": space.edges,
+        "covered": _packed(space.bits, space.edges),
         "pairs": space.pairs,
-        "pairs_shown": _written(space.pair_bits, space.pairs),
+        "pairs_covered": _packed(space.pair_bits, space.pairs),
     }
 
 
-def _written(bits: int, size: int) -> str:
+def _packed(bits: int, size: int) -> str:
     data = zlib.compress(bits.to_bytes(size // 8 + 1, "little"), 9)
     return base64.b64encode(data).decode()
 
 
 def write(path: Path, covered: Covered) -> None:
-    """Write a coverage in the place of what is in the file, whole or not at all.
+    """Replace a file by a coverage, completely or not at all.
 
     Raises:
         OSError: it cannot be written.
     """
-    told = {"format": FORMAT, "profiles": as_values(covered)}
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    values = {"format": FORMAT, "profiles": as_values(covered)}
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        beside.replace(path)
+        temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -1,14 +1,14 @@
-"""How coverage grew: after how many seconds and steps so many labelled edges had been shown."""
+"""The coverage curve: how many transitions were covered after so many seconds and steps."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-MOST_POINTS: Final = 200
+MAX_POINTS: Final = 200
 
 
 class Point(NamedTuple):
-    """So many seconds after the beginning, after so many steps, so many edges had been shown."""
+    """The number of transitions covered after `seconds` and `steps`."""
 
     seconds: float
     steps: int
@@ -16,7 +16,7 @@ class Point(NamedTuple):
 
 
 class Curve:
-    """The points of a curve, thinned out while it grows so that they never are too many."""
+    """The points of a curve; as it grows, it drops every other one to stay below `MAX_POINTS`."""
 
     def __init__(self) -> None:
         self.points: list[Point] = []
@@ -24,14 +24,14 @@ class Curve:
         self._asked = 0
 
     def note(self, point: Point) -> None:
-        """Keep a point, if it is one of those that are kept."""
+        """Add a point, unless the interval skips it."""
         self._asked += 1
         if self._asked % self._every == 0:
             self.points.append(point)
-        if len(self.points) >= MOST_POINTS:
+        if len(self.points) >= MAX_POINTS:
             self.points = self.points[1::2]
             self._every *= 2
 
     def end(self, point: Point) -> None:
-        """Keep the last point, whatever it is."""
+        """Add the last point unconditionally."""
         self.points.append(point)

@@ -1,4 +1,4 @@
-"""Which labelled edges of a space a port has shown, and which are still to be tried."""
+"""Which transitions of a model instance a port has covered, and which are still to be tried."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from groupcheck.properties.generators.nearest import Nearest, Way
 from groupcheck.properties.result import Shares
 from groupcheck.properties.sorts import sort_of
 
-# A fork of two branches is tried twice as often before a branch is taken for not chosen. Of more
-# branches some may be seldom, such as one that takes a certain order of all timers: see `_most`.
+# How often an input with several branches is tried before a branch counts as not chosen. Among many
+# branches some are rare, such as one that needs a certain order of all timers: see `_max_tries`.
 TRIES_PER_BRANCH = 8
 
-# What is answered unlawfully this often in the same way is not tried in yet other states.
+# After this many equal divergences an input is not tried in other states.
 ALIKE = 3
 
 
@@ -30,7 +30,7 @@ Label = tuple[tuple[object, ...], tuple[str, ...]]
 
 
 class Fork:
-    """The labelled edges of one input in one node: one, or several where Kafka leaves it open."""
+    """The transitions of one input in one node: several where Kafka allows a choice."""
 
     __slots__ = ("edges", "given", "tries")
 
@@ -41,11 +41,11 @@ class Fork:
 
 
 class Coverage:
-    """The coverage of one space by one port; several threads may walk it at once.
+    """The coverage of one model instance by one port; safe to use from several threads.
 
-    Of the labelled edges only those are tried and counted that are `wanted`; on the way to them
-    others may have to be gone. Whether a fork is wanted, its first edge says. Ways are planned for
-    a port that chooses branches at random, or, if `forks_obey`, for one that takes what is wanted.
+    It tries and counts only the `wanted` transitions, though a path to them may need others; the
+    first transition of a fork decides for the fork. Paths are planned for a port that chooses
+    branches at random, or, if `forks_obey`, for one that takes the branch that the path needs.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class Coverage:
         self._wanted = wanted
         self._lock = RLock()
         self.shown: set[Hop] = set()
-        self.times: Counter[Hop] = Counter()  # how often, in this run
+        self.times: Counter[Hop] = Counter()  # how often each was taken in this run
         self._pairs: set[tuple[Hop, Hop]] = set()
         self.diverged: set[Hop] = set()
         self.left_out: set[Hop] = set()
         self.struck: set[Hop] = set()
-        self.met: set[tuple[str, ...]] = set()  # the keys of findings that can be gone past
-        self._shut: set[Hop] = set()  # through these no way is planned
+        self.met: set[tuple[str, ...]] = set()  # keys of findings after which a test can go on
+        self._closed: set[Hop] = set()  # no path goes through these
         self.unsupported: list[str] = []
         self._alike: Counter[Label] = Counter()
         self._missed: Counter[Hop] = Counter()
-        self._told = 0
+        self._reported = 0
         self._forks = [_forks_of(edges) for edges in space.edges]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
         self._ways = [self._ways_out(node) for node in range(len(space.nodes))]
@@ -80,43 +80,43 @@ class Coverage:
     def _in_order(self, node: int, random: Random) -> list[Fork]:
         order = [fork for fork in self._forks[node].values() if self.wants(node, fork)]
         random.shuffle(order)
-        # What leaves the node goes first into the list, so that it is taken last from its end.
+        # Transitions to other nodes come first, so that they are taken last, from the list's end.
         order.sort(key=lambda fork: self.space.edges[node][fork.edges[0]].target == node)
         return order
 
     def wants(self, node: int, fork: Fork) -> bool:
-        """Whether a fork is among those that are to be tried."""
+        """Return whether a fork is among those to try."""
         return self._wanted(self.space.edges[node][fork.edges[0]])
 
     def fork(self, hop: Hop) -> Fork:
-        """The fork that a labelled edge is a branch of."""
+        """Return the fork that a transition is a branch of."""
         return self._forks[hop.node][self.space.edges[hop.node][hop.edge].given]
 
     def take(self, node: int) -> Fork | None:
-        """A fork of the node that is still to be tried; it counts as tried once more."""
+        """Return a fork of the node that is still to be tried, and count the try."""
         with self._lock:
             todo = self.todo[node]
             if not todo:
                 return None
             fork = todo[-1]
             fork.tries += 1
-            if fork.tries >= _most(fork) or len(fork.edges) == 1:
+            if fork.tries >= _max_tries(fork) or len(fork.edges) == 1:
                 todo.pop()
             return fork
 
     def after(self, hop: Hop) -> int:
-        """The node that a labelled edge leads to."""
+        """Return the node that a transition leads to."""
         return self.space.edges[hop.node][hop.edge].target
 
     def go(self, node: int) -> Hop:
-        """Show one of the labelled edges of the node that are still to be tried, by wish."""
+        """Count one of the node's untried transitions as covered, and return it."""
         fork = self.todo[node][-1]
         hop = next(hop for place in fork.edges if (hop := Hop(node, place)) not in self.shown)
         self.skip({hop})
         return hop
 
     def skip(self, hops: set[Hop]) -> None:
-        """Count labelled edges as shown."""
+        """Count transitions as covered."""
         self.shown |= hops
         for hop in hops:
             fork = self.fork(hop)
@@ -124,16 +124,17 @@ class Coverage:
                 self._done(hop.node, fork)
 
     def arrived(self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]) -> int:
-        """The node where the port is that has come to `target` by a branch of the fork."""
+        """Return the node of a port that has reached `target` by a branch of the fork."""
         del node, fork, fired
         return target
 
     def show(
         self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]
     ) -> Hop | None:
-        """Note the branch of a fork that the port took; `fired` are the rules it can have been.
+        """Record the branch that the port took; `fired` has the rules that may have been applied.
 
-        It is given back if there is no doubt which one it was.
+        Returns:
+            The branch, if it is unambiguous.
         """
         with self._lock:
             edges = self.space.edges[node]
@@ -147,17 +148,17 @@ class Coverage:
             return Hop(node, taken[0]) if len(taken) == 1 else None
 
     def follow(self, before: Hop | None, hop: Hop | None) -> None:
-        """Note that one edge was shown right after another one, if it is known which they were."""
+        """Record a pair of adjacent transitions, if both are known."""
         if before and hop and self.after(before) != before.node:
             with self._lock:
                 self._pairs.add((before, hop))
 
     def shown_pairs(self) -> set[tuple[Hop, Hop]]:
-        """The pairs of adjacent edges that were shown."""
+        """Return the covered pairs of adjacent transitions."""
         return self._pairs
 
     def show_all(self, times: Sequence[int]) -> None:
-        """Note what was shown otherwise: for each labelled edge how often."""
+        """Add what another generator covered: for each transition how often."""
         with self._lock:
             hops = (
                 Hop(n, e) for n, edges in enumerate(self.space.edges) for e in range(len(edges))
@@ -167,10 +168,10 @@ class Coverage:
             self.times.update(often)
 
     def diverge(self, node: int, fork: Fork) -> None:
-        """Note that the port answered unlawfully; the way on through it is barred."""
+        """Record that the port's answer was not allowed; no path goes through the fork any more."""
         with self._lock:
             self.diverged.update(Hop(node, place) for place in fork.edges)
-            self._shut.update(Hop(node, place) for place in fork.edges)
+            self._closed.update(Hop(node, place) for place in fork.edges)
             self._ways[node] = self._ways_out(node)
             self._done(node, fork)
             label = self._label(node, fork)
@@ -179,42 +180,42 @@ class Coverage:
                 self._strike(label)
 
     def pass_over(self, node: int, fork: Fork) -> None:
-        """Note that the port answered unlawfully, and that the test has gone past it."""
+        """Record that the port's answer was not allowed, and that the test goes on."""
         with self._lock:
             self.diverged.update(Hop(node, place) for place in fork.edges)
             self._done(node, fork)
 
     def reopen(self) -> None:
-        """Plan ways through what was answered unlawfully, until it bars them once more."""
+        """Plan paths through diverged forks again, until they diverge again."""
         with self._lock:
-            self._shut.clear()
+            self._closed.clear()
             self._alike.clear()
             for node in range(len(self.space.nodes)):
                 self._ways[node] = self._ways_out(node)
-            # It counts on it that ways are only ever barred.
+            # `Nearest` relies on paths only being removed.
             self._nearest = Nearest(self._ways, self.todo.__getitem__)
 
     def miss(self, hop: Hop) -> None:
-        """Note that the port was to take an edge and took another branch of the fork.
+        """Record that the port took another branch than the path needs.
 
-        What it does not take again and again, and never in between, is no way to anything.
+        A branch that it misses too often in a row is not used in paths.
         """
         with self._lock:
             self._missed[hop] += 1
-            if self._missed[hop] == _most(self.fork(hop)):
+            if self._missed[hop] == _max_tries(self.fork(hop)):
                 self._ways[hop.node] = self._ways_out(hop.node)
 
     def meet(self, hop: Hop) -> None:
-        """Note that the port took the edge that it was to take."""
+        """Record that the port took the branch that the path needs."""
         self._missed.pop(hop, None)
 
     def miss_all(self, node: int, fork: Fork) -> None:
-        """Note that a fork could not be tried as things had come about."""
+        """Record that a fork could not be tried in this test."""
         for place in fork.edges:
             self.miss(Hop(node, place))
 
     def leave_out(self, given: Input, what: str) -> None:
-        """Strike every input of the sort that the port does not support."""
+        """Drop every input of the kind that the port does not support."""
         with self._lock:
             if what not in self.unsupported:
                 self.unsupported.append(what)
@@ -237,7 +238,7 @@ class Coverage:
             for fork in forks.values():
                 if self._label(node, fork) == label:
                     self.struck.update(Hop(node, place) for place in fork.edges)
-                    self._shut.update(Hop(node, place) for place in fork.edges)
+                    self._closed.update(Hop(node, place) for place in fork.edges)
                     self._done(node, fork)
             self._ways[node] = self._ways_out(node)
 
@@ -246,9 +247,9 @@ class Coverage:
             self.todo[node].remove(fork)
 
     def way(self, start: int, limit: int) -> list[Hop] | None:
-        """A way of at most `limit` steps to a node with something to be tried.
+        """Return a path of at most `limit` steps to a node with untried forks.
 
-        It is the one of the fewest tries, or of the fewest steps if that one is too long.
+        It is the one with the fewest tries, or with the fewest steps if that one is too long.
         """
         with self._lock:
             if limit < 0:
@@ -289,30 +290,30 @@ class Coverage:
         return hops[::-1]
 
     def _ways_out(self, node: int) -> dict[int, Way]:
-        """For each other node one step away, the surest edge that leads there and is not barred."""
+        """Return for each adjacent node the usable transition with the fewest branches."""
         ways: dict[int, Way] = {}
         for place, edge in enumerate(self.space.edges[node]):
-            if edge.target != node and not self._barred(Hop(node, place)):
+            if edge.target != node and self._is_usable(Hop(node, place)):
                 branches = 1 if self._obeyed else len(self.fork(Hop(node, place)).edges)
                 way = Way(place, branches)
                 if edge.target not in ways or way.tries < ways[edge.target].tries:
                     ways[edge.target] = way
         return ways
 
-    def _barred(self, hop: Hop) -> bool:
-        return (
-            hop in self._shut or hop in self.left_out or self._missed[hop] >= _most(self.fork(hop))
-        )
+    def _is_usable(self, hop: Hop) -> bool:
+        if hop in self._closed or hop in self.left_out:
+            return False
+        return self._missed[hop] < _max_tries(self.fork(hop))
 
     def news(self) -> int:
-        """How many more labelled edges have been shown since this was last asked."""
-        new, self._told = len(self.shown) - self._told, len(self.shown)
+        """Return how many transitions have been covered since the last call."""
+        new, self._reported = len(self.shown) - self._reported, len(self.shown)
         return new
 
     def least_steps(self) -> int:
-        """A lower bound on the steps of any suite of tests that shows what was wanted and shown.
+        """Return a lower bound on the steps of any test suite that covers the same transitions.
 
-        One step may show several branches of a fork that lead to one node: these count once.
+        One step may cover several branches of a fork that lead to one node: these count once.
         """
         edges = self.space.edges
         shown = {
@@ -323,7 +324,7 @@ class Coverage:
         return least_steps(self.space, ((node, target) for node, _, target in shown))
 
     def kinds(self) -> str:
-        """How each edge came out, a letter for each, in the order of the space."""
+        """Return the outcome of each transition as a letter, in the order of the graph."""
         tried = {(hop.node, self.space.edges[hop.node][hop.edge].given) for hop in self.shown}
         return "".join(
             self._kind(Hop(node, place), edge, tried)
@@ -345,7 +346,7 @@ class Coverage:
         return Kind.AMBIGUOUS if self.fork(hop).tries else Kind.UNTRIED
 
     def shares(self) -> Shares:
-        """The edges counted, each once."""
+        """Return how many transitions have each outcome."""
         return Shares.of(self.kinds())
 
 
@@ -356,7 +357,7 @@ def _forks_of(edges: tuple[Edge, ...]) -> dict[Input, Fork]:
     return forks
 
 
-def _most(fork: Fork) -> int:
-    """How often a branch of the fork is not taken before it is given up."""
+def _max_tries(fork: Fork) -> int:
+    """Return how often to try a fork before its other branches count as not chosen."""
     branches = len(fork.edges)
     return TRIES_PER_BRANCH * branches * max(branches - 1, 1)

@@ -1,4 +1,4 @@
-"""How a labelled edge came out: a letter for each, so that a whole space is one string."""
+"""The outcome of each transition: one letter each, so that a model instance is one string."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """How one labelled edge came out; its letter is what is kept of it.
+    """The outcome of one transition, stored as its letter.
 
-    `ANSWERED` and `HAPPENED` were shown: a request, and time or a fault. `NOT_CHOSEN` is a branch
-    of a fork whose other branches the port took; `AMBIGUOUS` was tried, but what was seen fits more
-    than one branch; `DIVERGED` was answered unlawfully; `LEFT_OUT` is an input that the port does
-    not support; `NOT_ASKED` is none of those that were to be tried.
+    `ANSWERED` (a request) and `HAPPENED` (time or a fault) are covered. `NOT_CHOSEN`: the port took
+    other branches of the same input. `AMBIGUOUS`: tried, but the observation fits several branches.
+    `DIVERGED`: the port's answer was not allowed. `LEFT_OUT`: the port does not support the input.
+    `UNTRIED`: not reached. `NOT_ASKED`: not among those to try.
     """
 
     ANSWERED = "a"
@@ -28,10 +28,10 @@ class Kind(StrEnum):
 
 SHOWN: Final = frozenset({Kind.ANSWERED, Kind.HAPPENED})
 
-# What is said of an edge that came out otherwise in another run: the first that it was in any.
+# Over several runs a transition has the first of its outcomes in this order.
 _ORDER: Final = {kind.value: place for place, kind in enumerate(Kind)}
 
 
 def united(several: Iterable[str]) -> str:
-    """The kinds of the same edges in several runs, put together: shown is what was shown in any."""
+    """Merge the outcomes of the same transitions in several runs: covered in any is covered."""
     return "".join(min(each, key=_ORDER.__getitem__) for each in zip(*several, strict=True))

@@ -1,6 +1,6 @@
-"""Numbers for the labelled edges of an explored space, in the order of its nodes, and for pairs.
+"""Numbers for the transitions of an explored model instance, in node order, and for their pairs.
 
-A pair is two adjacent edges of which the first leads to another state (see `pairs`).
+A pair is two adjacent transitions of which the first leads to another state (see `pairs`).
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from typing import Final
 
 from groupcheck.model.exploring.explorer import Space
 
-# In the place of a pair's number: the edge is first in none.
-NO_PAIR: Final = -1
+NO_PAIR: Final = -1  # the transition is first in no pair
 
 
 def first_edges(space: Space) -> list[int]:
-    """The number of the first labelled edge of each node; at the end, how many there are."""
+    """Return the number of each node's first transition; the last item is their total."""
     return [0, *accumulate(map(len, space.edges))]
 
 
 def first_pairs(space: Space) -> list[int]:
-    """For each labelled edge, by its number, the number of the first pair that it is first in.
+    """Return the number of the first pair that each transition is first in.
 
-    At the end, how many pairs there are.
+    The last item is the total of pairs.
     """
     out = [len(edges) for edges in space.edges]
     found, number = list[int](), 0

@@ -1,8 +1,8 @@
-"""Pairs of adjacent edges: what comes right after an edge that leads to another state.
+"""Pairs of adjacent transitions of which the first leads to another state.
 
-A space is unfolded: besides its nodes there is one for each edge that has led elsewhere, and it is
-left by the same edges as the node that it has led to. Edges that lead back to their own node are
-first in no pair: nothing has changed by then, so that what follows is covered as an edge.
+The unfolded graph has an additional node for each such transition, with the transitions of its
+target. Self-loops are first in no pair: they change nothing, so the next transition is covered
+without the pair.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from groupcheck.properties.coverage.edges_shown import Coverage, Fork
 
 
 class Second(Edge):
-    """An edge as the second of a pair."""
+    """A transition as the second of a pair."""
 
     __slots__ = ()
 
 
 def unfolded(space: Space) -> Space:
-    """The space with a node more for each edge that leads elsewhere."""
+    """Return the graph with an additional node for each transition to another state."""
     size = len(space.nodes)
     firsts = _firsts(space)
     arrived = {hop: size + number for number, hop in enumerate(firsts)}
@@ -39,7 +39,7 @@ def unfolded(space: Space) -> Space:
 
 
 def _firsts(space: Space) -> list[Hop]:
-    """The edges that lead elsewhere."""
+    """Return the transitions that lead to another state."""
     return [
         Hop(node, place)
         for node, edges in enumerate(space.edges)
@@ -49,7 +49,7 @@ def _firsts(space: Space) -> list[Hop]:
 
 
 class PairCoverage(Coverage):
-    """Which pairs of adjacent edges of a space a port has shown."""
+    """Which pairs of adjacent transitions a port has covered."""
 
     def __init__(self, space: Space, random: Random) -> None:
         super().__init__(unfolded(space), random, lambda edge: isinstance(edge, Second))
@@ -57,7 +57,7 @@ class PairCoverage(Coverage):
         self._firsts = _firsts(space)
 
     def shown_pairs(self) -> set[tuple[Hop, Hop]]:
-        """The pairs that were shown, by the edges of the space that is not unfolded."""
+        """Return the covered pairs, as transitions of the original graph."""
         numbers, nodes = self.space.numbers, self.space.nodes
         return {
             (self._firsts[node - self._size], Hop(numbers[nodes[node]], place))
@@ -66,7 +66,7 @@ class PairCoverage(Coverage):
         }
 
     def arrived(self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]) -> int:
-        """The node of the edge by which the port has come to `target`, if there is no doubt."""
+        """Return the node for the transition by which the port reached `target`, if unambiguous."""
         edges = self.space.edges[node]
         taken = {
             edges[place].target

@@ -1,1 +1,1 @@
-"""Thousands of sequences side by side on a real clock."""
+"""Long runs: thousands of concurrent sequences on a real clock."""

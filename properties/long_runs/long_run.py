@@ -1,8 +1,8 @@
-"""A long run on a real clock: thousands of sequences side by side, which can be taken up again.
+"""A long run on a real clock: thousands of concurrent sequences, in a run that can be resumed.
 
-Sequences have numbers. The first of them walk the state graphs, the next are random and as free of
-time as those, the last have timeouts that end while one waits for them. Which a number is, and
-what is random in it, depends on the seed alone.
+Sequences are numbered. The first ones tour the state graphs, the next ones are random and wait for
+no timer, the last ones have timeouts that end while they wait. The seed alone decides what a number
+does.
 """
 
 from __future__ import annotations
@@ -12,17 +12,23 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.spaces.wire_spaces import wire_spaces
-from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
-from groupcheck.properties.long_runs.journal import FOUND, LAWFUL, UNDECIDED, Entry, Journal, latest
-from groupcheck.properties.long_runs.live_moves import Pace, wander_live
-from groupcheck.properties.long_runs.watch import Watch
+from groupcheck.properties.long_runs.availability import AvailabilityMonitor
+from groupcheck.properties.long_runs.journal import (
+    CONFORMS,
+    FOUND,
+    UNDECIDED,
+    Entry,
+    ResumeFile,
+    latest,
+)
+from groupcheck.properties.long_runs.live_walk import Pace, walk_live
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Outage, Result, Settings, Stage
@@ -30,25 +36,26 @@ from groupcheck.properties.run import FoundError, replay
 from groupcheck.properties.sequence import Sequence, well_formed
 from groupcheck.properties.verify import Progress, Verification, silent
 
-# The stages, and where in the run each ends, in hundredths.
+# The schedule: the stages, and at which percentage of the sequences each ends.
 TIMED: Final = "timed walks"
 STAGES: Final[Mapping[str, int]] = {"tours": 50, "walks": 85, TIMED: 100}
-WAITING: Final = 2  # so many times as many of those go side by side that wait most of the time
-TRIES: Final = 3  # of a sequence that a broker is not reached for, though it is there
-AGAIN_S: Final = 1.0  # how long one waits before the next
-MOST_ALONE: Final = 100  # sequences that are done again alone
-PATIENCE_S: Final = 60.0  # how long a broker that is away is waited for
+TIMED_FACTOR: Final = 2  # timed walks mostly wait, so that many times as many run concurrently
+TRIES: Final = 3  # of a sequence when an available broker cannot be reached
+RETRY_S: Final = 1.0
+MAX_RERUNS: Final = 100  # sequences that run again, alone, after a crash
+PATIENCE_S: Final = 60.0  # how long to wait for a broker that is unavailable
 
 
-T = TypeVar("T")
+class DisturbedError(Exception):
+    """The broker was unavailable during an attempt, whose result therefore means nothing."""
 
-
-class AwayError(Exception):
-    """The broker was away while something was tried: of that nothing can be said."""
+    def __init__(self, ran: Ran) -> None:
+        super().__init__()
+        self.ran = ran
 
 
 class Ran(NamedTuple):
-    """What one sequence came to: its steps, what was found, rules applied, and in which space."""
+    """The result of one sequence: steps, finding, rules applied, and the model instance toured."""
 
     steps: int
     finding: Finding | None = None
@@ -56,15 +63,19 @@ class Ran(NamedTuple):
     space: str = ""
 
 
+# Runs a sequence; its argument says whether the broker has been available since the start.
+Attempt = Callable[[Callable[[], bool]], Ran]
+
+
 class LongRun(Verification):
-    """A verification of so many sequences as the settings say; see `Verification`.
+    """A verification with as many sequences as the settings say; see `Verification`.
 
     Args:
         source: of the ports.
         settings: `sequences` of them, `side_by_side`.
-        progress: is told of what is done.
-        kept_in: the file of what was done, which is gone on from if it is there.
-        patience_s: how long a broker that is away is waited for.
+        progress: gets the progress.
+        resume_file: stores the results; the run resumes from it if it exists.
+        patience_s: how long to wait for a broker that is unavailable.
     """
 
     def __init__(
@@ -72,22 +83,23 @@ class LongRun(Verification):
         source: PortSource,
         settings: Settings,
         progress: Progress = silent,
-        kept_in: Path | None = None,
+        resume_file: Path | None = None,
         patience_s: float = PATIENCE_S,
     ) -> None:
         super().__init__(source, settings, progress)
-        self._kept_in = kept_in
+        self._path = resume_file
         self._patience_s = patience_s
-        self._noting = threading.Lock()
-        self._noted: dict[str, set[Hop]] = {}
-        self._before_s = 0.0  # what earlier runs took
+        self._recording = threading.Lock()
+        self._recorded: dict[str, set[Hop]] = {}
+        self._before_s = 0.0  # the duration of earlier runs
+        self._not_reproduced = 0  # findings of earlier runs
 
     def run(self) -> Result:
-        """Do what is left to be done; see `Verification.run`.
+        """Run the sequences that are left; see `Verification.run`.
 
         Raises:
             PortUnavailableError: the port could not be reached in the first place.
-            MalformedJournalError: the file is not that of such a run.
+            MalformedJournalError: the file does not belong to such a run.
             OSError: it cannot be read or written.
         """
         result = super().run()
@@ -100,30 +112,31 @@ class LongRun(Verification):
 
     def _do(self) -> None:
         self._explore()
-        slow_s = (self.source.windows.late_ms if self.source.windows else 0) / 1000
-        with (
-            Journal(self._kept_in, self._asked()) as self._journal,
-            self._watched(slow_s) as self._watch,
-        ):
+        with ResumeFile(self._path, self._header()) as self._file, self._monitor() as self._broker:
             try:
-                self._take_up()
+                self._resume()
                 for stage in STAGES:
                     self._run_stage(stage)
-                self._look_again()
+                if self._broker.outages and self._broker.is_stable:  # it was only slow
+                    for stage in STAGES:
+                        self._run_stage(stage)
                 self._shrink()
-                self._look_at_crashes()
+                if self.source.restart is not None and not self._broker.is_stable:
+                    self._rerun_alone()
             finally:
-                self._watch.stop()
+                self._broker.stop()
                 self._sum_up()
         self._tell()
 
-    def _watched(self, slow_s: float) -> Watch:
+    def _monitor(self) -> AvailabilityMonitor:
         source = self.source
-        pulse = source.pulse and source.pulse()
-        return Watch(pulse, slow_s, self._patience_s, source.forget, source.revive)
+        slow_s = (source.windows.late_ms if source.windows else 0) / 1000
+        health_check = source.health_check and source.health_check()
+        on_return, restart = source.clear_broker_info, source.restart
+        return AvailabilityMonitor(health_check, slow_s, self._patience_s, on_return, restart)
 
-    def _asked(self) -> dict[str, Any]:
-        """What has to be the same when the run goes on."""
+    def _header(self) -> dict[str, Any]:
+        """Return what must be the same when the run resumes."""
         settings = self.settings
         return {
             "port": self.source.spec,
@@ -132,17 +145,17 @@ class LongRun(Verification):
             "sequences": settings.sequences,
             "steps": settings.steps,
             "members": settings.members,
-            "edges": {name: each.space.edge_count for name, each in self._coverages.items()},
+            "transitions": {name: c.space.edge_count for name, c in self._coverages.items()},
         }
 
-    def _take_up(self) -> None:
-        """Go on from what was done before: what was shown is shown, what was found is looked at."""
-        self._noted = {name: set() for name in self._coverages}
-        self._before_s = self._journal.seconds
+    def _resume(self) -> None:
+        """Restore the coverage of earlier runs, and try to reproduce their findings."""
+        self._recorded = {name: set() for name in self._coverages}
+        self._before_s = self._file.seconds
         self._started_s = monotonic() - self._before_s
         found: list[Sequence] = []
-        for entry in latest(self._journal.entries):
-            if entry.came == UNDECIDED:  # it is done again
+        for entry in latest(self._file.entries):
+            if entry.outcome == UNDECIDED:  # it runs again
                 continue
             self.result.sequences += 1
             self.result.steps += entry.steps
@@ -150,190 +163,182 @@ class LongRun(Verification):
                 self._walked.setdefault(self._coverages[entry.space], []).append(entry.steps)
             if entry.sequence is not None:
                 found.append(entry.sequence)
-        for entry in self._journal.entries:
+        for entry in self._file.entries:
             self._applied.update(entry.rules)
-            for name, hops in entry.shown.items():
-                shown = {Hop(*hop) for hop in hops}
-                self._coverages[name].skip(shown)
-                self._noted[name] |= shown
+            for name, hops in entry.covered.items():
+                covered = {Hop(*hop) for hop in hops}
+                self._coverages[name].skip(covered)
+                self._recorded[name] |= covered
         if not found:
             return
-        tell = self.progress("what was found before", len(found))
+        tell = self.progress("findings of earlier runs", len(found))
         with self._pool(self.settings.side_by_side) as pool:
             for finding in pool.map(self._once, found):
                 tell(1)
                 if finding is None:
-                    self._gone += 1
+                    self._not_reproduced += 1
                 else:
                     keep(self._raw, finding)
 
-    _gone = 0  # findings of earlier runs that did not come again
-
     def _run_stage(self, stage: str) -> None:
-        numbers = [n for n in self._numbers(stage) if n not in self._journal.done]
+        numbers = [n for n in self._numbers(stage) if n not in self._file.decided]
         if not numbers:
             return
         left, over = iter(numbers), threading.Event()
-        at_once = self.settings.side_by_side * (WAITING if stage == TIMED else 1)
-        tell = self.progress(f"{stage}, {at_once} side by side", len(numbers))
+        concurrent = self.settings.side_by_side * (TIMED_FACTOR if stage == TIMED else 1)
+        tell = self.progress(f"{stage}, {concurrent} concurrent", len(numbers))
+
+        def run_next(port: Port) -> bool:
+            """Run the next sequence; returns whether the port can be used for another one."""
+            number = self._next(left)
+            if number is None:
+                over.set()
+                return False
+            self._broker.wait()
+            usable = self._run_and_record(number, stage, port)
+            tell(1)
+            return usable
 
         def work(_worker: int) -> None:
-            def more(port: Port) -> bool:
-                """One sequence more; whether the port is as good as before."""
-                number = self._next(left)
-                if number is None:
-                    over.set()
-                    return False
-                self._watch.wait()
-                decided = self._do_one(number, stage, port)
-                tell(1)
-                return decided
-
             try:
                 while not over.is_set():
-                    self._watch.wait()
+                    self._broker.wait()
                     with self._port() as port:
-                        while not over.is_set() and more(port):
+                        while not over.is_set() and run_next(port):
                             pass
             except BaseException:
                 over.set()
                 raise
 
-        with self._pool(at_once) as pool:
+        with self._pool(concurrent) as pool:
             try:
-                list(pool.map(work, range(min(at_once, len(numbers)))))
+                list(pool.map(work, range(min(concurrent, len(numbers)))))
             except BaseException:
                 over.set()
-                self._watch.stop()
+                self._broker.stop()
                 raise
 
     def _numbers(self, stage: str) -> range:
-        """The numbers of the sequences of a stage."""
-        names = list(STAGES)
-        ends = [self.settings.sequences * share // 100 for share in STAGES.values()]
-        place = names.index(stage)
-        return range(ends[place - 1] if place else 0, ends[place])
+        """Return the numbers of the sequences of a stage."""
+        ends = [0, *(self.settings.sequences * share // 100 for share in STAGES.values())]
+        place = list(STAGES).index(stage)
+        return range(ends[place], ends[place + 1])
 
     def _next(self, numbers: Iterator[int]) -> int | None:
-        with self._noting:
+        with self._recording:
             return next(numbers, None)
 
-    def _do_one(self, number: int, stage: str, port: Port) -> bool:
-        """Do one sequence; whether the port can be used for another."""
+    def _run_and_record(self, number: int, stage: str, port: Port) -> bool:
+        """Run one sequence; returns whether the port can be used for another one."""
         began_s = monotonic()
-
-        def counts() -> bool:
-            return not self._watch.disturbed(began_s)
-
         try:
-            ran = self._tried(lambda: self._run_one(number, stage, port, counts), counts)
-            decided = ran.finding is None or counts()
-        except AwayError:
-            ran, decided = Ran(0), False
-        self._note(number, stage, began_s, ran, decided=decided)
-        # What went wrong may go on behind its back: Kafka answers some requests twice.
+            ran = self._attempt(lambda valid: self._run_one(number, stage, port, valid))
+            decided = True
+        except DisturbedError as disturbed:
+            ran, decided = disturbed.ran, False
+        self._record(number, stage, began_s, ran, decided=decided)
+        # After a finding a response may still be on its way: Kafka answers some requests twice.
         return decided and ran.finding is None
 
-    def _tried(self, attempt: Callable[[], T], counts: Callable[[], bool]) -> T:
-        """What an attempt comes to, which a broker with too much to do may need several for.
+    def _attempt(self, attempt: Attempt) -> Ran:
+        """Run an attempt, several times if a busy broker cannot be reached.
 
         Raises:
-            AwayError: the broker was away meanwhile, which is known by whether it `counts`.
-            PortUnavailableError: it is there, and cannot be reached all the same.
+            DisturbedError: the broker was unavailable meanwhile, and there is no valid result.
+            PortUnavailableError: the broker is available, and cannot be reached all the same.
         """
+        began_s = monotonic()
+
+        def valid() -> bool:
+            return not self._broker.was_down(began_s)
+
         for tries in range(1, TRIES + 1):
             try:
-                return attempt()
+                ran = attempt(valid)
             except PortUnavailableError as error:
-                if not counts():
-                    raise AwayError from error
+                if not valid():
+                    raise DisturbedError(Ran(0)) from error
                 if tries == TRIES:
-                    msg = f"{error} ({TRIES} times, of a broker that is there)"
+                    msg = f"{error} ({TRIES} times, though the broker is available)"
                     raise PortUnavailableError(msg) from error
-            sleep(AGAIN_S)
-            self._watch.wait()
-        raise AssertionError  # the last try has returned or raised
+            else:
+                if ran.finding is not None and not valid():
+                    raise DisturbedError(ran)
+                return ran
+            sleep(RETRY_S)
+            self._broker.wait()
+        raise AssertionError  # the last attempt has returned or raised
 
-    def _run_one(self, number: int, stage: str, port: Port, counts: Callable[[], bool]) -> Ran:
+    def _run_one(self, number: int, stage: str, port: Port, valid: Callable[[], bool]) -> Ran:
         steps = self.settings.steps
         if stage == "tours":
             for name, coverage in self._coverages.items():
                 if coverage.way(0, steps - 1) is not None:
-                    return self._walk(name, coverage, port, counts)
+                    return self._tour_one(name, port, valid)
         random = Random(f"{self.settings.seed}/{number}")
         pace = Pace(stage == TIMED, self._broker_settings)
-        return Ran(*wander_live(port, self.profile, pace, random, steps))
+        return Ran(*walk_live(port, self.profile, pace, random, steps))
 
-    def _walk(self, name: str, coverage: Coverage, port: Port, counts: Callable[[], bool]) -> Ran:
+    def _tour_one(self, name: str, port: Port, valid: Callable[[], bool]) -> Ran:
         try:
-            walk = Walk(coverage, port, self.settings.steps, counts=counts)
+            walk = Walk(self._coverages[name], port, self.settings.steps, counts=valid)
         except FoundError as found:
             return Ran(0, found.finding, space=name)
         finding = walk.go()
         return Ran(walk.steps, finding, space=name)
 
-    def _note(self, number: int, stage: str, began_s: float, ran: Ran, *, decided: bool) -> None:
-        """Keep what a sequence came to."""
-        came = UNDECIDED
+    def _record(self, number: int, stage: str, began_s: float, ran: Ran, *, decided: bool) -> None:
+        """Store and count the result of a sequence."""
         finding = ran.finding if decided else None
-        if decided:
-            came = FOUND if finding else LAWFUL
-        with self._noting:
-            shown = {}
+        outcome = (FOUND if finding else CONFORMS) if decided else UNDECIDED
+        with self._recording:
+            covered = {}
             for name, coverage in self._coverages.items():
-                new = coverage.shown - self._noted[name]
+                new = coverage.shown - self._recorded[name]
                 if new:
-                    self._noted[name] |= new
-                    shown[name] = tuple((hop.node, hop.edge) for hop in sorted(new))
+                    self._recorded[name] |= new
+                    covered[name] = tuple((hop.node, hop.edge) for hop in sorted(new))
             times = began_s - self._started_s, monotonic() - self._started_s
-            sequence = finding.sequence if finding else None
             rules = tuple(sorted(ran.applied - self._applied.keys()))
             self._applied.update(rules)
-            entry = Entry(number, stage, ran.steps, came, *times, shown, sequence, ran.space, rules)
-            self._journal.add(entry)
+            sequence = finding.sequence if finding else None
+            self._file.add(
+                Entry(
+                    number, stage, ran.steps, outcome, *times, covered, sequence, ran.space, rules
+                )
+            )
             if ran.space:
                 self._walked.setdefault(self._coverages[ran.space], []).append(ran.steps)
             self._count(ran.steps, finding)
 
-    @property
-    def _is_ended_here(self) -> bool:
-        """Whether the broker has ended of which it is known that nobody else has ended it."""
-        return self.source.revive is not None and any(o.gone for o in self._watch.outages)
+    def _rerun_alone(self) -> None:
+        """Run the sequences again, alone, during which the broker ended: did one of them cause it?
 
-    def _look_again(self) -> None:
-        """Do what was undecided once more, if the broker had but too much to do meanwhile."""
-        if self._watch.outages and not any(outage.gone for outage in self._watch.outages):
-            for stage in STAGES:
-                self._run_stage(stage)
-
-    def _look_at_crashes(self) -> None:
-        """Do what was under way when the broker ended again, alone: was it that which ended it?"""
-        those = [e for e in latest(self._journal.entries) if e.came == UNDECIDED]
-        those = [e for e in those if e.stage != "tours"][:MOST_ALONE]
-        if not self._is_ended_here or not those:
+        Only for a broker that this process has started, so that it had no other reason to end.
+        """
+        undecided = [e for e in latest(self._file.entries) if e.outcome == UNDECIDED]
+        rerun = [e for e in undecided if e.stage != "tours"][:MAX_RERUNS]
+        if not rerun:
             return
-        tell = self.progress("what was under way when the broker ended", len(those))
-        for entry in those:
+        tell = self.progress("sequences that ran when the broker ended", len(rerun))
+        for entry in rerun:
             self._check_interruption()
-            self._watch.wait()
+            self._broker.wait()
             began_s = monotonic()
+            decided = True
             with self._port() as port:
-                ran, decided = self._alone(entry, port)
-            if self._watch.disturbed(began_s):
+                try:
+                    ran = self._run_one(entry.number, entry.stage, port, lambda: True)
+                except PortUnavailableError:
+                    ran, decided = Ran(0), False
+            if self._broker.was_down(began_s):
                 crash = ran.finding and self._smallest_crash(ran.finding.sequence)
                 ran, decided = ran._replace(finding=crash), crash is not None
-            self._note(entry.number, entry.stage, began_s, ran, decided=decided)
+            self._record(entry.number, entry.stage, began_s, ran, decided=decided)
             tell(1)
 
-    def _alone(self, entry: Entry, port: Port) -> tuple[Ran, bool]:
-        """What a sequence comes to by itself, and whether the broker was there to be asked."""
-        try:
-            return self._run_one(entry.number, entry.stage, port, lambda: True), True
-        except PortUnavailableError:
-            return Ran(0), False
-
     def _smallest_crash(self, sequence: Sequence) -> Finding | None:
-        """The sequence without the steps that the broker ends without, if it does end by it."""
+        """Remove the steps that are not needed to end the broker; None if it does not end."""
         found = self._crash(sequence)
         place = len(sequence.steps) - 1
         while found is not None and place > 0:
@@ -345,37 +350,31 @@ class LongRun(Verification):
         return found
 
     def _crash(self, sequence: Sequence) -> Finding | None:
-        """The finding that the broker ends by a sequence, which is done alone."""
-        self._watch.wait()
+        """Run a sequence alone; returns the finding that it ends the broker, if it does."""
+        self._broker.wait()
         began_s = monotonic()
         with self._port() as port:
             finding = replay(sequence, port)
-        gone = self._watch.gone(began_s)
+        gone = self._broker.has_ended(began_s)
         return finding if gone and finding is not None and finding.failure is not None else None
 
     def _once(self, sequence: Sequence) -> Finding | None:
-        """Do a sequence again, and once more if the broker was away meanwhile."""
+        """Run a sequence again, until the broker is available all the while."""
+
+        def attempt(_valid: Callable[[], bool]) -> Ran:
+            with self._port() as port:
+                return Ran(len(sequence.steps), replay(sequence, port))
+
         while True:
-            self._watch.wait()
-            began_s = monotonic()
-
-            def counts(since_s: float = began_s) -> bool:
-                return not self._watch.disturbed(since_s)
-
+            self._broker.wait()
             try:
-                finding = self._tried(lambda: self._replayed(sequence), counts)
-            except AwayError:
+                return self._attempt(attempt).finding
+            except DisturbedError:
                 continue
-            if finding is None or counts():
-                return finding
-
-    def _replayed(self, sequence: Sequence) -> Finding | None:
-        with self._port() as port:
-            return replay(sequence, port)
 
     def _sum_up(self) -> None:
-        """What each stage came to, and when the broker was away."""
-        entries = latest(self._journal.entries)
+        """Add the results of each stage, and the outages, to the result."""
+        entries = latest(self._file.entries)
         self.result.sequences = len(entries)
         self.result.steps = sum(entry.steps for entry in entries)
         for stage in STAGES:
@@ -386,11 +385,11 @@ class LongRun(Verification):
                         stage,
                         len(those),
                         sum(entry.steps for entry in those),
-                        sum(entry.came == UNDECIDED for entry in those),
+                        sum(entry.outcome == UNDECIDED for entry in those),
                         max(e.ended_s for e in those) - min(e.began_s for e in those),
                     )
                 )
-        for began_s, ended_s, reason, _ in self._watch.outages:
+        for began_s, ended_s, reason, _ in self._broker.outages:
             seconds = None if ended_s is None else ended_s - began_s
             self.result.outages.append(Outage(began_s - self._started_s, seconds, reason))
-        self.result.not_reproduced += self._gone
+        self.result.not_reproduced += self._not_reproduced

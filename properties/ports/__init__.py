@@ -1,1 +1,1 @@
-"""The adapters through which a coordinator is reached."""
+"""The adapters that connect groupcheck to a coordinator under test."""

@@ -1,4 +1,4 @@
-"""This repository's coordinator as a port: in process, in virtual time, its inner state shown."""
+"""The built-in coordinator as a port: in process, in virtual time, reports its inner state."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from groupcheck.properties.ports.port import (
 
 
 class BuiltinPort:
-    """The built-in coordinator; where Kafka leaves something open it draws from a seed.
+    """The built-in coordinator; implements `Port`.
 
     Args:
-        seed: of what it chooses, so that one seed does the same twice.
-        make: makes the coordinator; another one than the built-in, for tests.
+        seed: decides where Kafka allows several outcomes; the same seed makes the same choices.
+        make: makes the coordinator; tests pass another class.
     """
 
     real_time = False
@@ -43,11 +43,11 @@ class BuiltinPort:
         """Start a test with an empty coordinator.
 
         Raises:
-            PortUnavailableError: it is not that version's coordinator, or lacks a setting.
+            PortUnavailableError: it does not implement that version, or has no such setting.
         """
         if profile not in PROFILES:
-            known = " or ".join(PROFILES)
-            msg = f"the built-in coordinator is that of Kafka {known}, not of {profile}"
+            known = " and ".join(PROFILES)
+            msg = f"the built-in coordinator implements Kafka {known}, not {profile}"
             raise PortUnavailableError(msg)
         settings = {name.replace(".", "_"): value for name, value in config.items()}
         if unknown := sorted(settings.keys() - set(Config._fields)):
@@ -73,50 +73,50 @@ class BuiltinPort:
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
-        return self._seen(self._coordinator.receive(request))
+        return self._observation(self._coordinator.receive(request))
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """Let time pass on its clock."""
+        """Advance its clock by `ms` milliseconds."""
         del expected
-        return self._seen(self._coordinator.advance(ms))
+        return self._observation(self._coordinator.advance(ms))
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Let something happen to it, or to its log."""
+        """Inject a fault into the coordinator or its log."""
         del expected
         coordinator = self._coordinator
-        happens: dict[str, Callable[[], list[Response]]] = {
+        faults: dict[str, Callable[[], list[Response]]] = {
             "crash": self._crash,
-            "unload": lambda: self._everywhere(coordinator.unload),
-            "load": lambda: self._everywhere(coordinator.load),
-            "loading": lambda: self._everywhere(coordinator.loading),
+            "unload": lambda: self._each_partition(coordinator.unload),
+            "load": lambda: self._each_partition(coordinator.load),
+            "loading": lambda: self._each_partition(coordinator.loading),
             "shutdown": coordinator.shutdown,
             "cleanup": coordinator.cleanup,
-            "append": lambda: self._to_the_log(lambda log: log.fail(*_failure(fault))),
-            "holdAppends": lambda: self._to_the_log(ControlledLog.hold),
-            "releaseAppends": lambda: self._to_the_log(ControlledLog.release),
+            "append": lambda: self._change_log(lambda log: log.fail(*_failure(fault))),
+            "holdAppends": lambda: self._change_log(ControlledLog.hold),
+            "releaseAppends": lambda: self._change_log(ControlledLog.release),
         }
-        if fault.name not in happens:
+        if fault.name not in faults:
             return Observation(unsupported=fault.name)
-        return self._seen(happens[fault.name]())
+        return self._observation(faults[fault.name]())
 
     def close(self) -> None:
         """End the test."""
 
     def shutdown(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""
 
     def _partitions(self) -> range:
         return range(self._options["config"].offsets_topic_num_partitions)
 
-    def _everywhere(self, move: Callable[[int], list[Response]]) -> list[Response]:
-        return [answer for partition in self._partitions() for answer in move(partition)]
+    def _each_partition(self, fault: Callable[[int], list[Response]]) -> list[Response]:
+        return [response for partition in self._partitions() for response in fault(partition)]
 
-    def _to_the_log(self, happens: Callable[[ControlledLog], None]) -> list[Response]:
-        happens(self._log)
+    def _change_log(self, change: Callable[[ControlledLog], None]) -> list[Response]:
+        change(self._log)
         return self._coordinator.take()
 
     def _crash(self) -> list[Response]:
-        """Another coordinator takes over what this one served or loaded, from the same log."""
+        """Replace the coordinator by one that loads the same partitions from the same log."""
         unloaded = Serving.UNLOADED
         served = [p for p in self._partitions() if self._coordinator.serving(p) is not unloaded]
         now_ms = self._coordinator.now_ms
@@ -124,10 +124,10 @@ class BuiltinPort:
         self._coordinator = self._make(**self._options, served=served, start_ms=now_ms)
         return self._coordinator.take()
 
-    def _seen(self, responses: list[Response]) -> Observation:
+    def _observation(self, responses: list[Response]) -> Observation:
         return Observation(tuple(responses), self._coordinator.views())
 
 
 def _failure(fault: Fault) -> tuple[int, ErrorCode]:
-    """How many appends are to fail, and with what."""
+    """Return how many appends fail, and with which error."""
     return fault.number or 0, ErrorCode(fault.error or 0)

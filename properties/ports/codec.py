@@ -1,8 +1,7 @@
 """The vocabulary on Kafka's wire: records to bytes and back, with kafka-python's message classes.
 
-No encoding is written here, only which field of a record is which field of a message. Sockets and
-what an answer means do not belong here. kafka-python is imported when it is first needed, for it
-comes with an extra.
+It maps fields of records to fields of messages; kafka-python encodes them. Sockets and the meaning
+of responses do not belong here. kafka-python, an extra, is imported when it is first needed.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Nested = Any  # any record of the vocabulary, or its class
 _IMPORTING: Final = threading.Lock()
 
 # The newest versions whose messages have the shape of the vocabulary's records: OffsetFetch 8
-# and OffsetCommit 10 ask for several groups and for topic ids.
+# names several groups, and OffsetCommit 10 topic ids.
 NEWEST_VERSIONS: Final = {
     "JoinGroup": 9,
     "SyncGroup": 5,
@@ -55,18 +54,18 @@ _RENAMED: Final[dict[type, dict[str, str]]] = {
 
 
 class MalformedAnswerError(ValueError):
-    """An answer does not have the form that its API and version prescribe."""
+    """A response does not have the form that its API and version prescribe."""
 
 
 class InexpressibleError(ValueError):
-    """A request cannot be said in a version of its API."""
+    """A version of an API cannot express a request."""
 
 
 @cache
 def _modules() -> tuple[Any, ...]:
     try:
-        # On some Pythons kafka-python's import warns of its own deprecated calls, which is
-        # nothing to whoever makes errors of warnings; filters are everyone's, hence the lock.
+        # On some Pythons importing kafka-python emits DeprecationWarnings, which `-W error` turns
+        # into errors. The filters are global, hence the lock.
         with _IMPORTING, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             from kafka.protocol import admin, consumer, metadata, producer  # noqa: PLC0415 (an extra)
@@ -78,7 +77,7 @@ def _modules() -> tuple[Any, ...]:
 
 @cache
 def message_class(name: str) -> Message:
-    """kafka-python's class of a message, such as `JoinGroupRequest`.
+    """Return kafka-python's class of a message, such as `JoinGroupRequest`.
 
     Raises:
         PortUnavailableError: kafka-python is not installed.
@@ -87,39 +86,39 @@ def message_class(name: str) -> Message:
 
 
 def frame(message: Message, correlation_id: int, client_id: str) -> bytes:
-    """A request message with its header, and before both their length."""
+    """Return a request with its length and header."""
     message.with_header(correlation_id=correlation_id, client_id=client_id)
     framed: bytes = message.encode(header=True, framed=True)
     return framed
 
 
 def parse(api: str, api_version: int, answer: bytes) -> Message:
-    """The message of an answer, given without its length.
+    """Return the message of a response, given without its length.
 
     Raises:
-        MalformedAnswerError: it cannot be read, or is shorter or longer than it should be.
+        MalformedAnswerError: it cannot be decoded, or is too short or too long.
     """
     cls = message_class(f"{api}Response")
     try:
         message = cls.decode(answer, version=api_version, header=True)
         again = message.encode(header=True)
-    except Exception as error:  # reading garbage with generated code may raise anything
-        msg = f"an answer that cannot be read as {api} version {api_version}: {error}"
+    except Exception as error:  # generated code may raise anything on invalid input
+        msg = f"a response that cannot be decoded as {api} version {api_version}: {error}"
         raise MalformedAnswerError(msg) from error
-    # The decoder minds neither bytes that are missing from the last string nor bytes after it.
-    # From flexible versions on there may be more: tagged fields that newer definitions add.
+    # The decoder accepts a last string that is too short, and bytes after it.
+    # Flexible versions may have more bytes: tagged fields that newer definitions add.
     tagged = cls.flexible_version_q(api_version) and len(answer) > len(again)
     if again != answer and not tagged:
-        msg = f"an answer of {len(answer)} bytes that is no {api} version {api_version}"
+        msg = f"a response of {len(answer)} bytes that is not {api} version {api_version}"
         raise MalformedAnswerError(msg)
     return message
 
 
 def to_message(record: RequestBody | ResponseBody, api_version: int) -> Message:
-    """The message that a record is at that version.
+    """Return the message of a record at a version.
 
     Raises:
-        InexpressibleError: the version has no words for it.
+        InexpressibleError: the version cannot express the record.
     """
     if isinstance(record, OffsetFetchRequest) and record.topics is None and api_version < 2:
         msg = f"OffsetFetch of every partition at version {api_version}"
@@ -149,14 +148,14 @@ def _values(fields: Message, record: Nested) -> dict[str, Any]:
 def to_record(
     cls: type[Record], message: Message, api_version: int, *, null_as_empty: bool = False
 ) -> Record:
-    """The record that a message is; fields its version lacks have the vocabulary's default.
+    """Return the record of a message; fields that its version lacks have the default value.
 
     Args:
-        cls: the record's class, of the message's name.
+        cls: the class of the record, named like the message.
         message: as kafka-python decoded it.
-        api_version: the version it was decoded at.
-        null_as_empty: whether to read null as empty in fields that Kafka's definitions do not
-            let be null, as clients that are not Kafka's own do.
+        api_version: the version of the message.
+        null_as_empty: whether to read null as empty where Kafka's definitions do not allow null,
+            as clients other than Kafka's do.
 
     Raises:
         MalformedAnswerError: a field is null that must not be.
@@ -180,7 +179,7 @@ def _fields(
         if value is None and _must_not_be_null(field, api_version):
             if not null_as_empty:
                 api = API_OF.get(cls, cls.__name__)
-                msg = f"an answer whose {name} ({api} version {api_version}) is null"
+                msg = f"a response whose {name} ({api} version {api_version}) is null"
                 raise MalformedAnswerError(msg)
             value = field.default
         if nested is not None and value is not None:
@@ -201,12 +200,12 @@ def _must_not_be_null(field: Message, api_version: int) -> bool:
 
 @cache
 def _hints(cls: Nested) -> tuple[tuple[str, Any, Any], ...]:
-    """Each field of a record: its name, its type, and the record that it is a list of, if any."""
+    """Return each field of a record: its name, its type, and the record it is a list of, if any."""
     return tuple((name, hint, record_in(hint)) for name, hint in get_type_hints(cls).items())
 
 
 def answer_body(api: str, api_version: int, answer: bytes, *, null_as_empty: bool) -> ResponseBody:
-    """The vocabulary's record of an answer, given without its length.
+    """Return the vocabulary's record of a response, given without its length.
 
     Raises:
         MalformedAnswerError: it does not have the form that its API and version prescribe.

@@ -1,56 +1,47 @@
-"""A port in a program of its own, spoken to in lines of JSON; what they mean is not here."""
+"""A port that is a separate program and exchanges lines of JSON; `messages` gives them meaning."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any, Final, NoReturn
 
-from groupcheck.model.vocabulary import Request
-from groupcheck.properties.ports.messages import Conversation, plain, protocol_error, shorten
-from groupcheck.properties.ports.port import (
-    Fault,
-    Observation,
-    PortFailedError,
-    PortInfo,
-    PortUnavailableError,
-)
+from groupcheck.properties.ports.messages import plain, protocol_error, shorten
+from groupcheck.properties.ports.port import PortFailedError, PortInfo, PortUnavailableError
 from groupcheck.properties.ports.program import EndedError, Program
+from groupcheck.properties.ports.virtual_time import VirtualTimePort
 
 GRACE_S: Final = 1.0
 
-# ASCII with escapes, so that every string of Python's is sayable in UTF-8.
+# ASCII with escapes, so that UTF-8 can represent every Python string.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 
 
-class ExecPort:
-    """The coordinator that a program wraps; implements `Port`.
+class ExecPort(VirtualTimePort):
+    """The coordinator behind a program; implements `Port`.
 
-    The program is started by the first `open`, and afresh by the next one after a failure.
+    The first `open` starts the program, and so does the next one after a failure.
 
     Args:
         command: the program and its arguments, quoted as for a shell; no shell is started.
-        limit_s: how many seconds of real time the program has for each message.
+        limit_s: seconds of real time that the program has for each message.
     """
 
-    real_time = False
-    max_versions: Mapping[str, int] | None = None
-
     def __init__(self, command: str, *, limit_s: float = 10.0) -> None:
+        super().__init__()
         self._command = command
         self._limit_s = limit_s
-        self._conversation = Conversation()
         self._program: Program | None = None
-        self._has_spoken = False
+        self._has_answered = False
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
-        """Start a test, and the program if it does not run.
+        """Start a test, and the program unless it is running.
 
         Raises:
-            PortUnavailableError: there is no such program, it ended before it ever answered, or it
+            PortUnavailableError: the program cannot be started, ended before it ever answered, or
                 does not support the profile.
             PortFailedError: the program failed.
         """
@@ -59,7 +50,7 @@ class ExecPort:
         try:
             self._exchange(self._conversation.open(profile, config))
         except EndedError as failure:
-            if self._has_spoken:
+            if self._has_answered:
                 raise
             last = failure.detail.splitlines()[-1:]
             msg = ": ".join(
@@ -70,47 +61,8 @@ class ExecPort:
             info = self._conversation.port_info()
         except PortFailedError as failure:
             self._fail(failure)
-        self._has_spoken = True
+        self._has_answered = True
         return info
-
-    def request(self, request: Request, expected: Collection[int]) -> Observation:
-        """Send one request.
-
-        Raises:
-            PortFailedError: the program failed.
-        """
-        del expected
-        self._exchange(self._conversation.request(request))
-        return self._conversation.observation()
-
-    def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """Let `ms` milliseconds of virtual time pass.
-
-        Raises:
-            PortFailedError: the program failed.
-        """
-        del expected
-        self._exchange(self._conversation.advance(ms))
-        return self._conversation.observation()
-
-    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Let something happen to the coordinator.
-
-        Raises:
-            PortFailedError: the program failed.
-        """
-        del expected
-        self._exchange(self._conversation.fault(fault))
-        return self._conversation.observation()
-
-    def close(self) -> None:
-        """End the test; does nothing when the program has already failed.
-
-        Raises:
-            PortFailedError: the program failed.
-        """
-        if self._program is not None:
-            self._exchange(self._conversation.close())
 
     def shutdown(self) -> None:
         """End the program, by force if it does not end by itself; safe to call twice."""
@@ -118,8 +70,12 @@ class ExecPort:
         if program is not None:
             program.end(GRACE_S)
 
+    @property
+    def _is_running(self) -> bool:
+        return self._program is not None
+
     def _exchange(self, message: dict[str, Any]) -> None:
-        """Send a message and take in what comes back until `done`."""
+        """Send a message and read lines until `done`."""
         program = self._program
         if program is None:
             msg = "the port is not open"
@@ -136,7 +92,7 @@ class ExecPort:
         except PortFailedError as failure:
             self._fail(failure)
         except BaseException:
-            # Ctrl-C, or a fault of our own: the conversation has lost its place for good.
+            # Ctrl-C, or a bug here: the program and this process are out of step for good.
             self._kill()
             raise
 

@@ -1,7 +1,7 @@
-"""librdkafka's mock broker as a port: an independent coordinator to test, in a child process.
+"""librdkafka's mock broker as a port, in a child process; `wire` talks to it.
 
-The C library never runs in this process: when it crashes, that is a finding and not our end. How
-it is spoken to is `wire`'s affair. The mock comes with the package confluent-kafka.
+The C library never runs in this process, since its crash is a finding. The mock comes with the
+package confluent-kafka.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from groupcheck.model.spaces.clients import TOPIC
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.ports.connection import WAKE_S, check
+from groupcheck.properties.ports.connection import WAKE_S, raise_if_interrupted
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -32,8 +32,8 @@ START_S: Final = 20.0
 END_S: Final = 2.0
 CRASH_S: Final = 0.5
 
-# What the child runs: a client whose only purpose is the mock cluster inside it. It ends when
-# its standard input does, and so also when its parent is killed.
+# The child's program: a client whose only purpose is the mock cluster inside it. It ends with its
+# standard input, so also when its parent is killed.
 _CHILD: Final = """
 import sys
 from confluent_kafka import Producer, libversion
@@ -47,27 +47,27 @@ print(broker.host, broker.port, libversion()[0], flush=True)
 sys.stdin.read()
 """
 
-# Newer versions are advertised and not spoken (v2.15.0): the handlers of JoinGroup and SyncGroup
-# read the arrays of flexible versions as those of older ones (rdkafka_mock_handlers.c:1602,1851),
-# that of LeaveGroup knows no batches (:1773).
+# The mock advertises newer versions without supporting them (v2.15.0): the handlers of JoinGroup
+# and SyncGroup read the arrays of flexible versions as those of older ones
+# (rdkafka_mock_handlers.c:1602,1851), and that of LeaveGroup does not support batches (:1773).
 NEWEST_VERSIONS: Final = {"JoinGroup": 5, "SyncGroup": 3, "LeaveGroup": 2}
 
 
 class MockBroker:
     """A child process with a mock cluster of one broker; also a context manager.
 
-    `address` is its host and port while it runs, `version` librdkafka's, `last_words` the end of
-    what it had written on standard error when it was stopped.
+    `address` is its host and port while it runs, `version` librdkafka's version, `stderr` the last
+    lines of its standard error after it was stopped.
 
     Args:
-        interrupted: once it is set, nothing that the broker does is waited for.
+        interrupted: when set, ends every wait for the broker.
     """
 
     def __init__(self, interrupted: Event | None = None) -> None:
         self._interrupted = interrupted or Event()
         self.address = ("", 0)
         self.version = ""
-        self.last_words = ""
+        self.stderr = ""
         self._program: Program | None = None
 
     def __enter__(self) -> Self:
@@ -78,13 +78,13 @@ class MockBroker:
         self.stop()
 
     def start(self) -> tuple[str, int]:
-        """Start the broker if it does not run.
+        """Start the broker unless it is running.
 
         Returns:
             Its host and port.
 
         Raises:
-            PortUnavailableError: confluent-kafka is not installed, or does not work; or the start
+            PortUnavailableError: confluent-kafka is not installed or does not work, or the start
                 was interrupted.
         """
         if self._program is not None and self.ended() is None:
@@ -101,7 +101,7 @@ class MockBroker:
             self.address = (host, int(port))
         except (PortFailedError, TimeoutError, ValueError) as error:
             self.stop()
-            last = self.last_words.splitlines()[-1:]
+            last = self.stderr.splitlines()[-1:]
             msg = ": ".join(["librdkafka's mock broker does not start", *last])
             raise PortUnavailableError(msg) from error
         return self.address
@@ -109,7 +109,7 @@ class MockBroker:
     def _first_line(self, program: Program) -> bytes:
         deadline = monotonic() + START_S
         while True:
-            check(self._interrupted)
+            raise_if_interrupted(self._interrupted)
             try:
                 return program.line(min(deadline, monotonic() + WAKE_S))
             except TimeoutError:
@@ -117,7 +117,7 @@ class MockBroker:
                     raise
 
     def ended(self, within_s: float = 0.0) -> EndedError | None:
-        """How the broker ended, if it has, or does `within_s` seconds."""
+        """Return how the broker ended, or None if it still runs after `within_s` seconds."""
         if self._program is None:
             return None
         try:
@@ -133,17 +133,17 @@ class MockBroker:
         program, self._program = self._program, None
         if program is not None:
             self.address = ("", 0)
-            self.last_words = program.end(0 if self._interrupted.is_set() else END_S)
+            self.stderr = program.end(0 if self._interrupted.is_set() else END_S)
 
 
 class LibrdkafkaPort:
     """The coordinator in librdkafka's mock broker; implements `Port`.
 
-    The broker is started by the first `open`, and afresh by the next one after a crash.
+    The first `open` starts the broker, and so does the next one after a crash.
 
     Args:
-        broker: one to share with other ports, whose owner stops it. A crash under one of them is
-            a crash under all: without it, the port has a broker of its own.
+        broker: a broker that the caller stops and other ports may share; if one port crashes it, it
+            has crashed for all. Without it the port has its own broker.
         windows: see `WirePort`.
         interrupted: see `WirePort`.
         wire: other keyword arguments of `WirePort`.
@@ -156,7 +156,7 @@ class LibrdkafkaPort:
         broker: MockBroker | None = None,
         interrupted: Event | None = None,
         windows: Windows = USUAL,
-        **wire: Any,  # noqa: ANN401 (they are WirePort's to check)
+        **wire: Any,  # noqa: ANN401 (WirePort checks them)
     ) -> None:
         self._is_owner = broker is None
         self._broker = broker or MockBroker(interrupted)
@@ -171,14 +171,14 @@ class LibrdkafkaPort:
 
     @property
     def max_versions(self) -> Mapping[str, int] | None:
-        """The highest version of each API that the mock really speaks, once open."""
+        """The highest version of each API that the mock supports, once open."""
         return None if self._wire is None else self._wire.max_versions
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
-        """Start a test, and the broker if it does not run.
+        """Start a test, and the broker unless it is running.
 
         Raises:
-            PortUnavailableError: confluent-kafka or kafka-python is not installed or not usable.
+            PortUnavailableError: confluent-kafka or kafka-python is not installed or does not work.
         """
         self.close()
         self._wire = WirePort(*self._broker.start(), **self._options)
@@ -187,17 +187,17 @@ class LibrdkafkaPort:
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request; see `WirePort.request`."""
-        with self._telling_crashes() as wire:
+        with self._reporting_crashes() as wire:
             return wire.request(request, expected)
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """Let time pass; see `WirePort.advance`."""
-        with self._telling_crashes() as wire:
+        """Sleep; see `WirePort.advance`."""
+        with self._reporting_crashes() as wire:
             return wire.advance(ms, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Say that nothing can be made to happen to the mock."""
-        with self._telling_crashes() as wire:
+        """Report every fault as unsupported."""
+        with self._reporting_crashes() as wire:
             return wire.fault(fault, expected)
 
     def close(self) -> None:
@@ -206,14 +206,14 @@ class LibrdkafkaPort:
             self._wire.close()
 
     def shutdown(self) -> None:
-        """End the test, and the broker if it is the port's own."""
+        """End the test, and the broker unless it is shared."""
         self.close()
         if self._is_owner:
             self._broker.stop()
 
     @contextmanager
-    def _telling_crashes(self) -> Iterator[WirePort]:
-        """Where the broker's process ended, say that and its last words."""
+    def _reporting_crashes(self) -> Iterator[WirePort]:
+        """Add to a failure how the broker's process ended, if it did, and its standard error."""
         if self._wire is None:
             msg = "the port is not open"
             raise ValueError(msg)
@@ -226,4 +226,4 @@ class LibrdkafkaPort:
             reason = f"{failure.reason}; its process {ended.status}"
             if self._is_owner:
                 self._broker.stop()
-            raise PortFailedError(failure.kind, reason, self._broker.last_words) from failure
+            raise PortFailedError(failure.kind, reason, self._broker.stderr) from failure

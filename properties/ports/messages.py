@@ -1,4 +1,4 @@
-"""The port protocol's messages to and from typed records; how they travel does not belong here."""
+"""The port protocol's messages to and from typed records; ports transport them."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ Json = dict[str, Any]
 PROTOCOL_VERSION = 1
 SHOWN_CHARS = 120
 MAX_DEPTH = 20
-INTEGERS = range(-(2**63), 2**63)  # no field of Kafka's is wider
+INTEGERS = range(-(2**63), 2**63)  # Kafka has no wider field
 
 
 def shorten(value: object) -> str:
-    """The repr of what a port sent, short enough for one line of a report."""
+    """Return the repr of what a port sent, short enough for one line of a report."""
     shown = repr(value)
     return shown if len(shown) <= SHOWN_CHARS else f"{shown[: SHOWN_CHARS - 3]}..."
 
 
 def plain(value: object, depth: int = 0) -> object:
-    """What a port said as JSON values of Python's own types, tuples as lists.
+    """Convert a value to JSON values of Python's built-in types, tuples to lists.
 
     Raises:
-        PortFailedError: it is none, or one that no message has: it is nested too deep, a whole
-            number has more than 64 bits, or a string cannot be written in UTF-8.
+        PortFailedError: it is not JSON, is nested too deep, or has an integer of more than 64 bits
+            or a string that cannot be encoded in UTF-8.
     """
     if depth > MAX_DEPTH:
         protocol_error(f"a message nested deeper than {MAX_DEPTH}")
@@ -60,7 +60,7 @@ def _scalar(value: object) -> object:
     if isinstance(value, int):
         number = int.__index__(value)
         if number not in INTEGERS:
-            protocol_error("a whole number of more than 64 bits")
+            protocol_error("an integer of more than 64 bits")
         return number
     return protocol_error(f"not a JSON value: an object of type {type(value).__name__}")
 
@@ -70,7 +70,7 @@ def _text(value: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        protocol_error(f"a string that cannot be written in UTF-8: {text[:SHOWN_CHARS]!a}")
+        protocol_error(f"a string that cannot be encoded in UTF-8: {text[:SHOWN_CHARS]!a}")
     return text
 
 
@@ -81,7 +81,7 @@ def _key(key: object) -> str:
 
 
 def protocol_error(reason: str) -> NoReturn:
-    """Say that the port does not keep to the port protocol.
+    """Report that the port violates the port protocol.
 
     Raises:
         PortFailedError: always.
@@ -91,26 +91,26 @@ def protocol_error(reason: str) -> NoReturn:
 
 
 def fault_fields(fault: Fault) -> Json:
-    """What a fault says besides its name, as the protocol spells it; absent fields are left out."""
+    """Return the fields of a fault besides its name, under the protocol's names, without nulls."""
     rest = {"count": fault.number, "error": fault.error}
     return {name: value for name, value in rest.items() if value is not None}
 
 
 class Conversation:
-    """One side of a conversation with a port: builds what is sent, reads what comes back.
+    """The driver's side of the port protocol: builds messages and reads what comes back.
 
-    It knows which requests are still to be answered. Use: build a message, send it, `take` each
-    message that comes back until that returns True, then ask for the `observation`.
+    It tracks the unanswered requests. Build a message, send it, `take` each message that comes back
+    until that returns True, then call `observation`.
     """
 
     def __init__(self) -> None:
-        self._asked: dict[int, tuple[str, int]] = {}
+        self._unanswered: dict[int, tuple[str, int]] = {}
         self._answered: set[int] = set()
         self._begin("open")
 
     def open(self, profile: str, config: Mapping[str, int]) -> Json:
-        """The message that starts a test; what was asked before is forgotten."""
-        self._asked.clear()
+        """Build the message that starts a test; forgets the requests of the last one."""
+        self._unanswered.clear()
         self._answered.clear()
         self._begin("open")
         return {
@@ -121,10 +121,10 @@ class Conversation:
         }
 
     def request(self, request: Request) -> Json:
-        """The message that carries a request."""
+        """Build the message that carries a request."""
         api, version = request.api, request.api_version
         self._begin("request", request.request_id)
-        self._asked[request.request_id] = (api, version)
+        self._unanswered[request.request_id] = (api, version)
         return {
             "type": "request",
             "id": request.request_id,
@@ -136,17 +136,17 @@ class Conversation:
         }
 
     def advance(self, ms: int) -> Json:
-        """The message that moves the clock by `ms` milliseconds."""
+        """Build the message that advances the clock by `ms` milliseconds."""
         self._begin("advance")
         return {"type": "advance", "ms": ms}
 
     def fault(self, fault: Fault) -> Json:
-        """The message that lets something happen to the coordinator."""
+        """Build the message that injects a fault."""
         self._begin("fault")
         return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
 
     def close(self) -> Json:
-        """The message that ends a test."""
+        """Build the message that ends a test."""
         self._begin("close")
         return {"type": "close"}
 
@@ -160,10 +160,10 @@ class Conversation:
         self._done = False
 
     def take(self, message: object) -> bool:
-        """Take in one `plain` message of the port; True when it was `done`.
+        """Process one `plain` message of the port; returns True when it was `done`.
 
         Raises:
-            PortFailedError: the message does not keep to the protocol.
+            PortFailedError: the message violates the protocol.
         """
         if self._done:
             protocol_error(f"a message after 'done': {shorten(message)}")
@@ -187,16 +187,16 @@ class Conversation:
 
     def _take_response(self, message: Json) -> None:
         request_id = message.get("id")
-        # A bool is an int to Python, and 1.0 is equal to 1; neither is the id that was sent.
+        # In Python True and 1.0 are equal to 1; neither is the id that was sent.
         if type(request_id) is not int:
-            protocol_error(f"a response without a whole number as 'id': {shorten(message)}")
+            protocol_error(f"a response whose 'id' is not an integer: {shorten(message)}")
         if request_id in self._answered:
             protocol_error(f"a second response to request {request_id}")
-        if request_id not in self._asked:
+        if request_id not in self._unanswered:
             protocol_error(f"a response to request {request_id}, which was never sent")
         if "body" not in message:
             protocol_error(f"the response to request {request_id} has no 'body'")
-        api, version = self._asked.pop(request_id)
+        api, version = self._unanswered.pop(request_id)
         try:
             body = decode_response(api, version, message["body"])
         except MalformedBodyError as error:
@@ -227,23 +227,23 @@ class Conversation:
         if self._request_id is not None:
             if self._request_id in self._answered:
                 protocol_error(f"request {self._request_id} is both answered and unsupported")
-            # It stands in the place of the response, so none may follow.
-            del self._asked[self._request_id]
+            # It replaces the response, so none may follow.
+            del self._unanswered[self._request_id]
             self._answered.add(self._request_id)
         elif self._sent not in {"open", "fault"}:
-            protocol_error(f"{shorten(what)} unsupported in answer to {self._sent!r}")
+            protocol_error(f"an unsupported in answer to {self._sent!r}: {shorten(what)}")
         self._unsupported = what
 
     def observation(self) -> Observation:
-        """What was seen between the message sent last and its `done`."""
+        """Return what the port sent between the last message and its `done`."""
         return Observation(tuple(self._responses), self._groups, self._unsupported)
 
     def port_info(self) -> PortInfo:
-        """Who the port said it is when it answered `open`.
+        """Return the name and version in the port's answer to `open`.
 
         Raises:
             PortUnavailableError: the port does not support this profile or protocol.
-            PortFailedError: it did not say, or in the wrong form.
+            PortFailedError: the name is missing, or one of them is not a string.
         """
         if self._unsupported is not None:
             msg = f"the port does not support {self._unsupported}"

@@ -1,7 +1,6 @@
-"""What a port is: the five messages of the port protocol as typed calls.
+"""The interface to every coordinator under test: the port protocol's five messages as typed calls.
 
-Every coordinator under test is reached through this interface, whatever it is written in. A port
-only carries messages; it never judges them.
+A port only transports messages; it never checks what they say.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from groupcheck.properties.windows import Windows
 
 
 class PortInfo(NamedTuple):
-    """Who a port says it is, in answer to `open`."""
+    """A port's name and version, from its answer to `open`."""
 
     name: str
     version: str = ""
 
 
 class Fault(NamedTuple):
-    """Something that happens to the coordinator; `name` is the port protocol's.
+    """A fault to inject; `name` is the port protocol's.
 
-    `number` and `error` say of `append` how many appends are to fail, and with what.
+    For `append`, the next `number` appends fail with `error`.
     """
 
     name: str
@@ -32,11 +31,11 @@ class Fault(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What a port showed between one message and its `done`.
+    """What a port sent between one message and its `done`.
 
-    `groups` is the inner state, None where the port does not show it. `unsupported` names the API,
+    `groups` is the inner state, None when the port does not report it. `unsupported` names the API,
     version or fault that the port does not implement. `elapsed_ms` is the real time since the last
-    observation, 0 for a port in virtual time.
+    observation, 0 in virtual time.
     """
 
     responses: tuple[Response, ...] = ()
@@ -46,10 +45,10 @@ class Observation(NamedTuple):
 
 
 class PortFailedError(Exception):
-    """The port itself failed under test: a finding of its own kind.
+    """The port itself failed under test, which is a finding.
 
-    `kind` is "port crashed", "port hung" or "protocol error"; `detail` is what the port wrote on
-    standard error, or the like, for the person who mends it.
+    `kind` is "port crashed", "port hung" or "protocol error"; `detail` helps to fix it: the end of
+    the port's standard error, or a traceback.
     """
 
     def __init__(self, kind: str, reason: str, detail: str = "") -> None:
@@ -59,43 +58,42 @@ class PortFailedError(Exception):
         self.detail = detail
 
     def __reduce__(self) -> tuple[type[PortFailedError], tuple[str, str, str]]:
-        return type(self), (self.kind, self.reason, self.detail)  # findings go between processes
+        return type(self), (self.kind, self.reason, self.detail)  # findings cross processes
 
 
 class PortUnavailableError(Exception):
-    """The port cannot be reached at all, so nothing can be said about it: the run is impossible."""
+    """The port cannot be reached, so it cannot be tested; this is not a finding."""
 
 
 class Port(Protocol):
     """A coordinator under test.
 
-    `real_time` ports keep the clock on the wall: `advance` sleeps, and observations carry the time
-    that passed; they have `windows` (see `windows_of`). `max_versions` maps an API to the highest
-    version the port speaks, once open; an API that is missing is not spoken; None means whatever
-    the profile has.
+    On a `real_time` port `advance` sleeps, and observations carry the elapsed time; such a port has
+    `windows` (see `windows_of`). `max_versions` maps each supported API to the highest supported
+    version, once the port is open; None means whatever the profile has.
 
-    `expected` holds the ids of the requests that must be answered by the end of the call if the
-    port is right. A port in virtual time answers all it can before `done` and has no use for it;
-    one in real time waits for these, and no longer than its grace.
+    `expected` has the ids of the requests that a correct port answers by the end of the call. A
+    port in virtual time answers all it can before `done` and ignores them; a port in real time
+    waits for these responses, and then for its grace period.
 
     Every call raises `PortFailedError` when the port fails in the middle of a test.
     """
 
     @property
     def real_time(self) -> bool:
-        """Whether its clock is the one on the wall."""
+        """Whether it runs on a real clock."""
         ...
 
     @property
     def max_versions(self) -> Mapping[str, int] | None:
-        """The highest version of each API it speaks."""
+        """The highest supported version of each supported API."""
         ...
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         """Start a test with an empty coordinator; `config` has Kafka's broker names and units.
 
         Raises:
-            PortUnavailableError: there is no such port to be reached.
+            PortUnavailableError: the port cannot be reached.
         """
         ...
 
@@ -104,11 +102,11 @@ class Port(Protocol):
         ...
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """Let `ms` milliseconds pass."""
+        """Advance the clock by `ms` milliseconds."""
         ...
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Let something happen to the coordinator."""
+        """Inject a fault."""
         ...
 
     def close(self) -> None:
@@ -116,11 +114,11 @@ class Port(Protocol):
         ...
 
     def shutdown(self) -> None:
-        """Let go of every process, socket and file; safe to call twice."""
+        """Release every process, socket and file; safe to call twice."""
         ...
 
 
 def windows_of(port: Port) -> Windows | None:
-    """The windows within which a port on a real clock is judged; None in virtual time."""
+    """Return the time tolerances for a port on a real clock; None in virtual time."""
     windows: Windows | None = getattr(port, "windows", None)
     return windows if port.real_time else None

@@ -1,7 +1,7 @@
-"""Producers whose transactions commit offsets over the wire: what they ask beside their commits.
+"""The transactional producers of the wire port: their requests besides TxnOffsetCommit.
 
-To the model a transaction is a commit of offsets and the marker that ends it. A broker writes that
-marker itself, as its coordinator of transactions is asked to; how a commit is sent is not here.
+In the model a transaction is a commit of offsets and the marker that ends it. A broker writes the
+marker itself, at the request of its transaction coordinator.
 """
 
 from __future__ import annotations
@@ -24,11 +24,16 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequestTopic,
 )
 from groupcheck.properties.ports import codec
-from groupcheck.properties.ports.connection import GROUP, TRANSACTION, Enquiry, check
+from groupcheck.properties.ports.connection import (
+    GROUP,
+    TRANSACTION,
+    BootstrapClient,
+    raise_if_interrupted,
+)
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
-# The newest versions that are asked: from the next ones on an epoch ends with each transaction.
+# The newest versions to send: from the next ones on each transaction has a new epoch.
 NEWEST: Final = {
     "InitProducerId": 4,
     "AddOffsetsToTxn": 3,
@@ -36,26 +41,25 @@ NEWEST: Final = {
     "TxnOffsetCommit": 3,
     "OffsetFetch": 7,
 }
-MARKER: Final = "EndTxn"  # what the vocabulary has under that name
-AROUND: Final = frozenset({"InitProducerId", "AddOffsetsToTxn", MARKER})
-# A producer whose transaction takes longer is taken for dead; the most that brokers allow.
-TIMEOUT_MS: Final = 900_000
-CONCURRENT_TRANSACTIONS: Final = 51  # the markers of the last one are still being written
-LATER: Final = (
+MARKER: Final = "EndTxn"  # the vocabulary's name of a transaction marker
+NOT_MODELLED: Final = frozenset({"InitProducerId", "AddOffsetsToTxn", MARKER})
+TIMEOUT_MS: Final = 900_000  # the longest transaction timeout that brokers allow
+CONCURRENT_TRANSACTIONS: Final = 51  # the markers of the last transaction are still being written
+RETRIABLE: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
     CONCURRENT_TRANSACTIONS,
 )
-MOST_NEIGHBOURS: Final = 1_000
-LATER_S: Final = 30.0  # how long that is put up with
-MARKER_S: Final = 10.0  # how long a marker that is written may take to come to a group
-PAUSES_S: Final = (0.002, 0.1)  # the shortest between two of the same question, and the longest
+MAX_PROBES: Final = 1_000
+RETRY_S: Final = 30.0  # how long to retry such an error
+MARKER_S: Final = 10.0  # how long a group may take to process a written marker
+PAUSES_S: Final = (0.002, 0.1)  # the shortest and the longest pause between retries
 
 
-def as_modelled(versions: Mapping[str, int]) -> dict[str, int]:
-    """What a broker speaks of the vocabulary: markers too, if it has all that producers ask."""
-    found = {api: newest for api, newest in versions.items() if api not in AROUND}
+def modelled_versions(versions: Mapping[str, int]) -> dict[str, int]:
+    """Return the versions of the vocabulary's APIs; markers need all that producers send."""
+    found = {api: newest for api, newest in versions.items() if api not in NOT_MODELLED}
     if versions.keys() >= NEWEST.keys():
         return {**found, MARKER: 0}
     found.pop("TxnOffsetCommit", None)
@@ -63,19 +67,19 @@ def as_modelled(versions: Mapping[str, int]) -> dict[str, int]:
 
 
 class Producer:
-    """A producer as its transactions' coordinator knows it; `groups` are in its transaction."""
+    """A producer, a client of its transaction coordinator, and the groups in its transaction."""
 
-    __slots__ = ("epoch", "groups", "line", "producer_id", "transactional_id")
+    __slots__ = ("client", "epoch", "groups", "producer_id", "transactional_id")
 
-    def __init__(self, transactional_id: str, line: Enquiry) -> None:
+    def __init__(self, transactional_id: str, client: BootstrapClient) -> None:
         self.transactional_id = transactional_id
-        self.line = line
+        self.client = client
         self.producer_id = self.epoch = -1
         self.groups: set[str] = set()
 
     @property
-    def named(self) -> dict[str, Any]:
-        """How a request says who it is."""
+    def fields(self) -> dict[str, Any]:
+        """The fields of a request that identify the producer."""
         return {
             "transactional_id": self.transactional_id,
             "producer_id": self.producer_id,
@@ -84,58 +88,54 @@ class Producer:
 
 
 class Producers:
-    """The producers of one port, by the ids that the model has for them.
+    """The producers of one port, by the model's producer ids.
 
-    Every call but the last raises `PortFailedError` when the broker fails or answers what is no
-    answer, and `PortUnavailableError` when `interrupted` is set, or the coordinator of transactions
-    is not ready for too long: of the groups that says nothing.
+    Every call but `shutdown` raises `PortFailedError` when the broker fails or sends no valid
+    response, and `PortUnavailableError` when `interrupted` is set or the transaction coordinator
+    is not ready for too long, which says nothing about groups.
 
     Args:
-        enquire: makes a connection to a broker; may raise `OSError`.
-        interrupted: ends whatever is waited for, once it is set.
+        connect: opens a connection to a broker; may raise `OSError`.
+        interrupted: when set, ends every wait.
     """
 
-    def __init__(self, enquire: Callable[[str, int], Enquiry], interrupted: Event) -> None:
-        self._enquire = enquire
+    def __init__(self, connect: Callable[[str, int], BootstrapClient], interrupted: Event) -> None:
+        self._connect = connect
         self._interrupted = interrupted
         self._unique = uuid4().hex
-        self._lines: dict[tuple[str, int], Enquiry] = {}
+        self._clients: dict[tuple[str, int], BootstrapClient] = {}
         self._producers: dict[int, Producer] = {}
-        self._witnessed = 0
-        self._witness: Producer | None = None
-        self._witness_id = ""
+        self._probe_offset = 0
+        self._probe: Producer | None = None
+        self._probe_group = ""
         self._groups = ("", 0)
 
     def open(self, groups: tuple[str, int]) -> None:
-        """Begin a test of groups that the broker at that address coordinates."""
-        if groups != self._groups or any(line.ended() for line in self._lines.values()):
+        """Start a test whose groups the broker at that address coordinates."""
+        if groups != self._groups or any(c.is_closed() for c in self._clients.values()):
             self.shutdown()
         self._groups = groups
 
     def begin(self, producer_id: int, group_id: str = "") -> Producer:
-        """A producer with a transaction under way in which the group is, if one is named."""
+        """Return a producer; adds the group, if given, to its transaction."""
         producer = self._producers.get(producer_id)
         if producer is None:
-            producer = self._producers[producer_id] = self._made(str(producer_id))
+            producer = self._producers[producer_id] = self._init(str(producer_id))
         if group_id and group_id not in producer.groups:
             self._add(producer, group_id)
         return producer
 
     def end(self, producer_id: int, group_id: str, *, committed: bool) -> ErrorCode:
-        """Have the marker written in the group's partition, and wait until the group knows it.
-
-        Raises:
-            PortFailedError: as for all of them.
-        """
+        """Have the marker written to the group's partition, and wait until it is processed."""
         producer = self.begin(producer_id, group_id)
         error = self._end(producer, committed=committed)
         if not error:
-            self._claim(producer)  # which it cannot before the markers are written
-            self._see_one_through()
+            self._init_producer_id(producer)  # fails until the markers are written
+            self._complete_probe()
         return error
 
     def close(self) -> None:
-        """End the test; what is under way is aborted, but nobody waits for that."""
+        """End the test: abort open transactions, without waiting for their markers."""
         for producer in self._producers.values():
             if producer.groups:
                 try:
@@ -146,128 +146,131 @@ class Producers:
         self._producers.clear()
 
     def shutdown(self) -> None:
-        """Let go of the connections."""
-        self._witness = None
+        """Close the connections."""
+        self._probe = None
         self._producers.clear()
-        for line in self._lines.values():
-            line.close()
-        self._lines.clear()
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
 
-    def _made(self, name: str) -> Producer:
-        """A producer that the coordinator of its transactions knows.
+    def _init(self, name: str) -> Producer:
+        """Return an initialised producer.
 
-        The transactional ids are the port's. With each test the epoch is another, and what an
-        earlier test has left is over.
+        Transactional ids belong to the port. Each test gets a new epoch, which ends what an earlier
+        test has left open.
         """
         transactional_id = f"groupcheck-{self._unique}-{name}"
         producer = Producer(transactional_id, self._coordinator(transactional_id, TRANSACTION))
-        self._claim(producer)
+        self._init_producer_id(producer)
         return producer
 
-    def _claim(self, producer: Producer) -> None:
-        """Have it given its id, and another epoch, once its last transaction is complete."""
+    def _init_producer_id(self, producer: Producer) -> None:
+        """Get the producer id and a new epoch, once the last transaction is complete."""
         named = producer.transactional_id
         fields = {"transactional_id": named, "transaction_timeout_ms": TIMEOUT_MS}
-        answer = self._asked(producer, "InitProducerId", fields)
+        answer = self._retried(producer, "InitProducerId", fields)
         _accept("InitProducerId", answer.error_code)
         producer.producer_id, producer.epoch = answer.producer_id, answer.producer_epoch
 
     def _add(self, producer: Producer, group_id: str) -> None:
-        fields = {**producer.named, "group_id": group_id}
-        _accept("AddOffsetsToTxn", self._asked(producer, "AddOffsetsToTxn", fields).error_code)
+        fields = {**producer.fields, "group_id": group_id}
+        _accept("AddOffsetsToTxn", self._retried(producer, "AddOffsetsToTxn", fields).error_code)
         producer.groups.add(group_id)
 
     def _end(self, producer: Producer, *, committed: bool) -> ErrorCode:
-        answer = self._asked(producer, "EndTxn", {**producer.named, "committed": committed})
+        answer = self._retried(producer, "EndTxn", {**producer.fields, "committed": committed})
         producer.groups.clear()
         return ErrorCode(answer.error_code)
 
-    def _asked(self, producer: Producer, api: str, fields: dict[str, Any]) -> codec.Message:
-        """What the coordinator of transactions answers, once it is ready."""
+    def _retried(self, producer: Producer, api: str, fields: dict[str, Any]) -> codec.Message:
+        """Return the response of the transaction coordinator, once it is ready."""
         cls = codec.message_class(f"{api}Request")
-        for _ in self._again(LATER_S):
-            answer = _said(producer.line, api, lambda version: cls(version=version, **fields))
-            if answer.error_code not in LATER:
+        for _ in self._attempts(RETRY_S):
+            answer = _send(producer.client, api, lambda version: cls(version=version, **fields))
+            if answer.error_code not in RETRIABLE:
                 return answer
-        msg = f"its coordinator of transactions is not ready for {api} after {LATER_S:g} s"
+        msg = f"its transaction coordinator is not ready for {api} after {RETRY_S:g} s"
         raise PortUnavailableError(msg)
 
-    def _see_one_through(self) -> None:
-        """See a transaction of another producer through, of a group that no test looks at.
+    def _complete_probe(self) -> None:
+        """Complete a transaction of another producer, in a group that belongs to no test.
 
-        Kafka's coordinator has markers looked at some time after they are written, in their order
-        (GroupMetadataManager.scala:875). So when the offset of a later transaction can be read,
-        the earlier one has been seen to. The other producer has to be another: a marker comes to
-        whatever the same one has pending by then, in its next transaction too.
+        Kafka's coordinator processes markers some time after they are written, in their order
+        (GroupMetadataManager.scala:875). So when the offset of a later transaction can be read, the
+        earlier marker has been processed. It takes another producer: a marker also completes what
+        the same producer has pending by then, in its next transaction too.
         """
-        self._witnessed += 1
-        if self._witness is None:
-            self._witness_id = self._neighbour()
-            self._witness = self._made("witness")
-        groups, producer = self._line(self._groups), self._witness
-        self._add(producer, self._witness_id)
-        commit = _commit(producer, self._witness_id, self._witnessed)
-        answer = _said(groups, "TxnOffsetCommit", partial(codec.to_message, commit))
+        self._probe_offset += 1
+        if self._probe is None:
+            self._probe_group = self._find_probe_group()
+            self._probe = self._init("probe")
+        groups, producer = self._client(self._groups), self._probe
+        self._add(producer, self._probe_group)
+        commit = _commit(producer, self._probe_group, self._probe_offset)
+        answer = _send(groups, "TxnOffsetCommit", partial(codec.to_message, commit))
         _accept("TxnOffsetCommit", answer.topics[0].partitions[0].error_code)
         _accept("EndTxn", self._end(producer, committed=True))
-        fetch = OffsetFetchRequest(self._witness_id, (OffsetFetchRequestTopic(TOPIC, (0,)),))
-        for _ in self._again(MARKER_S):
-            answer = _said(groups, "OffsetFetch", partial(codec.to_message, fetch))
-            if answer.topics[0].partitions[0].committed_offset == self._witnessed:
+        fetch = OffsetFetchRequest(self._probe_group, (OffsetFetchRequestTopic(TOPIC, (0,)),))
+        for _ in self._attempts(MARKER_S):
+            answer = _send(groups, "OffsetFetch", partial(codec.to_message, fetch))
+            if answer.topics[0].partitions[0].committed_offset == self._probe_offset:
                 return
         kind = "port hung"
-        raise PortFailedError(kind, f"no group knew of a marker after {MARKER_S:g} s")
+        raise PortFailedError(kind, f"a marker was not processed within {MARKER_S:g} s")
 
-    def _neighbour(self) -> str:
-        """A group that no test looks at, and the same broker coordinates."""
-        for number in range(MOST_NEIGHBOURS):
-            group_id = f"groupcheck-witness-{self._unique}-{number}"
-            if self._coordinator(group_id, GROUP) is self._line(self._groups):
+    def _find_probe_group(self) -> str:
+        """Return a group that belongs to no test and has the same coordinator."""
+        for number in range(MAX_PROBES):
+            group_id = f"groupcheck-probe-{self._unique}-{number}"
+            if self._coordinator(group_id, GROUP) is self._client(self._groups):
                 return group_id
-        return protocol_error(f"of {MOST_NEIGHBOURS} groups it coordinates none, but the test's")
+        return protocol_error(f"it coordinates the test's group and none of {MAX_PROBES} others")
 
-    def _coordinator(self, key: str, kind: int) -> Enquiry:
-        """A connection to the coordinator of a group, or of the transactions of an id."""
-        with _failing("FindCoordinator"):
-            found = self._line(self._groups).coordinator(key, kind)
-        return self._line((found.host, found.port))
+    def _coordinator(self, key: str, kind: int) -> BootstrapClient:
+        """Return a client of the coordinator of a group, or of a transactional id."""
+        with _port_failure("FindCoordinator"):
+            found = self._client(self._groups).coordinator(key, kind)
+        return self._client((found.host, found.port))
 
-    def _line(self, address: tuple[str, int]) -> Enquiry:
-        if address not in self._lines:
+    def _client(self, address: tuple[str, int]) -> BootstrapClient:
+        if address not in self._clients:
             try:
-                line = self._enquire(*address)
+                client = self._connect(*address)
             except OSError as error:
-                kind, what = "port crashed", f"no further connection: {error.strerror or error}"
-                raise PortFailedError(kind, what) from error
-            with _failing("ApiVersions"):
-                line.versions({})
-            self._lines[address] = line
-        return self._lines[address]
+                reason = f"cannot open another connection: {error.strerror or error}"
+                kind = "port crashed"
+                raise PortFailedError(kind, reason) from error
+            with _port_failure("ApiVersions"):
+                client.versions({})
+            self._clients[address] = client
+        return self._clients[address]
 
-    def _again(self, for_s: float) -> Iterator[None]:
-        """Ask again and again, for so long."""
+    def _attempts(self, for_s: float) -> Iterator[None]:
+        """Yield once per attempt, with growing pauses, for `for_s` seconds."""
         deadline, pause_s = monotonic() + for_s, PAUSES_S[0]
         while monotonic() < deadline:
             yield
             self._interrupted.wait(pause_s)
-            check(self._interrupted)
+            raise_if_interrupted(self._interrupted)
             pause_s = min(2 * pause_s, PAUSES_S[1])
 
 
-def _said(line: Enquiry, api: str, message: Callable[[int], codec.Message]) -> codec.Message:
-    """The answer to a message at the newest version that both sides speak."""
-    with _failing(api):
-        return line.tell(api, NEWEST[api], message)
+def _send(
+    client: BootstrapClient, api: str, message: Callable[[int], codec.Message]
+) -> codec.Message:
+    """Return the response to a message at the newest version that both sides support."""
+    with _port_failure(api):
+        return client.send(api, NEWEST[api], message)
 
 
 @contextmanager
-def _failing(api: str) -> Iterator[None]:
-    """Say of whatever fails that it is the port's."""
+def _port_failure(api: str) -> Iterator[None]:
+    """Turn every failure of the broker into a failure of the port."""
     try:
         yield
     except TimeoutError as error:
         kind = "port hung"
-        raise PortFailedError(kind, f"no answer to {api} in time") from error
+        raise PortFailedError(kind, f"no response to {api} in time") from error
     except codec.MalformedAnswerError as error:
         protocol_error(str(error))
 
@@ -275,7 +278,7 @@ def _failing(api: str) -> Iterator[None]:
 def _commit(producer: Producer, group_id: str, offset: int) -> TxnOffsetCommitRequest:
     partitions = (TxnOffsetCommitRequestPartition(0, offset),)
     topics = (TxnOffsetCommitRequestTopic(TOPIC, partitions),)
-    return TxnOffsetCommitRequest(group_id=group_id, topics=topics, **producer.named)
+    return TxnOffsetCommitRequest(group_id=group_id, topics=topics, **producer.fields)
 
 
 def _accept(api: str, error: int) -> None:

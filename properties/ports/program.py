@@ -1,6 +1,6 @@
-"""A child process that speaks in lines, watched with `poll`; what the lines mean is not here.
+"""A child process that reads and writes lines; the lines' meaning does not belong here.
 
-For POSIX systems: pipes are waited on with `poll`, and the program is ended as a process group.
+For POSIX systems: `poll` waits on the pipes, and signals go to the process group.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAST_CHUNKS: Final = 16
 
 
 class EndedError(PortFailedError):
-    """The program ended, or let go of its standard input or output."""
+    """The program ended, or closed its standard input or output."""
 
     def __init__(self, status: str) -> None:
         super().__init__("port crashed", f"the program {status}")
@@ -36,14 +36,14 @@ class EndedError(PortFailedError):
 
 
 class Program:
-    """A child process that speaks in lines.
+    """A child process that reads and writes lines.
 
-    One `poll` watches standard output and standard error together, so that a chatty program never
-    blocks while it is waited for, and no thread is needed.
+    One `poll` waits on standard output and standard error together, so that no thread is needed and
+    a program that fills standard error never blocks.
     """
 
     def __init__(self, argv: list[str]) -> None:
-        # A session of its own: what the program starts dies with it, and Ctrl-C is ours alone.
+        # A new session: the program's children end with it, and Ctrl-C reaches this process only.
         self._process: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 (the user's own)
             argv,
             stdin=subprocess.PIPE,
@@ -52,7 +52,7 @@ class Program:
             bufsize=0,
             start_new_session=True,
         )
-        # Also at the interpreter's exit, when whoever opened the port never shut it down.
+        # Runs at the interpreter's exit too, for a port that was never shut down.
         self._finalizer = weakref.finalize(self, _release, self._process)
         self._stdin = _fileno(self._process.stdin)
         self._stdout = _fileno(self._process.stdout)
@@ -65,15 +65,15 @@ class Program:
         self._partial: list[bytes] = []
         self._partial_bytes = 0
         self._ended = False
-        self._complaints: deque[bytes] = deque(maxlen=STDERR_LINES)
-        self._complaint = b""
+        self._stderr_lines: deque[bytes] = deque(maxlen=STDERR_LINES)
+        self._stderr_rest = b""
 
     def send(self, line: bytes, deadline: float) -> None:
-        """Write a line, taking in what the program writes if it does not read yet.
+        """Write a line; reads the program's output while the program does not read.
 
         Raises:
-            TimeoutError: the program did not read it all in time.
-            EndedError: the program reads no more.
+            TimeoutError: the program did not read the whole line before `deadline`.
+            EndedError: the program does not read any more.
         """
         try:
             written = self._write(line)
@@ -93,11 +93,11 @@ class Program:
             return 0
 
     def line(self, deadline: float) -> bytes:
-        """The next line, without its end.
+        """Return the next line, without its newline.
 
         Raises:
-            TimeoutError: there was none before `deadline`.
-            EndedError: there will be none.
+            TimeoutError: the program wrote none before `deadline`.
+            EndedError: the program will write none.
         """
         while not self._lines:
             if self._ended:
@@ -106,28 +106,28 @@ class Program:
         return self._lines.popleft()
 
     def refuse_leftovers(self) -> None:
-        """Make sure that the program said nothing since the last `done`.
+        """Check that the program has written nothing since the last `done`.
 
         Raises:
-            PortFailedError: something was.
+            PortFailedError: it has, or it has ended.
         """
         if not self._lines:
-            self._take_in(self._poll.poll(0))
+            self._read(self._poll.poll(0))
         if self._lines or self._partial:
-            said = self._lines[0] if self._lines else b"".join(self._partial)
-            protocol_error(f"a line that nothing was sent for: {shorten(said)}")
+            line = self._lines[0] if self._lines else b"".join(self._partial)
+            protocol_error(f"a line after 'done': {shorten(line)}")
         if self._ended:
             self._raise_ended("closed its standard output")
 
     def _pump(self, deadline: float) -> None:
-        """Wait until the program writes, or reads again, and take in what it wrote."""
+        """Wait until the program writes or reads, then read what it wrote."""
         left_s = deadline - monotonic()
-        # Asked first: a program that never stops writing must not outlive its time.
+        # Checked before reading: a program that never stops writing has a deadline too.
         if left_s <= 0:
             raise TimeoutError
-        self._take_in(self._poll.poll(left_s * 1000))
+        self._read(self._poll.poll(left_s * 1000))
 
-    def _take_in(self, ready: list[tuple[int, int]]) -> None:
+    def _read(self, ready: list[tuple[int, int]]) -> None:
         for fd, _ in ready:
             if fd == self._stdin:
                 continue
@@ -135,13 +135,13 @@ class Program:
             if not chunk:
                 self._poll.unregister(fd)
             if fd == self._stderr:
-                self._take_complaint(chunk)
+                self._add_stderr(chunk)
             elif chunk:
-                self._take_output(chunk)
+                self._add_output(chunk)
             else:
                 self._ended = True
 
-    def _take_output(self, chunk: bytes) -> None:
+    def _add_output(self, chunk: bytes) -> None:
         head, *rest = chunk.split(b"\n")
         self._partial_bytes += len(head)
         if self._partial_bytes > MAX_LINE_BYTES:
@@ -156,13 +156,13 @@ class Program:
         if head:
             self._partial.append(head)
 
-    def _take_complaint(self, chunk: bytes) -> None:
-        *lines, rest = (self._complaint + chunk).split(b"\n")
-        self._complaints.extend(line[:STDERR_LINE_BYTES] for line in lines)
-        self._complaint = rest[:STDERR_LINE_BYTES]
+    def _add_stderr(self, chunk: bytes) -> None:
+        *lines, rest = (self._stderr_rest + chunk).split(b"\n")
+        self._stderr_lines.extend(line[:STDERR_LINE_BYTES] for line in lines)
+        self._stderr_rest = rest[:STDERR_LINE_BYTES]
 
     def _raise_ended(self, otherwise: str) -> NoReturn:
-        """Raise what became of the program; `otherwise` is said when it still runs."""
+        """Raise with the program's exit status, or with `otherwise` while it still runs."""
         status = _status_within(EXIT_S, self._process)
         if status is None:
             raise EndedError(otherwise)
@@ -173,7 +173,7 @@ class Program:
         raise EndedError(how)
 
     def end(self, grace_s: float) -> str:
-        """End the program; it has `grace_s` seconds for itself, and as many after SIGTERM.
+        """End the program; it has `grace_s` seconds after its input ends, and again after SIGTERM.
 
         Returns:
             The last lines of its standard error.
@@ -186,21 +186,21 @@ class Program:
                     os.killpg(self._process.pid, signal.SIGTERM)
                 self._ends_within(grace_s)
             _kill_group(self._process)
-            self._take_last_complaints()
+            self._read_last_stderr()
         finally:
             self._finalizer()
-        complaints = [*self._complaints, *([self._complaint] if self._complaint else [])]
-        return b"\n".join(complaints[-STDERR_LINES:]).decode(errors="replace")
+        lines = [*self._stderr_lines, *([self._stderr_rest] if self._stderr_rest else [])]
+        return b"\n".join(lines[-STDERR_LINES:]).decode(errors="replace")
 
-    def _take_last_complaints(self) -> None:
+    def _read_last_stderr(self) -> None:
         os.set_blocking(self._stderr, False)
         with contextlib.suppress(BlockingIOError):
-            # Bounded, for what the program started may have left its group and still be writing.
+            # Bounded: a child of the program may have left the group and still be writing.
             for _ in range(LAST_CHUNKS):
-                self._take_complaint(os.read(self._stderr, CHUNK_BYTES))
+                self._add_stderr(os.read(self._stderr, CHUNK_BYTES))
 
     def _ends_within(self, seconds: float) -> bool:
-        """Wait for the program to end, reading what it still has to say so that it can."""
+        """Wait for the program to end; reads its output, so that it cannot block on a full pipe."""
         deadline = monotonic() + seconds
         with contextlib.suppress(TimeoutError, PortFailedError):
             while not self._ended:
@@ -209,10 +209,10 @@ class Program:
 
 
 def _status_within(seconds: float, process: subprocess.Popen[bytes]) -> int | None:
-    """The status that a program ends with, negative for a signal; None if it runs on.
+    """Return the program's exit status, negative for a signal; None if it still runs.
 
-    It stays a zombie, so that its id, which is its group's too, cannot become somebody else's
-    before the group is killed.
+    The program stays a zombie, so that its id, which is also the group's, is not reused before the
+    group is killed.
     """
     if not hasattr(os, "waitid"):  # macOS, before Python 3.13
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -222,7 +222,7 @@ def _status_within(seconds: float, process: subprocess.Popen[bytes]) -> int | No
     while True:
         try:
             ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-        except ChildProcessError:  # where SIGCHLD is ignored nobody can know
+        except ChildProcessError:  # SIGCHLD is ignored, so the status is lost
             return 0
         if ended is not None:
             return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
@@ -232,7 +232,7 @@ def _status_within(seconds: float, process: subprocess.Popen[bytes]) -> int | No
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program with all that it started, if they still run, and wait for it."""
+    """Kill the program's process group, and wait for the program."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -248,7 +248,7 @@ def _release(process: subprocess.Popen[bytes]) -> None:
 
 def _fileno(pipe: IO[bytes] | None) -> int:
     if pipe is None:
-        msg = "a pipe was asked for and not made"
+        msg = "the process has no pipe"
         raise OSError(msg)
     return pipe.fileno()
 

@@ -1,7 +1,7 @@
-"""A port in this Python process, for coordinators in Python; how programs are run is not here.
+"""A port in this Python process, for coordinators in Python; `exec` runs programs.
 
-The contract, for authors of such a port. `python:package.module:factory` names a callable without
-parameters that returns an object with five methods, which are called by position:
+The contract for authors of such a port. `python:package.module:factory` names a callable without
+parameters that returns an object with five methods, which are called with positional arguments:
 
     open(profile: str, config: dict[str, int]) -> {"name": ..., "version": ...}
     request(request_id: int, api: str, api_version: int, client_id: str, client_host: str,
@@ -10,74 +10,66 @@ parameters that returns an object with five methods, which are called by positio
     fault(fault: str, **fields) -> messages
     close() -> messages
 
-They are the messages of the port protocol: `open` starts a test with an empty coordinator at time 0
-and tells who the port is; the bodies are the protocol's JSON objects (camelCase, bytes in base64,
-error codes as numbers). `messages` is any iterable, a generator too, of what the port says before
-it is `done`:
+They are the messages of the port protocol. `open` starts a test with an empty coordinator at time 0
+and returns the port's name and version. Bodies are the protocol's JSON objects (camelCase, bytes in
+base64, error codes as numbers). `messages` is any iterable, a generator too, of the messages that a
+program would write before `done`:
 
-    {"type": "response", "id": 7, "body": {...}}     the answer to request 7, whenever it is due
-    {"type": "state", "groups": [...]}               optional: the inner view, compared when given
-    {"type": "unsupported", "what": "OffsetDelete"}  in the place of a response
+    {"type": "response", "id": 7, "body": {...}}     the response to request 7, whenever it is due
+    {"type": "state", "groups": [...]}               optional: the inner state, compared when given
+    {"type": "unsupported", "what": "OffsetDelete"}  in place of a response
 
-Returning is `done`, and returning None is having nothing to say. A port that does not know the
-profile returns an `unsupported` from `open`. The factory is called once to see that the object
-fits, again for the first test, and again after each failure: it should be cheap and share nothing
-between the objects that it returns.
+Returning means `done`; None means no messages. A port that does not support the profile returns an
+`unsupported` from `open`. The factory is called once to check the object, again for the first test,
+and again after each failure: it should be cheap, and its objects should share nothing.
 
-All calls come from one thread. A call that takes longer than the limit is interrupted by an alarm
-signal (SIGALRM), which raises in the port's code. Python allows that in the main thread of a POSIX
-process only, and only between two steps of the interpreter: in another thread, or in native code
-that never returns, there is no limit. A port that may block there is better run as a program. So is
-one that may end the whole process, with `os._exit` or in native code: groupcheck ends with it, and
-its exit status says nothing. What the port prints goes to standard error.
+All calls come from one thread. An alarm signal (SIGALRM) interrupts a call that exceeds the limit
+and raises an exception in the port's code. Python allows that only in the main thread of a POSIX
+process, and only between two steps of the interpreter: in another thread, or in native code that
+never returns, there is no limit. Run a port that may block there as a program, and also one that
+may end the whole process, with `os._exit` or in native code: groupcheck ends with it, with an
+arbitrary exit status. The port's standard output goes to standard error.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
-from groupcheck.model.vocabulary import Request
-from groupcheck.properties.ports.authors_code import TooLongError, authors_code, close_coroutine
-from groupcheck.properties.ports.messages import (
-    Conversation,
-    fault_fields,
-    plain,
-    protocol_error,
-    shorten,
+from groupcheck.properties.ports.messages import plain, protocol_error, shorten
+from groupcheck.properties.ports.port import PortFailedError, PortInfo
+from groupcheck.properties.ports.python_factory import (
+    METHODS,
+    Factory,
+    load_factory,
+    make_port,
+    name_of,
+    one_line,
 )
-from groupcheck.properties.ports.port import (
-    Fault,
-    Observation,
-    PortFailedError,
-    PortInfo,
-)
-from groupcheck.properties.ports.python_factory import Factory, load_factory, made, name_of, said
+from groupcheck.properties.ports.user_code import TooLongError, close_coroutine, user_code_guard
+from groupcheck.properties.ports.virtual_time import VirtualTimePort
 
 __all__ = ["PythonPort", "load_factory", "name_of"]
 
 MAX_MESSAGES: Final = 100_000
 
 
-class PythonPort:
-    """The coordinator that a Python object wraps; implements `Port`.
+class PythonPort(VirtualTimePort):
+    """The coordinator behind a Python object; implements `Port`.
 
     Args:
         factory: makes the object; see this module's contract.
-        limit_s: how many seconds of real time a call may take.
+        limit_s: seconds of real time that a call may take.
     """
 
-    real_time = False
-    max_versions: Mapping[str, int] | None = None
-
     def __init__(self, factory: Factory, *, limit_s: float = 10.0) -> None:
+        super().__init__()
         self._factory = factory
         self._limit_s = limit_s
-        self._conversation = Conversation()
         self._port: object = None
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
@@ -88,84 +80,52 @@ class PythonPort:
             PortFailedError: the object failed.
         """
         if self._port is None:
-            self._port = made(self._factory, limit_s=self._limit_s)
-        message = self._conversation.open(profile, config)
-        answer = self._call("open", message["profile"], message["config"])
+            self._port = make_port(self._factory, limit_s=self._limit_s)
+        self._exchange(self._conversation.open(profile, config))
         try:
-            if isinstance(answer, dict) and "type" in answer:
-                self._conversation.take(answer)
-            else:
-                self._conversation.take({"type": "done", "port": answer})
             return self._conversation.port_info()
         except PortFailedError:
             self._port = None
             raise
 
-    def request(self, request: Request, expected: Collection[int]) -> Observation:
-        """Hand over one request.
-
-        Raises:
-            PortFailedError: the object failed.
-        """
-        del expected
-        sent = self._conversation.request(request)
-        keys = ("id", "api", "apiVersion", "clientId", "clientHost", "body")
-        return self._observe("request", *(sent[key] for key in keys))
-
-    def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """Let `ms` milliseconds of virtual time pass.
-
-        Raises:
-            PortFailedError: the object failed.
-        """
-        del expected
-        self._conversation.advance(ms)
-        return self._observe("advance", ms)
-
-    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Let something happen to the coordinator.
-
-        Raises:
-            PortFailedError: the object failed.
-        """
-        del expected
-        self._conversation.fault(fault)
-        return self._observe("fault", fault.name, **fault_fields(fault))
-
-    def close(self) -> None:
-        """End the test; does nothing when the object has already failed.
-
-        Raises:
-            PortFailedError: the object failed.
-        """
-        if self._port is not None:
-            self._conversation.close()
-            self._observe("close")
-
     def shutdown(self) -> None:
-        """Let go of the object; safe to call twice."""
+        """Drop the object; safe to call twice."""
         self._port = None
 
-    def _observe(self, method: str, *args: object, **fields: object) -> Observation:
-        messages = self._call(method, *args, **fields)
-        if messages is None:
-            messages = []  # a method without a return has nothing to say
+    @property
+    def _is_running(self) -> bool:
+        return self._port is not None
+
+    def _exchange(self, message: dict[str, Any]) -> None:
+        """Call the method of a message and take the messages that it returns."""
+        method = message["type"]
+        answer = self._call(method, message)
         try:
-            if not isinstance(messages, list):
-                protocol_error(f"{method}() returned {shorten(messages)}, no iterable of messages")
-            for message in messages:
-                if self._conversation.take(message):
-                    protocol_error(f"{method}() gave a 'done': returning is that")
+            if method == "open":
+                done = {"type": "done", "port": answer}
+                is_message = isinstance(answer, dict) and "type" in answer
+                self._conversation.take(answer if is_message else done)
+                return
+            if answer is None:
+                answer = []
+            if not isinstance(answer, list):
+                protocol_error(f"{method}() returned {shorten(answer)}, not a list of messages")
+            for each in answer:
+                if self._conversation.take(each):
+                    protocol_error(f"{method}() returned a 'done': returning means that")
         except PortFailedError:
             self._port = None
             raise
-        return self._conversation.observation()
 
-    def _call(self, method: str, *args: object, **fields: object) -> object:
-        """Call the object; what it returns as plain JSON, an iterable as a list of messages."""
+    def _call(self, method: str, message: Mapping[str, Any]) -> object:
+        """Call the object; returns plain JSON, any iterable as a list."""
+        arguments = [message[field] for field in METHODS[method].values()]
+        fields = {}
+        if method == "fault":
+            fields = {k: v for k, v in message.items() if k not in {"type", "fault"}}
         try:
-            with authors_code(self._limit_s):
-                return _said(method, getattr(self._port, method)(*args, **fields))
+            with user_code_guard(self._limit_s):
+                return _returned(method, getattr(self._port, method)(*arguments, **fields))
         except TooLongError as alarm:
             reason = f"{method}() did not return within {self._limit_s:g} s"
             self._fail("port hung", reason, alarm.__traceback__)
@@ -174,15 +134,15 @@ class PythonPort:
             raise
         # SystemExit too: a coordinator that calls sys.exit() must not end groupcheck.
         except BaseException as error:  # noqa: BLE001 (whatever it is, it ended the call)
-            self._fail("port crashed", said(error), error.__traceback__)
+            self._fail("port crashed", one_line(error), error.__traceback__)
 
     def _fail(self, kind: str, reason: str, where: TracebackType | None) -> NoReturn:
         self._port = None
         raise PortFailedError(kind, reason, _own_frames(where)) from None
 
 
-def _said(method: str, answer: object) -> object:
-    """What a call returned, as plain JSON; all of it is code and data of the port's author."""
+def _returned(method: str, answer: object) -> object:
+    """Convert what a call returned to plain JSON; runs the author's code for lazy values."""
     if close_coroutine(answer):
         protocol_error(f"{method}() is async: the methods of a port are plain functions")
     if not isinstance(answer, Iterable) or isinstance(answer, Mapping | str | bytes):
@@ -190,12 +150,12 @@ def _said(method: str, answer: object) -> object:
     messages = [plain(message) for message in islice(answer, MAX_MESSAGES + 1)]
     if len(messages) > MAX_MESSAGES:
         kind = "port hung"
-        raise PortFailedError(kind, f"{method}() gave more than {MAX_MESSAGES} messages")
+        raise PortFailedError(kind, f"{method}() returned more than {MAX_MESSAGES} messages")
     return messages
 
 
 def _own_frames(where: TracebackType | None) -> str:
-    """A traceback without the frames of this folder."""
+    """Return a traceback without the frames of this folder."""
     here = Path(__file__).parent
     frames = [f for f in traceback.extract_tb(where) if Path(f.filename).parent != here]
     return "".join(traceback.format_list(frames)).rstrip()

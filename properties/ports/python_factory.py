@@ -1,4 +1,4 @@
-"""Finding and checking the factory of an in-process port; what its calls mean is not here."""
+"""Find, check and call the factory of an in-process port; `python` calls what it makes."""
 
 from __future__ import annotations
 
@@ -10,30 +10,38 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NoReturn
 
-from groupcheck.properties.ports.authors_code import TooLongError, authors_code, close_coroutine
 from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.user_code import TooLongError, close_coroutine, user_code_guard
 
 Factory = Callable[[], object]
 
 LIMIT_S: Final = 10.0
 
-METHODS: Final[Mapping[str, tuple[str, ...]]] = {
-    "open": ("profile", "config"),
-    "request": ("request_id", "api", "api_version", "client_id", "client_host", "body"),
-    "advance": ("ms",),
-    "fault": ("fault",),
-    "close": (),
+# For each method its parameters, and the fields of the port protocol's message that they get.
+METHODS: Final[Mapping[str, Mapping[str, str]]] = {
+    "open": {"profile": "profile", "config": "config"},
+    "request": {
+        "request_id": "id",
+        "api": "api",
+        "api_version": "apiVersion",
+        "client_id": "clientId",
+        "client_host": "clientHost",
+        "body": "body",
+    },
+    "advance": {"ms": "ms"},
+    "fault": {"fault": "fault"},
+    "close": {},
 }
 
 
 def load_factory(spec: str, *, limit_s: float = LIMIT_S) -> Factory:
-    """The factory that `package.module:factory` names, with or without `python:` before it.
+    """Return the factory that `package.module:factory` names, with or without `python:` before it.
 
-    It is looked for as `python -m` would, the current directory first, and is called once to see
-    that what it makes is a port. Importing has `limit_s` seconds, and so has the call.
+    The search path is that of `python -m`, the current directory first. The factory is called once
+    to check the object that it returns. The import may take `limit_s` seconds, and so may the call.
 
     Raises:
-        PortUnavailableError: there is no such factory, or what it makes is no port.
+        PortUnavailableError: there is no such factory, or the object is not a port.
     """
     name = spec.removeprefix("python:")
     module_name, _, path = name.partition(":")
@@ -42,24 +50,24 @@ def load_factory(spec: str, *, limit_s: float = LIMIT_S) -> Factory:
     with _guard(name, f"cannot import {module_name!r}", limit_s):
         factory = _found(_imported(module_name), path, name)
     if not callable(factory):
-        _unavailable(name, f"{path!r} is a {type(factory).__name__}, which cannot be called")
-    made(factory, name, limit_s=limit_s)
+        _unavailable(name, f"{path!r} is not callable: it is of type {type(factory).__name__}")
+    make_port(factory, name, limit_s=limit_s)
     checked: Factory = factory
     return checked
 
 
 @contextlib.contextmanager
 def _guard(name: str, what: str, limit_s: float) -> Iterator[None]:
-    """Whatever the author's code does here, an exit too, is why there is no port."""
+    """Turn every failure of the author's code in the block, an exit too, into one error."""
     try:
-        with authors_code(limit_s):
+        with user_code_guard(limit_s):
             yield
     except TooLongError as alarm:
         _unavailable(name, f"{what}: it took more than {limit_s:g} s", alarm)
     except (KeyboardInterrupt, PortUnavailableError):
         raise
     except BaseException as error:  # noqa: BLE001 (see above)
-        _unavailable(name, f"{what}: {said(error)}", error)
+        _unavailable(name, f"{what}: {one_line(error)}", error)
 
 
 def _imported(module_name: str) -> object:
@@ -80,29 +88,29 @@ def _found(module: object, path: str, name: str) -> object:
     return found
 
 
-def made(factory: Factory, name: str | None = None, *, limit_s: float = LIMIT_S) -> object:
-    """A new object of the factory's; `name` is what the factory is called in errors.
+def make_port(factory: Factory, name: str | None = None, *, limit_s: float = LIMIT_S) -> object:
+    """Return a new object of the factory; `name` stands for the factory in errors.
 
     Raises:
-        PortUnavailableError: it made none, or one that is no port.
+        PortUnavailableError: the factory failed, or the object is not a port.
     """
     name = name or name_of(factory)
     with _guard(name, "the factory failed", limit_s):
         port = factory()
         if close_coroutine(port):
-            _unavailable(name, "the factory is async: it has to be a plain function")
+            _unavailable(name, "the factory is async; it must be a plain function")
         _check(port, name)
     return port
 
 
 def _check(port: object, name: str) -> None:
-    """Make sure that the methods are there and can be called as they will be."""
+    """Check that every method exists and accepts its arguments."""
     missing = [method for method in METHODS if not callable(getattr(port, method, None))]
     if missing:
         methods = ", ".join(f"{method}()" for method in missing)
-        _unavailable(name, f"the factory's {type(port).__name__} lacks {methods}")
+        _unavailable(name, f"the object of type {type(port).__name__} has no {methods}")
     for method, parameters in METHODS.items():
-        # Of a method in native code Python may not know the parameters.
+        # Python may not know the parameters of a method in native code.
         with contextlib.suppress(ValueError):
             signature = inspect.signature(getattr(port, method))
             try:
@@ -112,18 +120,18 @@ def _check(port: object, name: str) -> None:
                 _unavailable(name, f"{method}{signature} cannot be called with {wanted}")
 
 
-def said(error: BaseException) -> str:
-    """An exception in one line."""
+def one_line(error: BaseException) -> str:
+    """Return an exception's type and the first line of its message."""
     try:
         text = str(error)
-    except (Exception, SystemExit):  # noqa: BLE001 (of an author's own not even this is sure)
+    except (Exception, SystemExit):  # noqa: BLE001 (an author's exception may fail here too)
         text = ""
     first = (text.splitlines() or [""])[0].encode(errors="backslashreplace").decode()
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def name_of(factory: Factory) -> str:
-    """What a factory is called: where it can be imported from."""
+    """Return the factory's `module:qualified_name`."""
     names = (getattr(factory, "__module__", "?"), getattr(factory, "__qualname__", repr(factory)))
     return ":".join(names)
 

@@ -1,4 +1,4 @@
-"""From what a person types to a port: the forms of PORT, and which of them needs what."""
+"""The sources of ports, one for each form of the PORT argument."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupcheck.properties.ports.settings import BrokerSettings, parse_settings
 from groupcheck.properties.windows import USUAL, Windows
 
 if TYPE_CHECKING:
-    from groupcheck.properties.ports.pulse import Pulse
+    from groupcheck.properties.ports.health_check import HealthCheck
 
 FORMS = (
     "builtin",
@@ -27,19 +27,18 @@ FORMS = (
 
 
 class UnknownPortError(ValueError):
-    """What was typed is not one of the forms of PORT."""
+    """The PORT argument has none of the known forms."""
 
 
 class PortSource(NamedTuple):
-    """Where ports come from: `connect` gives one more, `stop` lets go of what they share.
+    """Opens the ports of one coordinator: `connect` returns a new port, `stop` releases the rest.
 
-    A coordinator on a real clock is judged within `windows`; `broker_settings` finds out what it is
-    set to (it may raise `PortUnavailableError`), and `interrupt` ends at once whatever its ports
-    wait for. Where there is a `pulse`, it tells whether the coordinator is there, and `forget` has
-    it asked anew what it is, as it may have come back as another; `revive` starts one that has
-    ended, if it was started here. If it is `typed`, another process
-    can make the same of its `spec` and the seed of the run. `profile` is the version that it
-    is known to be.
+    For a coordinator on a real clock, `windows` has the time tolerances, `broker_settings` asks for
+    its settings (may raise `PortUnavailableError`), and `interrupt` ends every wait of its ports.
+    `health_check` checks whether the coordinator is up; `clear_broker_info` drops what is cached of
+    it, which a restart may change; `restart` starts it again after it has ended, if this process
+    started it. If `typed`, another process can make the same ports from `spec` and the run's seed.
+    `profile` is the version of a known broker.
     """
 
     spec: str
@@ -49,25 +48,25 @@ class PortSource(NamedTuple):
     stop: Callable[[], None] = lambda: None
     interrupt: Callable[[], None] = lambda: None
     typed: bool = False
-    pulse: Callable[[], Pulse] | None = None
-    forget: Callable[[], None] = lambda: None
-    revive: Callable[[], None] | None = None
+    health_check: Callable[[], HealthCheck] | None = None
+    clear_broker_info: Callable[[], None] = lambda: None
+    restart: Callable[[], None] | None = None
     profile: str | None = None
 
     @property
     def real_time(self) -> bool:
-        """Whether its ports' clock is the one on the wall."""
+        """Whether its ports run on a real clock."""
         return self.windows is not None
 
 
 def port_source(spec: str, *, seed: int = 0, windows: Windows = USUAL) -> PortSource:
-    """The source for a PORT as typed; nothing is started but what all its ports share.
+    """Return the source for a PORT argument; starts only what all its ports share.
 
-    A broker that is named is fetched or built, if it was not before, and started when it is needed.
+    A broker given by name is downloaded or built once, and started by the first port.
 
     Raises:
-        UnknownPortError: it has none of the known forms.
-        PortUnavailableError: what it names is not there.
+        UnknownPortError: the argument has none of the known forms.
+        PortUnavailableError: what it names does not exist.
     """
     if spec == "builtin":
         return _builtin(spec, seed)
@@ -102,7 +101,7 @@ def _python(spec: str, rest: str) -> PortSource:
 
 
 def factory_source(factory: Callable[[], object]) -> PortSource:
-    """The source of the ports that a factory makes, as `python:` has it for one that is named."""
+    """Return the source of the ports that a factory makes; `python:` names such a factory."""
     from groupcheck.properties.ports.python import PythonPort, name_of
 
     return PortSource(f"python:{name_of(factory)}", lambda: PythonPort(factory))
@@ -115,8 +114,8 @@ def _exec(spec: str, command: str) -> PortSource:
 
 
 def _kafka(spec: str, windows: Windows) -> PortSource:
-    from groupcheck.properties.ports.acquaintance import Acquaintance
-    from groupcheck.properties.ports.pulse import Pulse
+    from groupcheck.properties.ports.broker_info import BrokerInfoCache
+    from groupcheck.properties.ports.health_check import HealthCheck
     from groupcheck.properties.ports.wire import WirePort
 
     host, port, query = _address(spec)
@@ -126,7 +125,7 @@ def _kafka(spec: str, windows: Windows) -> PortSource:
         msg = f"{spec!r}: {error}"
         raise UnknownPortError(msg) from error
 
-    interrupted, acquaintance = Event(), Acquaintance()
+    interrupted, cache = Event(), BrokerInfoCache()
 
     def connect() -> WirePort:
         return WirePort(
@@ -135,7 +134,7 @@ def _kafka(spec: str, windows: Windows) -> PortSource:
             windows=windows,
             settings=settings,
             interrupted=interrupted,
-            acquaintance=acquaintance,
+            broker_info=cache,
         )
 
     return PortSource(
@@ -144,13 +143,13 @@ def _kafka(spec: str, windows: Windows) -> PortSource:
         windows=windows,
         broker_settings=lambda: connect().broker_settings(),
         interrupt=interrupted.set,
-        pulse=lambda: Pulse(lambda: (host, port), interrupted),
-        forget=acquaintance.forget,
+        health_check=lambda: HealthCheck(lambda: (host, port), interrupted),
+        clear_broker_info=cache.clear,
     )
 
 
 def _address(spec: str) -> tuple[str, int, str]:
-    """Host, port and query of kafka://HOST:PORT?QUERY."""
+    """Split kafka://HOST:PORT?QUERY into host, port and query."""
     try:
         parts = urlsplit(spec)
         host, port = parts.hostname, parts.port
@@ -160,7 +159,7 @@ def _address(spec: str) -> tuple[str, int, str]:
         if parts.username or parts.path.strip("/") or parts.fragment:
             host = None
     if not host or not port:
-        msg = f"{spec!r} is not of the form kafka://HOST:PORT (an IPv6 address in brackets)"
+        msg = f"{spec!r} does not have the form kafka://HOST:PORT (IPv6 addresses in brackets)"
         raise UnknownPortError(msg)
     return host, port, parts.query
 
@@ -174,7 +173,7 @@ def _broker(spec: str, windows: Windows) -> PortSource | None:
 def _librdkafka_mock(spec: str, windows: Windows) -> PortSource:
     from groupcheck.properties.ports.librdkafka import LibrdkafkaPort
 
-    # A broker for each test: some of what is tried kills it.
+    # One broker for each test, since some requests crash it.
     interrupted = Event()
 
     def connect() -> LibrdkafkaPort:

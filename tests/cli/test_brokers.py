@@ -64,7 +64,7 @@ def test_the_log_of_a_broker_that_does_not_come_up_is_quoted_below_the_line(
     assert main(["verify", "serve"]) == 2
     first, *log = capsys.readouterr().err.splitlines()
     assert first == (
-        "groupcheck: groupcheck serve, as Kafka 2.7 does not come up: serve ended (status 1)"
+        "groupcheck: groupcheck serve, as Kafka 2.7 does not start: serve ended (status 1)"
     )
     assert log[-1].startswith("  ")
     assert log[-1].endswith("No module named no_such_module")
@@ -89,7 +89,7 @@ def test_however_a_run_ends_nothing_of_its_broker_is_left(
         run.kill()
         run.wait()
     deadline = time.monotonic() + PATIENCE_S
-    while list(tmp_path.iterdir()) and time.monotonic() < deadline:  # the keeper sees to it
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:  # the supervisor removes it
         time.sleep(0.05)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConnectionRefusedError):

@@ -83,7 +83,7 @@ def test_what_is_not_a_trace_is_one_line(
 def test_a_profile_that_the_port_does_not_have_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = "groupcheck: the built-in coordinator is that of Kafka 2.7 or 4.1, not of 0.10.2\n"
+    line = "groupcheck: the built-in coordinator implements Kafka 2.7 and 4.1, not 0.10.2\n"
     said = _replay(_trace(Advance(1), profile="0.10.2"), "builtin", tmp_path, capsys)
     assert said == (2, "", line)
 

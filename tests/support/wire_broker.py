@@ -59,6 +59,7 @@ class Broker(socketserver.ThreadingTCPServer):
         self.speak: Answer = self.respond
         self.answer = answer
         self.asked: list[Asked] = []
+        self.askers: list[socket.socket] = []  # the connection of each of them
         self.versions = dict.fromkeys(APIS, (0, 20))
         self.versions_error = 0
         self.find_errors: list[int] = []
@@ -91,6 +92,7 @@ class Broker(socketserver.ThreadingTCPServer):
         if api == "DescribeConfigs":
             return self._describe(asked)
         self.asked.append(asked)
+        self.askers.append(self.here.socket)
         return self.answer(asked)
 
     def _describe(self, asked: Asked) -> bytes:

@@ -1,4 +1,4 @@
-"""Real brokers: each comes up, is verified, and is gone afterwards."""
+"""Real brokers: each starts, is verified and ends."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from groupcheck.properties.windows import Windows
 from groupcheck.reports.story import story
 from support.needs import broker, needs_broker
 
-# Wide enough for a machine that does much else: what is judged here is order alone.
+# Wide enough for a busy machine: these tests check the order of events only.
 WINDOWS = Windows(late_ms=10_000, answer_ms=30_000, grace_ms=30)
 SEQUENCES = 24
-# What a version does that its own rules do not say, and how it is known (docs/brokers.md).
+# Known bugs of a version that its specification does not have (docs/brokers.md).
 KNOWN = {"kafka:2.7": [ErrorCode.UNSUPPORTED_VERSION]}  # KAFKA-14422
 KAFKAS = ("kafka:4.1", "kafka:2.7", "kafka:0.10.2", "serve", "serve:4.1")
 
 
 @pytest.fixture(autouse=True)
 def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Temporary folders are made where they can be counted, and none is left."""
+    """Check that no temporary folder is left."""
     folder = tmp_path / "folders"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -44,14 +44,14 @@ def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _address(port: Any) -> tuple[str, int]:
-    """Where a port's broker is."""
+    """Return the address of a port's broker."""
     host, number = port._bootstrap
     return host, number
 
 
 @contextmanager
 def _started(spec: str) -> Iterator[PortSource]:
-    """The broker of that name; nobody listens where it did once it has been stopped."""
+    """Start a named broker; after it stops, nothing listens on its network port."""
     source = port_source(spec, windows=WINDOWS)
     try:
         (address,) = {_address(source.connect()) for _ in range(2)}
@@ -70,7 +70,7 @@ def _verified(source: PortSource) -> Result:
 
 
 def _older_leader(source: PortSource) -> Sequence:
-    """A static member that leads joins again with a version that knows no static members."""
+    """A static leader joins again with a version without static members."""
     join = JoinGroupRequest("group", 60_000, 60_000, "", None, "consumer", PROTOCOLS)
     steps = (
         Request(1, 5, join._replace(group_instance_id="instance")),
@@ -80,13 +80,13 @@ def _older_leader(source: PortSource) -> Sequence:
 
 
 def _errors(finding: Finding | None) -> list[ErrorCode]:
-    """With which errors a finding's last step was answered, if there is one."""
+    """Return the errors in the responses to a finding's last step."""
     responses: Any = finding.exchanges[-1].seen.responses if finding else ()
     return [response.body.error_code for response in responses]
 
 
 @pytest.mark.parametrize("spec", [broker(name) for name in KAFKAS])
-def test_a_broker_that_is_kafkas_conforms_to_its_own_version(spec: str) -> None:
+def test_kafka_conforms_to_its_own_version(spec: str) -> None:
     with _started(spec) as source:
         assert source.broker_settings() == (SETTINGS, ())
         result = _verified(source)
@@ -100,7 +100,7 @@ def test_a_broker_that_is_kafkas_conforms_to_its_own_version(spec: str) -> None:
 
 @needs_broker("kafka:4.1")
 @needs_broker("kfake")
-def test_what_kfake_does_otherwise_kafka_does_not() -> None:
+def test_kafka_has_none_of_the_findings_of_kfake() -> None:
     with _started("kfake") as source:
         result = _verified(source)
     assert result.presumed == ["offset.metadata.max.bytes=4096"]
@@ -114,8 +114,8 @@ def test_what_kfake_does_otherwise_kafka_does_not() -> None:
 
 
 @pytest.mark.parametrize("spec", [broker("serve"), broker("serve:4.1")])
-def test_a_broker_is_set_to_what_is_asked_for(spec: str) -> None:
-    said = {"group.initial.rebalance.delay.ms": 50, "group.min.session.timeout.ms": 300}
-    query = "&".join(f"{name}={value}" for name, value in said.items())
+def test_broker_starts_with_the_given_settings(spec: str) -> None:
+    given = {"group.initial.rebalance.delay.ms": 50, "group.min.session.timeout.ms": 300}
+    query = "&".join(f"{name}={value}" for name, value in given.items())
     with _started(f"{spec}?{query}") as source:
-        assert source.broker_settings() == ({**SETTINGS, **said}, ())
+        assert source.broker_settings() == ({**SETTINGS, **given}, ())

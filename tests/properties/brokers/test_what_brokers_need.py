@@ -1,4 +1,4 @@
-"""What brokers need: what is said where it is missing, or does not do what it should."""
+"""The requirements of brokers, and the messages when one is missing or fails."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from groupcheck.properties.brokers import java, kfake
 from groupcheck.properties.brokers.cache import cache_folder
 from groupcheck.properties.brokers.catalogue import listing, recipes
-from groupcheck.properties.brokers.kept import Kept
-from groupcheck.properties.brokers.recipe import SETTINGS, NotUpError, Recipe, start
+from groupcheck.properties.brokers.recipe import SETTINGS, BrokerDefinition, NotStartedError, start
+from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import UnknownPortError, port_source
 
@@ -24,7 +24,7 @@ JAVA = 'echo "openjdk version \\"{}\\"" >&2'
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """A machine with no programs but those that are put there, and an empty cache."""
+    """A machine with only the programs that a test installs, and an empty cache."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("sh", "mkdir", "touch"):
@@ -53,7 +53,7 @@ def _refusal(spec: str) -> str:
     return str(refused.value)
 
 
-def test_where_there_is_no_java_no_kafka_can_run() -> None:
+def test_kafka_needs_java() -> None:
     assert _why_not("kafka:4.1") == "java is not on this machine"
     assert _refusal("kafka:4.1") == (
         "kafka:4.1 needs Java 17 or later, and Maven (mvn) to download it once:"
@@ -61,23 +61,23 @@ def test_where_there_is_no_java_no_kafka_can_run() -> None:
     )
 
 
-def test_an_older_java_runs_older_kafkas(machine: Callable[[str, str], None]) -> None:
+def test_older_java_runs_older_kafka(machine: Callable[[str, str], None]) -> None:
     machine("java", JAVA.format("1.8.0_392"))
     machine("mvn", "")
     assert (_why_not("kafka:2.7"), _why_not("kafka:0.10.2")) == (None, None)
     assert (_why_not("kafka:4.1") or "").endswith("/java is Java 8")
 
 
-def test_a_java_that_does_not_tell_its_version_is_not_tried(
+def test_java_without_a_version_is_not_used(
     machine: Callable[[str, str], None],
 ) -> None:
     machine("java", "exit 1")
-    assert (_why_not("kafka:2.7") or "").endswith("/java does not tell its version")
+    assert (_why_not("kafka:2.7") or "").endswith("/java does not print its version")
 
 
-def test_maven_is_needed_only_to_download(machine: Callable[[str, str], None]) -> None:
+def test_maven_is_needed_only_for_the_download(machine: Callable[[str, str], None]) -> None:
     machine("java", JAVA.format("21.0.1"))
-    lacking = "mvn is not on this machine, and the jars were not downloaded before"
+    lacking = "mvn is not on this machine, and the jars are not in the cache"
     assert _why_not("kafka:2.7") == lacking
     (cache_folder() / java._name("2.7")).mkdir(parents=True)
     assert _why_not("kafka:2.7") is None
@@ -90,12 +90,11 @@ def test_jars_are_downloaded_once(
     machine("mvn", 'for a; do case "$a" in -Doutput*) mkdir -p "${a#*=}";; esac; done')
     for _ in range(2):
         port_source("kafka:2.7")
-    (said,) = capsys.readouterr().err.splitlines()
-    what = "downloading Apache Kafka 2.7.2 with mvn, which is kept in"
-    assert said == f"groupcheck: {what} {cache_folder()}"
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"groupcheck: downloading Apache Kafka 2.7.2 with mvn into {cache_folder()}"
 
 
-def test_a_download_that_fails_is_told_in_a_line_and_nothing_of_it_is_kept(
+def test_failed_download_is_reported_in_one_line_and_leaves_nothing_in_the_cache(
     machine: Callable[[str, str], None],
 ) -> None:
     machine("java", JAVA.format("17"))
@@ -107,29 +106,31 @@ def test_a_download_that_fails_is_told_in_a_line_and_nothing_of_it_is_kept(
     assert [p.suffix for p in cache_folder().iterdir()] == [".lock"]
 
 
-def test_a_broker_that_does_not_come_up_gives_the_last_lines_of_its_log(
+def test_broker_that_does_not_start_is_reported_with_the_last_lines_of_its_log(
     machine: Callable[[str, str], None],
 ) -> None:
     machine("java", f'[ "$1" = -version ] && {JAVA.format("17")} && exit; echo no heap; exit 3')
     (cache_folder() / java._name("2.7")).mkdir(parents=True)
-    told = r"Apache Kafka 2\.7\.2 does not come up: (zookeeper|kafka) ended \(status 3\)\n  no heap"
-    assert re.fullmatch(told, _refusal("kafka:2.7"))
+    message = (
+        r"Apache Kafka 2\.7\.2 does not start: (zookeeper|kafka) ended \(status 3\)\n  no heap"
+    )
+    assert re.fullmatch(message, _refusal("kafka:2.7"))
     (cache_folder() / java._name("4.1")).mkdir()
     assert _refusal("kafka:4.1") == (
-        "Apache Kafka 4.1.2 does not come up: its folder is not formatted (status 3)\n  no heap"
+        "Apache Kafka 4.1.2 does not start: its folder is not formatted (status 3)\n  no heap"
     )
 
 
-def test_kfake_needs_a_go_that_is_new_enough(machine: Callable[[str, str], None]) -> None:
+def test_kfake_needs_a_recent_go(machine: Callable[[str, str], None]) -> None:
     assert _why_not("kfake") == "go is not on this machine"
     machine("go", "echo go version go1.19.8 linux/amd64")
     assert (_why_not("kfake") or "").endswith("/go is Go 1.19")
     kfake._version.cache_clear()
     machine("go", "exit 1")
-    assert (_why_not("kfake") or "").endswith("/go does not tell its version")
+    assert (_why_not("kfake") or "").endswith("/go does not print its version")
 
 
-def test_a_build_that_fails_is_told_in_a_line(machine: Callable[[str, str], None]) -> None:
+def test_failed_build_is_reported_in_one_line(machine: Callable[[str, str], None]) -> None:
     machine(
         "go", '[ "$1" = version ] && echo go version go1.26.1 && exit; echo no such module; exit 1'
     )
@@ -149,50 +150,50 @@ def test_a_build_that_fails_is_told_in_a_line(machine: Callable[[str, str], None
         ("kafka:3.9", "unknown PORT 'kafka:3.9'; it is one of: "),
     ],
 )
-def test_what_a_broker_does_not_have_is_refused(spec: str, why: str) -> None:
+def test_unknown_setting_or_broker_is_refused(spec: str, why: str) -> None:
     with pytest.raises(UnknownPortError, match=why.replace("(", r"\(").replace("?", r"\?")):
         port_source(spec)
 
 
-def _recipe(launch: Callable[..., tuple[str, int]]) -> Recipe:
+def _definition(launch: Callable[..., tuple[str, int]]) -> BrokerDefinition:
     return recipes()["serve"]._replace(launch=launch)
 
 
-def test_a_port_that_somebody_took_meanwhile_is_not_tried_for_ever() -> None:
+def test_start_is_tried_three_times_when_its_network_port_is_taken() -> None:
     tried = []
 
-    def launch(kept: Kept, *_: object) -> tuple[str, int]:
-        tried.append(kept.folder)
+    def launch(programs: Supervised, *_: object) -> tuple[str, int]:
+        tried.append(programs.folder)
         why = "kafka ended (status 1)"
-        raise NotUpError(why, ["java.net.BindException: Address already in use"])
+        raise NotStartedError(why, ["java.net.BindException: Address already in use"])
 
     with pytest.raises(PortUnavailableError, match="already in use"):
-        start(_recipe(launch), SETTINGS, Event())
+        start(_definition(launch), SETTINGS, Event())
     assert len(tried) == 3
     assert not any(folder.exists() for folder in tried)
 
 
-def test_a_program_that_is_not_there_is_no_broker() -> None:
-    kept = Kept(Event())
+def test_missing_program_is_reported_as_ended() -> None:
+    programs = Supervised(Event())
     try:
-        kept.start("none", [str(kept.folder / "none")])
-        assert kept.wait("none", float("inf")) == "No such file or directory"
-        assert kept.log("none") == []
+        programs.start("none", [str(programs.folder / "none")])
+        assert programs.wait("none", float("inf")) == "No such file or directory"
+        assert programs.log("none") == []
     finally:
-        kept.close()
+        programs.close()
 
 
-def test_what_an_interrupted_start_has_made_is_gone() -> None:
+def test_interrupted_start_leaves_no_folder() -> None:
     interrupted, folders = Event(), []
 
-    def launch(kept: Kept, settings: object, event: Event) -> tuple[str, int]:
+    def launch(programs: Supervised, settings: object, event: Event) -> tuple[str, int]:
         del settings
-        folders.append(kept.folder)
-        kept.start("sleeper", ["sh", "-c", "while :; do :; done"])
+        folders.append(programs.folder)
+        programs.start("sleeper", ["sh", "-c", "while :; do :; done"])
         event.set()
-        kept.wait("sleeper", float("inf"))
+        programs.wait("sleeper", float("inf"))
         raise AssertionError
 
     with pytest.raises(PortUnavailableError, match="interrupted"):
-        start(_recipe(launch), SETTINGS, interrupted)
+        start(_definition(launch), SETTINGS, interrupted)
     assert not folders[0].exists()

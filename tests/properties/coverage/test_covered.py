@@ -1,4 +1,4 @@
-"""Coverage over many runs: a union that never loses anything, and never mixes two models."""
+"""Coverage files: their union loses nothing and never mixes two models."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ def _together(*several: Covered) -> Covered:
 
 
 @given(covereds, covereds, covereds)
-def test_what_is_put_together_is_the_union_in_any_order(
-    one: Covered, two: Covered, three: Covered
-) -> None:
+def test_merging_is_a_union_in_any_order(one: Covered, two: Covered, three: Covered) -> None:
     whole = _together(one, two, three)
     assert _together(_together(three, two), one) == whole
     assert _together(whole, two) == whole
@@ -73,7 +71,7 @@ def test_what_is_put_together_is_the_union_in_any_order(
             assert each.pair_bits & ~whole[name].spaces[space].pair_bits == 0
 
 
-def test_a_file_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "coverage.json"
     covered = {"2.7": ProfileCovered({"a/2": SpaceCovered("d", 9, 257, 7, 65)}, frozenset({"x"}))}
     write(path, covered)
@@ -82,7 +80,7 @@ def test_a_file_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["coverage.json"]
 
 
-def test_what_is_of_another_model_is_refused_and_told() -> None:
+def test_coverage_of_another_model_is_refused_and_reported() -> None:
     one = {"2.7": ProfileCovered({"a/2": SpaceCovered("d", 9, 1)}, frozenset())}
     other = {"2.7": ProfileCovered({"a/2": SpaceCovered("e", 9, 2)}, frozenset())}
     together = merged([("mine", one), ("theirs", other)])
@@ -90,29 +88,17 @@ def test_what_is_of_another_model_is_refused_and_told() -> None:
     assert together.refused == ("theirs: 2.7 a/2 is of another model",)
 
 
-def test_the_digest_of_a_space_is_that_of_its_labelled_edges() -> None:
+def test_digest_depends_on_the_transitions() -> None:
     one, two = (explore(virtual_spaces(PROFILES[name], 1)["metadata"]) for name in ("2.7", "4.1"))
     again = explore(virtual_spaces(PROFILES["2.7"], 1)["metadata"])
-    shown = [Hop(0, 0), Hop(2, 1)]
-    first = covered_space(one, digest(one), shown)
-    assert first == covered_space(again, digest(again), shown)
+    covered = [Hop(0, 0), Hop(2, 1)]
+    first = covered_space(one, digest(one), covered)
+    assert first == covered_space(again, digest(again), covered)
     assert first.shown == 2
     assert first.digest != digest(two)
 
 
-def test_a_file_without_pairs_is_read_and_put_together_with_one_that_has_them(
-    tmp_path: Path,
-) -> None:
-    old = {"digest": "d", "edges": 9, "shown": "AQ=="}
-    path = tmp_path / "old.json"
-    profiles = {"2.7": {"spaces": {"a/2": old}, "applied": ["x"]}}
-    path.write_text(json.dumps({"format": 1, "profiles": profiles}))
-    assert read(path) == {"2.7": ProfileCovered({"a/2": SpaceCovered("d", 9, 1)}, frozenset("x"))}
-    new = {"2.7": ProfileCovered({"a/2": SpaceCovered("d", 9, 2, 30, 5)}, frozenset())}
-    assert _together(read(path), new)["2.7"].spaces["a/2"] == SpaceCovered("d", 9, 3, 30, 5)
-
-
-def test_each_pair_of_adjacent_edges_has_a_bit_of_its_own() -> None:
+def test_each_pair_of_adjacent_transitions_has_its_own_bit() -> None:
     space = explored_space("2.7", "metadata")
     coverage = PairCoverage(space, Random(0))
     edges = coverage.space.edges
@@ -128,7 +114,7 @@ def test_each_pair_of_adjacent_edges_has_a_bit_of_its_own() -> None:
     assert covered.pairs == covered.pairs_shown == len(pairs) == 9_393
 
 
-def test_walks_and_tours_count_the_pairs_that_they_have_shown_and_no_others() -> None:
+def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> None:
     source = PortSource("port", lambda: BuiltinPort(1))
     verification = Verification(source, Settings(members=1, examples=0, walks=40))
     verification.run()
@@ -152,7 +138,7 @@ def test_walks_and_tours_count_the_pairs_that_they_have_shown_and_no_others() ->
 
 
 PACKED = base64.b64encode(zlib.compress(b"\1")).decode()
-GOOD = {"digest": "d", "edges": 9, "shown": PACKED, "pairs": 9, "pairs_shown": PACKED}
+GOOD = {"digest": "d", "transitions": 9, "covered": PACKED, "pairs": 9, "pairs_covered": PACKED}
 
 
 @pytest.mark.parametrize(
@@ -161,37 +147,36 @@ GOOD = {"digest": "d", "edges": 9, "shown": PACKED, "pairs": 9, "pairs_shown": P
         "",
         "[]",
         "{}",
-        '{"format": 3, "profiles": {}}',
-        '{"format": 2, "profiles": []}',
-        '{"format": 1, "profiles": []}',
+        '{"format": 2, "profiles": {}}',
+        '{"format": 3, "profiles": []}',
         *(
             json.dumps(
-                {"format": 2, "profiles": {"2.7": {"spaces": {"a/2": space}, "applied": []}}}
+                {"format": 3, "profiles": {"2.7": {"instances": {"a/2": space}, "applied": []}}}
             )
             for space in (
-                {**GOOD, "edges": "9"},
-                {**GOOD, "edges": -1},
-                {**GOOD, "shown": "!"},
-                {**GOOD, "shown": "/////w=="},
-                {**GOOD, "shown": base64.b64encode(zlib.compress(b"\xff" * 4)).decode()},
-                {**GOOD, "pairs_shown": base64.b64encode(zlib.compress(b"\xff" * 4)).decode()},
+                {**GOOD, "transitions": "9"},
+                {**GOOD, "transitions": -1},
+                {**GOOD, "covered": "!"},
+                {**GOOD, "covered": "/////w=="},
+                {**GOOD, "covered": base64.b64encode(zlib.compress(b"\xff" * 4)).decode()},
+                {**GOOD, "pairs_covered": base64.b64encode(zlib.compress(b"\xff" * 4)).decode()},
                 {**GOOD, "pairs": None},
-                {"digest": "d", "edges": 9, "shown": PACKED},
+                {"digest": "d", "transitions": 9, "covered": PACKED},
                 {**GOOD, "digest": 1},
             )
         ),
-        '{"format": 2, "profiles": {"2.7": {"spaces": {}, "applied": [1]}}}',
+        '{"format": 3, "profiles": {"2.7": {"instances": {}, "applied": [1]}}}',
         "[" * 100_000,
     ],
 )
-def test_what_is_no_coverage_is_told_from_one(text: str, tmp_path: Path) -> None:
+def test_invalid_coverage_file_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "coverage.json"
     path.write_text(text)
-    with pytest.raises(MalformedCoverageError, match=r"coverage\.json is"):
+    with pytest.raises(MalformedCoverageError, match=r"coverage\.json (is|has)"):
         read(path)
 
 
-def test_a_verification_tells_all_that_it_has_shown() -> None:
+def test_verification_returns_all_that_it_has_covered() -> None:
     source = PortSource("port", lambda: BuiltinPort(1))
     verification = Verification(source, Settings(members=1, examples=5, walks=10))
     result = verification.run()

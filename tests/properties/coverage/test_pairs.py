@@ -1,4 +1,4 @@
-"""Pairs of adjacent edges: each is an edge of the unfolded space, and none is counted twice."""
+"""Pairs of adjacent transitions: each is one transition of the unfolded graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMIT = 60
 
 
 def _first(space: Space, wide: Space, node: int) -> set[int]:
-    """The nodes of the space that the unfolded one's edges into that node come from."""
+    """Return the original nodes with a transition into that node of the unfolded graph."""
     return {
         space.numbers[wide.nodes[source]]
         for source, edges in enumerate(wide.edges)
@@ -26,7 +26,7 @@ def _first(space: Space, wide: Space, node: int) -> set[int]:
     }
 
 
-def test_the_edges_of_the_unfolded_space_are_the_pairs_whose_first_leads_elsewhere() -> None:
+def test_unfolded_graph_has_a_transition_for_each_pair() -> None:
     space = explored("2.7", "metadata")
     wide = unfolded(space)
     size = len(space.nodes)
@@ -43,7 +43,7 @@ def test_the_edges_of_the_unfolded_space_are_the_pairs_whose_first_leads_elsewhe
 
 
 @pytest.mark.parametrize("port", [BuiltinPort(), ModelPort()])
-def test_a_walk_shows_no_more_pairs_than_it_takes_steps(port: Port) -> None:
+def test_walk_covers_fewer_pairs_than_it_takes_steps(port: Port) -> None:
     coverage = PairCoverage(explored("2.7", "metadata"), Random(0))
     walk = Walk(coverage, port, LIMIT)
     assert walk.go() is None

@@ -1,4 +1,4 @@
-"""Long runs on a real clock: what is kept of them, and what becomes of them in bad weather."""
+"""Long runs: their resume file, and what happens when the broker is unavailable."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from groupcheck.model.spaces.wire_spaces import AtOnce, wire_spaces
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
-from groupcheck.properties.long_runs import long_run, watch
-from groupcheck.properties.long_runs.journal import Journal, MalformedJournalError
-from groupcheck.properties.long_runs.live_moves import LONGEST_WAIT_MS, Pace
+from groupcheck.properties.long_runs import availability, long_run
+from groupcheck.properties.long_runs.availability import AvailabilityMonitor
+from groupcheck.properties.long_runs.journal import MalformedJournalError, ResumeFile
+from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace
 from groupcheck.properties.long_runs.long_run import LongRun
-from groupcheck.properties.long_runs.watch import Watch
+from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
-from groupcheck.properties.ports.pulse import MissedBeatError, Pulse
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
@@ -47,26 +47,26 @@ IN_ALL = 60
 
 
 @pytest.fixture
-def free_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the timed walks, for which one has to wait."""
+def untimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the timed walks, which take long."""
     monkeypatch.setattr(long_run, "STAGES", {"tours": 60, "walks": 100})
 
 
-class Weather:
-    """A progress that does something once so many sequences are done."""
+class ActAfter:
+    """A progress that runs an action after `after` sequences."""
 
-    def __init__(self, happen: Callable[[], None], after: int = 20) -> None:
-        self._happen, self._left = happen, after
+    def __init__(self, action: Callable[[], None], after: int = 20) -> None:
+        self._action, self._left = action, after
         self._lock = threading.Lock()
 
     def __call__(self, what: str, _total: int | None) -> Callable[[int], None]:
-        return self._tell if "side by side" in what else lambda _done: None
+        return self._tell if "concurrent" in what else lambda _done: None
 
     def _tell(self, done: int) -> None:
         with self._lock:
             before, self._left = self._left, self._left - done
         if self._left <= 0 < before:
-            self._happen()
+            self._action()
 
 
 @pytest.fixture
@@ -77,23 +77,23 @@ def server(tmp_path: Path) -> Iterator[Process]:
 
 def run(
     server: Process,
-    weather: Weather | None = None,
+    progress: ActAfter | None = None,
     *,
-    kept_in: Path | None = None,
+    resume_file: Path | None = None,
     settings: Settings = SETTINGS,
     patience_s: float = 30.0,
 ) -> Result:
     source = port_source(f"kafka://127.0.0.1:{server.port}")
-    progress = weather or Weather(lambda: None)
-    return LongRun(source, settings, progress, kept_in, patience_s).run()
+    action = progress or ActAfter(lambda: None)
+    return LongRun(source, settings, action, resume_file, patience_s).run()
 
 
 def lines_of(result: Result) -> str:
     return summary(told(result), [])
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_every_sequence_is_decided_in_good_weather(server: Process) -> None:
+@pytest.mark.usefixtures("untimed")
+def test_every_sequence_is_decided_while_the_broker_is_available(server: Process) -> None:
     result = run(server)
     assert result.conforms
     assert (result.sequences, told(result).undecided, result.outages) == (IN_ALL, 0, [])
@@ -110,7 +110,7 @@ def test_every_sequence_is_decided_in_good_weather(server: Process) -> None:
     assert "stage      tours: 36 sequences" in lines_of(result)
 
 
-def test_timers_fire_in_the_timed_walks(server: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timers_fire_in_timed_walks(server: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_run, "STAGES", {"timed walks": 100})
     result = run(server, settings=SETTINGS._replace(sequences=12, steps=8))
     assert result.conforms or not result.answered
@@ -119,8 +119,8 @@ def test_timers_fire_in_the_timed_walks(server: Process, monkeypatch: pytest.Mon
     assert result.stages[0].seconds > 2
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_what_was_under_way_when_a_broker_was_restarted_is_undecided(
+@pytest.mark.usefixtures("untimed")
+def test_sequences_during_a_restart_of_the_broker_are_undecided(
     server: Process, tmp_path: Path
 ) -> None:
     again: list[Process] = []
@@ -130,7 +130,7 @@ def test_what_was_under_way_when_a_broker_was_restarted_is_undecided(
         again.append(Process(tmp_path / "data", "--listen", f"127.0.0.1:{server.port}"))
 
     try:
-        result = run(server, Weather(restart))
+        result = run(server, ActAfter(restart))
     finally:
         for each in again:
             each.kill()
@@ -144,13 +144,13 @@ def test_what_was_under_way_when_a_broker_was_restarted_is_undecided(
     assert f"undecided  {told(result).undecided} sequence" in said
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_what_was_under_way_while_a_broker_was_stopped_is_done_again(server: Process) -> None:
+@pytest.mark.usefixtures("untimed")
+def test_sequences_run_again_after_the_broker_was_paused(server: Process) -> None:
     def stop() -> None:
         server.process.send_signal(signal.SIGSTOP)
         threading.Timer(2.5, server.process.send_signal, (signal.SIGCONT,)).start()
 
-    result = run(server, Weather(stop))
+    result = run(server, ActAfter(stop))
     assert result.findings == []
     assert result.ended_early == ""
     assert result.sequences == IN_ALL
@@ -159,13 +159,13 @@ def test_what_was_under_way_while_a_broker_was_stopped_is_done_again(server: Pro
     assert "did not answer within 1 s" in result.outages[0].reason
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_a_run_whose_broker_does_not_come_back_ends_with_what_it_had_and_is_taken_up_again(
+@pytest.mark.usefixtures("untimed")
+def test_run_whose_broker_does_not_come_back_ends_early_and_can_be_resumed(
     server: Process, tmp_path: Path
 ) -> None:
-    kept_in = tmp_path / "run.jsonl"
+    resume_file = tmp_path / "run.jsonl"
     before = threading.active_count()
-    result = run(server, Weather(server.kill), kept_in=kept_in, patience_s=1.5)
+    result = run(server, ActAfter(server.kill), resume_file=resume_file, patience_s=1.5)
     assert result.findings == []
     assert "and was not back within 1.5 s" in result.ended_early
     assert 20 <= result.sequences < IN_ALL
@@ -176,31 +176,29 @@ def test_a_run_whose_broker_does_not_come_back_ends_with_what_it_had_and_is_take
     undecided = told(result).undecided
     again = Process(tmp_path / "data", "--listen", f"127.0.0.1:{server.port}")
     try:
-        result = run(again, kept_in=kept_in)
+        result = run(again, resume_file=resume_file)
     finally:
         again.kill()
     assert result.ended_early == ""
     assert (result.sequences, told(result).undecided) == (IN_ALL, 0)
-    lines = kept_in.read_text().splitlines()
+    lines = resume_file.read_text().splitlines()
     numbers = [json.loads(line)["n"] for line in lines[1:]]
     assert set(numbers) == set(range(IN_ALL))
-    # What was decided is not done again, and what was not is.
+    # Only undecided sequences ran again.
     assert len(numbers) == IN_ALL + undecided
 
 
-def test_ctrl_c_ends_a_long_run_at_once_and_leaves_what_it_had(
-    server: Process, tmp_path: Path
-) -> None:
-    kept_in = tmp_path / "run.jsonl"
+def test_ctrl_c_ends_a_long_run_at_once_with_its_results(server: Process, tmp_path: Path) -> None:
+    resume_file = tmp_path / "run.jsonl"
     port = f"kafka://127.0.0.1:{server.port}"
-    asked = ["--sequences=100000", "--members=1", f"--resume={kept_in}"]
+    asked = ["--sequences=100000", "--members=1", f"--resume={resume_file}"]
     process = subprocess.Popen(
         [sys.executable, "-m", "groupcheck", "verify", port, *asked],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not kept_in.exists() or kept_in.read_bytes().count(b"\n") < 20:
+    while not resume_file.exists() or resume_file.read_bytes().count(b"\n") < 20:
         time.sleep(0.05)
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
@@ -208,19 +206,19 @@ def test_ctrl_c_ends_a_long_run_at_once_and_leaves_what_it_had(
     assert process.returncode == 2
     assert "verdict    interrupted, with nothing found until then" in said
     assert "Traceback" not in complaint
-    lines = kept_in.read_bytes().splitlines(keepends=True)
+    lines = resume_file.read_bytes().splitlines(keepends=True)
     assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_a_run_goes_on_where_it_ended(server: Process, tmp_path: Path) -> None:
-    kept_in = tmp_path / "run.jsonl"
-    first = run(server, kept_in=kept_in)
-    size = kept_in.stat().st_size
-    with kept_in.open("ab") as file:
+@pytest.mark.usefixtures("untimed")
+def test_run_resumes_where_it_ended(server: Process, tmp_path: Path) -> None:
+    resume_file = tmp_path / "run.jsonl"
+    first = run(server, resume_file=resume_file)
+    size = resume_file.stat().st_size
+    with resume_file.open("ab") as file:
         file.write(b'{"n":5,"sta')  # killed in the middle of a line
-    second = run(server, kept_in=kept_in)
-    assert kept_in.stat().st_size == size
+    second = run(server, resume_file=resume_file)
+    assert resume_file.stat().st_size == size
     assert (second.sequences, second.steps) == (first.sequences, first.steps)
     assert second.shown == first.shown
     assert second.seconds >= second.stages[-1].seconds
@@ -229,29 +227,29 @@ def test_a_run_goes_on_where_it_ended(server: Process, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{}\n", "not what a long run has kept"),
-        ("[]\n", "not what a long run has kept"),
-        ("what\n", "not what a long run has kept"),
-        ('{"run":1,"seed":1}\n', "of a run whose seed was 1, and not 0"),
-        ('{"run":1,"seed":0}\n{"n":1}\n', "not what a long run has kept"),
+        ("{}\n", "not the resume file of a long run"),
+        ("[]\n", "not the resume file of a long run"),
+        ("what\n", "not the resume file of a long run"),
+        ('{"run":1,"seed":1}\n', "the file's seed is 1, this run's is 0"),
+        ('{"run":1,"seed":0}\n{"n":1}\n', "not the resume file of a long run"),
     ],
 )
-def test_a_file_of_something_else_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+def test_file_that_is_no_resume_file_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text(text)
     with pytest.raises(MalformedJournalError, match=complaint):
-        Journal(path, {"seed": 0})
+        ResumeFile(path, {"seed": 0})
     assert path.read_text() == text
 
 
-def test_a_run_of_another_kind_is_not_gone_on_from(
+def test_invalid_combinations_of_options_are_refused(
     server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text("what\n")
     port = f"kafka://127.0.0.1:{server.port}"
     assert main(["verify", port, "--sequences=1", "--members=1", f"--resume={path}"]) == 2
-    assert "not what a long run has kept" in capsys.readouterr().err
+    assert "not the resume file of a long run" in capsys.readouterr().err
     assert main(["verify", "builtin", "--sequences=1"]) == 2
     assert "--sequences is for live brokers" in capsys.readouterr().err
     assert main(["verify", port, f"--resume={path}"]) == 2
@@ -260,32 +258,34 @@ def test_a_run_of_another_kind_is_not_gone_on_from(
     assert f"cannot keep the run in {tmp_path}" in capsys.readouterr().err
 
 
-def test_a_pulse_is_missed_where_nobody_listens(server: Process) -> None:
-    pulse = Pulse(lambda: ("127.0.0.1", server.port), threading.Event())
-    pulse.beat(5.0)
+def test_health_check_fails_when_the_server_has_ended(server: Process) -> None:
+    health_check = HealthCheck(lambda: ("127.0.0.1", server.port), threading.Event())
+    health_check.run(5.0)
     server.kill()
-    with pytest.raises(MissedBeatError, match=r"closed the connection|broke the connection"):
-        pulse.beat(5.0)
-    with pytest.raises(MissedBeatError, match="cannot be reached"):
-        pulse.beat(5.0)
-    pulse.close()
+    with pytest.raises(HealthCheckError, match=r"closed the connection|broke the connection"):
+        health_check.run(5.0)
+    with pytest.raises(HealthCheckError, match="cannot be reached"):
+        health_check.run(5.0)
+    health_check.close()
 
 
-@pytest.mark.parametrize("brisk", [False, True])
+@pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("least_ms", [100, 6_000])
-def test_timeouts_are_what_is_waited_for_or_never_ends(*, brisk: bool, least_ms: int) -> None:
-    pace = Pace(brisk, {"group.min.session.timeout.ms": least_ms})
+def test_timeouts_of_untimed_walks_never_end(*, timed: bool, least_ms: int) -> None:
+    pace = Pace(timed, {"group.min.session.timeout.ms": least_ms})
     for drawn_ms in SESSION_TIMEOUTS_MS:
         session_ms = pace.session_ms(drawn_ms)
         if drawn_ms in {1, 5_999}:
             assert not least_ms <= session_ms <= 1_800_000
         else:
             assert least_ms <= session_ms <= 1_800_000
-            assert (session_ms < LONGEST_WAIT_MS) == brisk
+            assert (session_ms < LONGEST_WAIT_MS) == timed
         assert pace.session_ms(session_ms) >= min(session_ms, least_ms)
 
 
-def test_over_the_wire_groups_are_listed_and_deleted_and_no_others(server: Process) -> None:
+def test_list_and_delete_groups_over_the_wire_see_only_the_groups_of_the_test(
+    server: Process,
+) -> None:
     source = port_source(f"kafka://127.0.0.1:{server.port}")
     ports = [source.connect(), source.connect()]
     settings = source.broker_settings().values
@@ -305,7 +305,7 @@ def test_over_the_wire_groups_are_listed_and_deleted_and_no_others(server: Proce
 
 
 @pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
-def test_without_an_initial_delay_nobody_comes_before_it_is_over(name: str) -> None:
+def test_no_request_arrives_during_an_initial_delay_of_0(name: str) -> None:
     profile = PROFILES[name]
     spaces = wire_spaces(profile, 1, {DELAY: 0})
     assert ("order-static" in spaces) == (name != "0.10.2")
@@ -319,17 +319,17 @@ def test_without_an_initial_delay_nobody_comes_before_it_is_over(name: str) -> N
     assert not any(isinstance(instance, AtOnce) for instance in delayed.values())
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_a_broker_that_was_started_for_the_run_and_ends_is_started_again() -> None:
+@pytest.mark.usefixtures("untimed")
+def test_broker_that_was_started_for_the_run_is_restarted() -> None:
     source = port_source("serve")
 
     def end() -> None:
         running = source.connect.__self__.running()  # type: ignore[attr-defined]
         assert not running.ended
-        os.kill(running.kept.pids["serve"], signal.SIGKILL)
+        os.kill(running.programs.pids["serve"], signal.SIGKILL)
 
     try:
-        result = LongRun(source, SETTINGS, Weather(end)).run()
+        result = LongRun(source, SETTINGS, ActAfter(end)).run()
     finally:
         source.stop()
     assert result.findings == []
@@ -339,35 +339,35 @@ def test_a_broker_that_was_started_for_the_run_and_ends_is_started_again() -> No
     assert len(result.outages) == 1
 
 
-class Unmoved(Pulse):
-    """Is answered at once, whatever happens."""
+class AlwaysHealthy(HealthCheck):
+    """Succeeds at once."""
 
-    def beat(self, within_s: float) -> None:
+    def run(self, within_s: float) -> None:
         """Do nothing."""
 
 
-def test_what_is_seen_on_a_machine_that_stood_still_does_not_count(
+def test_suspended_machine_counts_as_an_outage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ahead_s = 0.0
-    monkeypatch.setattr(watch, "monotonic", lambda: time.monotonic() + ahead_s)
-    pulse = Unmoved(lambda: ("127.0.0.1", 0), threading.Event())
-    with Watch(pulse, slow_s=1.0, patience_s=60.0) as watched:
+    monkeypatch.setattr(availability, "monotonic", lambda: time.monotonic() + ahead_s)
+    health_check = AlwaysHealthy(lambda: ("127.0.0.1", 0), threading.Event())
+    with AvailabilityMonitor(health_check, slow_s=1.0, patience_s=60.0) as monitor:
         began_s = time.monotonic()
-        assert not watched.disturbed(began_s)
+        assert not monitor.was_down(began_s)
         ahead_s = 5.0
-        assert watched.disturbed(began_s)
-        assert not watched.gone(began_s)
-        assert not watched.away
-        assert not watched.disturbed(time.monotonic() + ahead_s)
-    (outage,) = watched.outages
-    assert outage.reason == "stood still with this machine"
+        assert monitor.was_down(began_s)
+        assert not monitor.has_ended(began_s)
+        assert not monitor.is_down
+        assert not monitor.was_down(time.monotonic() + ahead_s)
+    (outage,) = monitor.outages
+    assert outage.reason == "was suspended with this machine"
     assert outage.ended_s is not None
     assert outage.ended_s - outage.began_s > 4
 
 
 def unreached(monkeypatch: pytest.MonkeyPatch, fails: Callable[[int], bool]) -> None:
-    """Have connections time out, by their number."""
+    """Make the connections with these numbers time out."""
     connect, numbers = WirePort._connect, count()
 
     def fail(port: WirePort, selector: Any) -> Any:
@@ -376,11 +376,11 @@ def unreached(monkeypatch: pytest.MonkeyPatch, fails: Callable[[int], bool]) -> 
         return connect(port, selector)
 
     monkeypatch.setattr(WirePort, "_connect", fail)
-    monkeypatch.setattr(long_run, "AGAIN_S", 0.05)
+    monkeypatch.setattr(long_run, "RETRY_S", 0.05)
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_a_broker_that_is_not_reached_though_it_is_there_is_tried_again(
+@pytest.mark.usefixtures("untimed")
+def test_available_broker_that_cannot_be_reached_is_retried(
     server: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unreached(monkeypatch, lambda number: number < SETTINGS.side_by_side)
@@ -389,24 +389,24 @@ def test_a_broker_that_is_not_reached_though_it_is_there_is_tried_again(
     assert (result.sequences, told(result).undecided, result.ended_early) == (IN_ALL, 0, "")
 
 
-@pytest.mark.usefixtures("free_of_time")
-def test_a_broker_that_is_never_reached_though_it_is_there_ends_the_run_with_a_clear_line(
+@pytest.mark.usefixtures("untimed")
+def test_available_broker_that_can_never_be_reached_ends_the_run(
     server: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unreached(monkeypatch, lambda number: number > 0)
     result = run(server, settings=SETTINGS._replace(side_by_side=2))
     assert result.findings == []
-    assert "no answer in time (3 times, of a broker that is there)" in result.ended_early
+    assert "no response in time (3 times, though the broker is available)" in result.ended_early
 
 
-def test_nobody_waits_for_a_watch_that_was_interrupted(server: Process) -> None:
+def test_interrupted_monitor_ends_every_wait(server: Process) -> None:
     interrupted = threading.Event()
-    pulse = Pulse(lambda: ("127.0.0.1", server.port), interrupted)
-    with Watch(pulse, 5.0, 60.0) as watched:
-        watched.wait()
-        assert not watched.disturbed(time.monotonic())
+    health_check = HealthCheck(lambda: ("127.0.0.1", server.port), interrupted)
+    with AvailabilityMonitor(health_check, 5.0, 60.0) as monitor:
+        monitor.wait()
+        assert not monitor.was_down(time.monotonic())
         interrupted.set()
-        while watched.disturbed(time.monotonic()) is False:
+        while monitor.was_down(time.monotonic()) is False:
             pass
         with pytest.raises(PortUnavailableError, match="interrupted"):
-            watched.wait()
+            monitor.wait()

@@ -1,4 +1,4 @@
-"""Verification on a real clock: accidents are not told, and whoever interrupts it need not wait."""
+"""Verification on a real clock: findings must be reproduced, and interrupts take effect at once."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from support.wire_broker import Asked, CoordinatorBroker, reply, serving
 AT_ONCE = Config(group_initial_rebalance_delay_ms=0)
 
 
-class Stumbling(CoordinatorBroker):
-    """Answers the first few heartbeats as Kafka never would, and those after them as it does."""
+class BrieflyWrong(CoordinatorBroker):
+    """Answers the first few heartbeats with an unknown error, and the others as Kafka does."""
 
-    def __init__(self, stumbles: int) -> None:
+    def __init__(self, wrong_answers: int) -> None:
         super().__init__(AT_ONCE)
-        self.stumbles = stumbles
-        self._receive_rightly = self.answer
-        self.answer = self._stumble
+        self.wrong_answers = wrong_answers
+        self._answer_correctly = self.answer
+        self.answer = self._answer
 
-    def _stumble(self, asked: Asked) -> bytes | None:
-        if asked.name == "HeartbeatRequest" and self.stumbles:
-            self.stumbles -= 1
+    def _answer(self, asked: Asked) -> bytes | None:
+        if asked.name == "HeartbeatRequest" and self.wrong_answers:
+            self.wrong_answers -= 1
             return reply(asked, error_code=99)
-        return self._receive_rightly(asked)
+        return self._answer_correctly(asked)
 
 
 def source_of(broker: CoordinatorBroker) -> PortSource:
     return port_source(f"kafka://127.0.0.1:{broker.port}")
 
 
-def test_what_is_not_reproduced_is_counted_and_not_told() -> None:
-    with serving(Stumbling(1)) as broker:
+def test_finding_that_is_not_reproduced_is_only_counted() -> None:
+    with serving(BrieflyWrong(1)) as broker:
         result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
     assert result.findings == []
     assert result.not_reproduced == 1
@@ -52,16 +52,16 @@ def test_what_is_not_reproduced_is_counted_and_not_told() -> None:
     assert told(result).not_reproduced == 1
 
 
-def test_what_is_reproduced_is_told() -> None:
-    with serving(Stumbling(1_000_000)) as broker:
+def test_finding_that_is_reproduced_is_reported() -> None:
+    with serving(BrieflyWrong(1_000_000)) as broker:
         result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
     assert result.not_reproduced == 0
     assert result.findings
     assert len(result.findings[0].sequence.steps) == 1
 
 
-class Hanging(Stumbling):
-    """Once it has stumbled it never answers one API; `waiting` counts who waits for that."""
+class Hanging(BrieflyWrong):
+    """Stops answering one API after its first wrong answer; `waiting` counts those requests."""
 
     def __init__(self, api: str) -> None:
         super().__init__(1)
@@ -69,14 +69,14 @@ class Hanging(Stumbling):
         self.waiting = threading.Semaphore(0)
 
     def respond(self, asked: Asked) -> bytes | None:
-        if asked.name == f"{self.slow}Request" and not self.stumbles:
+        if asked.name == f"{self.slow}Request" and not self.wrong_answers:
             self.waiting.release()
             return b""
         return super().respond(asked)
 
 
 @pytest.mark.parametrize("api", ["OffsetFetch", "Metadata"])
-def test_an_interrupted_run_ends_at_once_and_keeps_what_was_found(api: str) -> None:
+def test_interrupted_run_ends_at_once_with_its_findings(api: str) -> None:
     found = threading.Event()
     interrupted_s = 0.0
 
@@ -110,7 +110,7 @@ def test_an_interrupted_run_ends_at_once_and_keeps_what_was_found(api: str) -> N
 
 
 @pytest.mark.parametrize(("late_ms", "conforms"), [(500, False), (4_000, True)])
-def test_how_late_a_timer_may_fire_is_what_was_asked_for(
+def test_late_ms_sets_how_late_a_timer_may_fire(
     late_ms: int, capsys: pytest.CaptureFixture[str], *, conforms: bool
 ) -> None:
     with serving(CoordinatorBroker(Config(group_initial_rebalance_delay_ms=1_500))) as broker:
@@ -123,7 +123,7 @@ def test_how_late_a_timer_may_fire_is_what_was_asked_for(
     assert result["runs"][0]["windows"] == windows
 
 
-def test_the_windows_are_told_with_the_verdict_on_a_real_clock_and_only_there() -> None:
+def test_tolerances_are_reported_on_a_real_clock_only() -> None:
     windows = Windows(late_ms=2_000, grace_ms=7)
     said = summary(told(Result("kafka://x", Settings(), "Kafka", windows=windows)), [])
     assert "windows    a timer may fire 2,000 ms late and never early" in said

@@ -1,4 +1,4 @@
-"""What comes of sessions that are begun twice at once in Kafka 0.10, and what does not."""
+"""Kafka 0.10 may start two timers for one session; which findings that explains."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def finding(waited_ms: int, *between: Exchange) -> Finding:
     return Finding(Sequence("0.10.2", broker, steps), exchanges, {"a": "#1", "b": "#4"})
 
 
-def test_a_second_timer_of_the_session_that_ended_explains_a_needless_rebalance() -> None:
+def test_second_timer_of_an_expired_session_explains_an_unneeded_rebalance() -> None:
     assert explains(finding(1_600), Windows())
 
 
-def test_it_explains_nothing_where_no_session_has_ended() -> None:
+def test_second_timer_explains_nothing_when_no_session_has_expired() -> None:
     assert not explains(finding(300), Windows())
 
 
 @pytest.mark.parametrize("answer", [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID])
-def test_other_answers_are_not_explained_by_it(answer: ErrorCode) -> None:
+def test_second_timer_explains_no_other_answers(answer: ErrorCode) -> None:
     beat = asked(3, HeartbeatRequest(GROUP_ID, 1, "#1"), HeartbeatResponse(answer))
     assert explains(finding(1_600, beat), Windows()) == (answer is ErrorCode.NONE)

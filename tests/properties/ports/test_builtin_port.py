@@ -1,4 +1,4 @@
-"""The built-in coordinator as a port: what can happen to it, and which versions it has."""
+"""The built-in coordinator as a port: its faults and versions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def test_appends_can_be_held_and_released_in_every_version(profile: str, name: s
     assert port.fault(Fault(name), ()).unsupported is None
 
 
-def test_what_it_has_never_heard_of_is_unsupported() -> None:
+def test_unknown_fault_is_unsupported() -> None:
     port = BuiltinPort()
     port.open("2.7", {})
     assert port.fault(Fault("earthquake"), ()).unsupported == "earthquake"
 
 
-def test_it_is_no_coordinator_of_the_oldest_versions_and_says_so() -> None:
-    with pytest.raises(PortUnavailableError, match=r"2\.7 or 4\.1, not of 0\.10\.2"):
+def test_version_that_it_does_not_implement_is_unavailable() -> None:
+    with pytest.raises(PortUnavailableError, match=r"2\.7 and 4\.1, not 0\.10\.2"):
         BuiltinPort().open("0.10.2", {})

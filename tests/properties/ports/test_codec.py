@@ -1,4 +1,4 @@
-"""The codec against itself, and against kio, which knows Kafka's messages from another source."""
+"""The codec against itself, and against kio, an independent implementation of Kafka's messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Entity = Any  # a record, kio's of the same, a field of either, or its value
 Message = Any  # kafka-python's
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
-KIO_OLDEST = {"OffsetCommit": 2, "OffsetFetch": 1}  # older ones left Kafka 4, and kio with it
+KIO_OLDEST = {"OffsetCommit": 2, "OffsetFetch": 1}  # Kafka 4 and kio have no older versions
 KIO_FIELDS = {"include_authorized_operations": False, "throttle_time": timedelta(0)}
 KIO_NAMES = {
     "generation_id_or_member_epoch": "generation_id",
@@ -80,7 +80,7 @@ def versioned(draw: st.DrawFn, records: dict[str, Any]) -> tuple[Any, int]:
 
 @example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
 @given(versioned(REQUESTS) | versioned(RESPONSES))
-def test_a_record_comes_back_as_its_version_carries_it(case: tuple[Any, int]) -> None:
+def test_record_survives_encoding_with_the_fields_of_its_version(case: tuple[Any, int]) -> None:
     record, version = case
     message = codec.to_message(record, version)
     again = type(message).decode(message.encode(), version=version)
@@ -90,7 +90,7 @@ def test_a_record_comes_back_as_its_version_carries_it(case: tuple[Any, int]) ->
 @example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
 @example((OffsetCommitRequest("group", 1, "member", retention_time_ms=0), 2))
 @given(versioned(REQUESTS) | versioned(RESPONSES))
-def test_the_bytes_are_those_of_kio(case: tuple[Any, int]) -> None:
+def test_encoding_equals_that_of_kio(case: tuple[Any, int]) -> None:
     record, version = case
     api = API_OF[type(record)]
     if version < KIO_OLDEST.get(api, 0):
@@ -105,7 +105,7 @@ def test_the_bytes_are_those_of_kio(case: tuple[Any, int]) -> None:
 
 
 def kio_entity(cls: Entity, record: Entity) -> Entity:
-    """The same record as kio's class has it."""
+    """Convert a record to kio's class."""
     found = {}
     for field in dataclasses.fields(cls):
         name = KIO_NAMES.get(field.name, field.name)
@@ -140,16 +140,18 @@ def answered(message: Message) -> bytes:
     return data
 
 
-def test_an_answer_without_its_last_bytes_is_refused() -> None:
+def test_truncated_response_is_malformed() -> None:
     whole = answered(codec.to_message(SyncGroupResponse(ErrorCode.NONE, assignment=b"part"), 3))
     for missing in range(1, len(whole) - 4):
         with pytest.raises(codec.MalformedAnswerError, match="SyncGroup version 3"):
             codec.answer_body("SyncGroup", 3, whole[:-missing], null_as_empty=False)
 
 
-def test_an_answer_with_more_bytes_than_its_version_has_is_refused() -> None:
+def test_response_with_extra_bytes_is_malformed() -> None:
     answer = answered(codec.to_message(HeartbeatResponse(ErrorCode.NONE), 3)) + b"\0"
-    with pytest.raises(codec.MalformedAnswerError, match="11 bytes that is no Heartbeat version 3"):
+    with pytest.raises(
+        codec.MalformedAnswerError, match="11 bytes that is not Heartbeat version 3"
+    ):
         codec.answer_body("Heartbeat", 3, answer, null_as_empty=False)
 
 
@@ -160,7 +162,7 @@ def test_tagged_fields_of_newer_definitions_are_skipped() -> None:
     assert body == HeartbeatResponse(ErrorCode.NONE)
 
 
-def test_a_null_that_must_not_be_is_refused_or_read_as_empty() -> None:
+def test_null_that_is_not_allowed_is_malformed_or_read_as_empty() -> None:
     cls = codec.message_class("JoinGroupResponse")
     answer = answered(cls(version=5, error_code=16, leader=None, member_id=None, members=None))
     with pytest.raises(codec.MalformedAnswerError, match=r"leader .JoinGroup version 5. is null"):
@@ -169,25 +171,25 @@ def test_a_null_that_must_not_be_is_refused_or_read_as_empty() -> None:
     assert body == JoinGroupResponse(ErrorCode.NOT_COORDINATOR, protocol_name="")
 
 
-def test_a_null_protocol_name_is_lawful_from_version_7_on() -> None:
+def test_null_protocol_name_is_allowed_from_version_7_on() -> None:
     record = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
     answer = answered(codec.to_message(record, 7))
     assert codec.answer_body("JoinGroup", 7, answer, null_as_empty=False) == record
 
 
-def test_an_error_code_that_nobody_knows_is_still_an_answer() -> None:
+def test_unknown_error_code_is_decoded() -> None:
     answer = answered(codec.to_message(HeartbeatResponse(ErrorCode(999)), 0))
     body = codec.answer_body("Heartbeat", 0, answer, null_as_empty=False)
     assert body == HeartbeatResponse(ErrorCode(999))
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_only_one_member_can_leave_at_old_versions(count: int) -> None:
+def test_old_versions_of_leave_group_have_one_member(count: int) -> None:
     request = LeaveGroupRequest("group", (MemberIdentity("member"),) * count)
     with pytest.raises(codec.InexpressibleError, match=f"LeaveGroup of {count} members"):
         codec.to_message(request, 2)
 
 
-def test_every_partition_cannot_be_asked_for_at_old_versions() -> None:
+def test_old_versions_of_offset_fetch_cannot_name_every_partition() -> None:
     with pytest.raises(codec.InexpressibleError, match="OffsetFetch of every partition"):
         codec.to_message(OffsetFetchRequest("group"), 1)

@@ -1,4 +1,4 @@
-"""The wire port on librdkafka's mock broker: a coordinator that nobody here wrote."""
+"""The port of librdkafka's mock broker, an independent coordinator."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_two_members_without_ids_are_answered_together(port: LibrdkafkaPort) -> 
     assert [len(joined[n].members) for n in (1, 2)] == [2, 0]
 
 
-def test_versions_that_the_mock_only_says_it_speaks_are_left_out(port: LibrdkafkaPort) -> None:
+def test_versions_that_the_mock_only_advertises_are_not_used(port: LibrdkafkaPort) -> None:
     assert port.max_versions == {
         "JoinGroup": 5,
         "SyncGroup": 3,
@@ -139,7 +139,7 @@ def test_versions_that_the_mock_only_says_it_speaks_are_left_out(port: Librdkafk
     assert port.fault(Fault("crash"), ()) == Observation(unsupported="crash")
 
 
-def test_a_null_assignment_is_a_protocol_error_of_a_broker_that_lives_on(
+def test_null_assignment_is_a_protocol_error_of_a_broker_that_keeps_running(
     broker: MockBroker, port: LibrdkafkaPort
 ) -> None:
     with pytest.raises(PortFailedError, match=r"assignment .SyncGroup version 3. is null"):
@@ -152,7 +152,7 @@ def test_a_null_assignment_is_a_protocol_error_of_a_broker_that_lives_on(
     lenient.shutdown()
 
 
-def test_a_crash_of_the_library_is_told_and_the_next_test_has_a_new_broker() -> None:
+def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() -> None:
     port = LibrdkafkaPort()
     assert port.max_versions is None
     assert port.open("2.7", {}).name == "librdkafka's mock broker"
@@ -167,7 +167,7 @@ def test_a_crash_of_the_library_is_told_and_the_next_test_has_a_new_broker() -> 
     port.shutdown()
 
 
-def test_a_crash_of_a_shared_broker_leaves_it_to_its_owner() -> None:
+def test_shared_broker_restarts_after_a_crash_and_is_stopped_by_its_owner() -> None:
     with MockBroker() as shared:
         port = LibrdkafkaPort(shared)
         port.open("2.7", {})
@@ -181,12 +181,12 @@ def test_a_crash_of_a_shared_broker_leaves_it_to_its_owner() -> None:
     assert shared.ended() is None
 
 
-def test_a_port_that_is_not_open_takes_no_request() -> None:
+def test_port_that_is_not_open_raises() -> None:
     with pytest.raises(ValueError, match="the port is not open"):
         LibrdkafkaPort().advance(0, ())
 
 
-def test_the_broker_ends_with_its_parent() -> None:
+def test_broker_ends_with_its_parent() -> None:
     parent = """
 import time
 from groupcheck.properties.ports.librdkafka import MockBroker
@@ -209,7 +209,7 @@ def listens(host: str, port: int) -> bool:
         return probe.connect_ex((host, port)) == 0
 
 
-def test_without_confluent_kafka_one_is_told_what_to_install(
+def test_missing_confluent_kafka_is_reported_with_the_command_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
@@ -220,7 +220,7 @@ def test_without_confluent_kafka_one_is_told_what_to_install(
     )
 
 
-def test_without_kafka_python_one_is_told_what_to_install(
+def test_missing_kafka_python_is_reported_with_the_command_to_install_it(
     broker: MockBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codec.message_class.cache_clear()
@@ -231,7 +231,7 @@ def test_without_kafka_python_one_is_told_what_to_install(
     assert str(error.value).endswith("kafka-python: pip install 'groupcheck[wire]'")
 
 
-def test_an_interrupted_start_is_not_waited_for_and_leaves_no_process() -> None:
+def test_interrupted_start_leaves_no_process() -> None:
     interrupted = threading.Event()
     interrupted.set()
     port = LibrdkafkaPort(interrupted=interrupted)
@@ -243,14 +243,14 @@ def test_an_interrupted_start_is_not_waited_for_and_leaves_no_process() -> None:
     assert process.poll() == -signal.SIGKILL
 
 
-def test_a_broker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_does_not_start_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(librdkafka, "_CHILD", "raise SystemExit('no room')")
     with pytest.raises(PortUnavailableError) as error:
         LibrdkafkaPort().open("2.7", {})
     assert str(error.value) == "librdkafka's mock broker does not start: no room"
 
 
-def test_verification_finds_the_mock_to_diverge_in_more_than_three_ways_each_minimal(
+def test_verification_of_the_mock_has_minimal_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report"
@@ -264,7 +264,7 @@ def test_verification_finds_the_mock_to_diverge_in_more_than_three_ways_each_min
     assert all(len(trace.read_text().splitlines()) <= 1 + 3 for trace in traces)
 
 
-def test_a_broker_that_dies_under_the_tests_ends_the_run_with_what_was_found() -> None:
+def test_run_ends_with_its_findings_when_the_broker_ends() -> None:
     with MockBroker() as broker:
         host, port = broker.start()
         done = 0

@@ -1,4 +1,4 @@
-"""Transactions over the wire: of brokers of a few lines, and of this project's own server."""
+"""Transactions over the wire, on scripted brokers and on this project's server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def offset(seen: Observation) -> int:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_marker_is_answered_when_the_group_knows_of_it(
+def test_marker_is_answered_after_the_group_has_processed_it(
     port: WirePort, broker: TransactionsBroker, *, committed: bool
 ) -> None:
     ask(port, COMMIT)
@@ -63,7 +63,7 @@ def test_a_marker_is_answered_when_the_group_knows_of_it(
     assert broker.apis[:5] == first
 
 
-def test_a_marker_without_a_commit_is_written_in_the_partition_of_the_group(
+def test_marker_without_a_commit_is_written_to_the_partition_of_the_group(
     port: WirePort, broker: TransactionsBroker
 ) -> None:
     ask(port, marker())
@@ -74,7 +74,7 @@ def test_a_marker_without_a_commit_is_written_in_the_partition_of_the_group(
     assert end.committed
 
 
-def test_what_a_test_leaves_open_is_aborted_and_the_next_has_another_epoch(
+def test_open_transaction_is_aborted_at_close_and_the_next_test_has_a_new_epoch(
     port: WirePort, broker: TransactionsBroker
 ) -> None:
     for _ in range(2):
@@ -86,7 +86,7 @@ def test_what_a_test_leaves_open_is_aborted_and_the_next_has_another_epoch(
     assert list(broker.epochs.values()) == [1]
 
 
-def test_a_coordinator_of_transactions_that_is_not_ready_is_asked_again(
+def test_transaction_coordinator_that_is_not_ready_is_retried(
     port: WirePort, broker: TransactionsBroker
 ) -> None:
     broker.errors = {"InitProducerId": [14, 15, 51], "AddOffsetsToTxn": [51, 16], "EndTxn": [51]}
@@ -96,7 +96,7 @@ def test_a_coordinator_of_transactions_that_is_not_ready_is_asked_again(
     assert broker.errors == {"InitProducerId": [], "AddOffsetsToTxn": [], "EndTxn": []}
 
 
-def test_an_error_that_ends_no_transaction_is_the_answer_to_the_marker(
+def test_error_of_end_txn_is_the_answer_to_the_marker(
     port: WirePort, broker: TransactionsBroker
 ) -> None:
     broker.errors = {"EndTxn": [47]}
@@ -104,7 +104,7 @@ def test_an_error_that_ends_no_transaction_is_the_answer_to_the_marker(
 
 
 @pytest.mark.parametrize("api", ["InitProducerId", "AddOffsetsToTxn"])
-def test_a_producer_that_is_refused_fails_the_port(
+def test_rejected_producer_is_a_failure_of_the_port(
     port: WirePort, broker: TransactionsBroker, api: str
 ) -> None:
     broker.errors = {api: [48]}
@@ -112,19 +112,19 @@ def test_a_producer_that_is_refused_fails_the_port(
         ask(port, COMMIT)
 
 
-def test_a_marker_that_never_comes_is_not_waited_for_for_ever(
+def test_marker_that_is_never_processed_is_a_failure_of_the_port(
     port: WirePort, broker: TransactionsBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(producers, "MARKER_S", 0.3)
     broker.offsets = _Forgetful()
-    with pytest.raises(PortFailedError, match=r"no group knew of a marker after 0.3 s"):
+    with pytest.raises(PortFailedError, match=r"a marker was not processed within 0.3 s"):
         ask(port, marker())
 
 
-def test_nothing_is_said_of_groups_whose_transactions_nobody_coordinates(
+def test_transaction_coordinator_that_never_gets_ready_is_unavailable(
     port: WirePort, broker: TransactionsBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(producers, "LATER_S", 0.3)
+    monkeypatch.setattr(producers, "RETRY_S", 0.3)
     broker.errors = {"AddOffsetsToTxn": [51] * 100}
     with pytest.raises(PortUnavailableError, match=r"not ready for AddOffsetsToTxn after 0.3 s"):
         ask(port, marker())
@@ -132,14 +132,14 @@ def test_nothing_is_said_of_groups_whose_transactions_nobody_coordinates(
 
 class _Forgetful(dict[str, int]):
     def update(self, *_: object, **__: object) -> None:
-        """Take in nothing."""
+        """Do nothing."""
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
-    [(b"", "port hung: no answer to InitProducerId in time"), (None, "closed the connection")],
+    [(b"", "port hung: no response to InitProducerId in time"), (None, "closed the connection")],
 )
-def test_a_coordinator_of_transactions_that_fails_is_the_ports_failure(
+def test_failure_of_the_transaction_coordinator_is_a_failure_of_the_port(
     port: WirePort, broker: TransactionsBroker, answer: bytes | None, why: str
 ) -> None:
     act = broker.answer
@@ -152,7 +152,7 @@ def test_a_coordinator_of_transactions_that_fails_is_the_ports_failure(
         ask(port, COMMIT)
 
 
-def test_whoever_waits_for_a_marker_can_be_interrupted(broker: TransactionsBroker) -> None:
+def test_waiting_for_a_marker_can_be_interrupted(broker: TransactionsBroker) -> None:
     broker.offsets = _Forgetful()
     interrupted = threading.Event()
     port = WirePort("127.0.0.1", broker.port, interrupted=interrupted)
@@ -163,14 +163,14 @@ def test_whoever_waits_for_a_marker_can_be_interrupted(broker: TransactionsBroke
     port.shutdown()
 
 
-def test_of_several_brokers_the_one_that_is_tested_sees_the_marker(
+def test_probe_group_has_the_same_coordinator_as_the_group_of_the_test(
     port: WirePort, broker: TransactionsBroker
 ) -> None:
     with serving(TransactionsBroker()) as other:
         speak = broker.respond
 
         def respond(asked: Asked) -> bytes | None:
-            elsewhere = "witness-" in getattr(asked, "key", "") and not asked.key.endswith("-3")
+            elsewhere = "probe-" in getattr(asked, "key", "") and not asked.key.endswith("-3")
             broker.coordinator = (
                 (other if elsewhere else broker).host,
                 (other if elsewhere else broker).port,
@@ -186,7 +186,7 @@ def test_of_several_brokers_the_one_that_is_tested_sees_the_marker(
         assert other.asked == []
 
 
-def test_a_broker_that_has_not_all_of_it_has_no_transactions(broker: TransactionsBroker) -> None:
+def test_broker_without_add_offsets_to_txn_has_no_transactions(broker: TransactionsBroker) -> None:
     del broker.versions[25]
     port = WirePort("127.0.0.1", broker.port)
     port.open("2.7", {})
@@ -195,13 +195,13 @@ def test_a_broker_that_has_not_all_of_it_has_no_transactions(broker: Transaction
     port.shutdown()
 
 
-def test_a_broker_writes_no_marker_of_a_group_without_a_name(port: WirePort) -> None:
-    assert ask(port, marker(group_id="")).unsupported == "EndTxn of a group without a name"
+def test_marker_with_an_empty_group_id_is_unsupported(port: WirePort) -> None:
+    assert ask(port, marker(group_id="")).unsupported == "EndTxn with an empty group id"
     assert port.max_versions is not None
     assert port.max_versions["EndTxn"] == 0
 
 
-def test_transactions_of_one_port_do_not_end_those_of_another(tmp_path: Path) -> None:
+def test_ports_do_not_end_each_others_transactions(tmp_path: Path) -> None:
     bodies: list[tuple[int, RequestBody]] = [(0, COMMIT), (1, FETCH), (0, marker()), (1, FETCH)]
     steps = tuple(Request(n, version, body) for n, (version, body) in enumerate(bodies, 1))
     with served(tmp_path / "data") as server:

@@ -1,4 +1,4 @@
-"""A broker on a real clock is judged by its own settings."""
+"""A live broker is checked with its own settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def verified(broker: Broker, query: str = "") -> Result:
     return Verification(source, Settings(examples=40, steps=30)).run()
 
 
-def test_a_lawful_broker_with_other_settings_conforms_and_shows_that_it_does() -> None:
+def test_conforming_broker_with_other_settings_conforms() -> None:
     with serving(CoordinatorBroker(UNUSUAL)) as broker:
         result = verified(broker)
     assert result.findings == []
@@ -50,7 +50,7 @@ def test_a_lawful_broker_with_other_settings_conforms_and_shows_that_it_does() -
     assert result.shown > 100
 
 
-def test_a_broker_that_does_not_tell_its_settings_is_judged_by_what_a_person_says() -> None:
+def test_given_settings_replace_those_that_the_broker_does_not_report() -> None:
     longest_ms = DEFAULTS["group.max.session.timeout.ms"]
     config = UNUSUAL._replace(group_max_session_timeout_ms=longest_ms)
     with serving(CoordinatorBroker(config)) as broker:
@@ -65,7 +65,7 @@ def test_a_broker_that_does_not_tell_its_settings_is_judged_by_what_a_person_say
     assert told(result).presumed == tuple(result.presumed)
 
 
-def test_a_broker_that_does_not_do_what_it_is_set_to_diverges() -> None:
+def test_broker_that_ignores_its_settings_diverges() -> None:
     with serving(CoordinatorBroker(Config())) as broker:
         broker.settings[DELAY] = "0"
         result = verified(broker)
@@ -73,7 +73,7 @@ def test_a_broker_that_does_not_do_what_it_is_set_to_diverges() -> None:
     assert "no answer" in kinds
 
 
-def test_what_a_person_says_goes_before_what_the_broker_tells_and_that_before_the_defaults(
+def test_given_settings_override_reported_ones_and_those_the_defaults(
     broker: Broker,
 ) -> None:
     broker.settings = {DELAY: "7", "offset.metadata.max.bytes": "8"}
@@ -88,14 +88,16 @@ def test_what_a_person_says_goes_before_what_the_broker_tells_and_that_before_th
 
 
 @pytest.mark.parametrize("value", [None, "", "-1", "many", "9" * 5_000, "٣"])
-def test_a_setting_told_without_a_number_is_presumed(broker: Broker, value: str | None) -> None:
+def test_reported_setting_without_a_number_has_the_default(
+    broker: Broker, value: str | None
+) -> None:
     broker.settings = {DELAY: value}
     settings = WirePort("127.0.0.1", broker.port).broker_settings()
     assert settings.values == DEFAULTS
     assert set(settings.presumed) == set(DEFAULTS)
 
 
-def test_a_delay_that_every_test_would_wait_for_too_long_is_refused(broker: Broker) -> None:
+def test_too_long_initial_delay_is_refused(broker: Broker) -> None:
     broker.settings = {DELAY: "60001"}
     with pytest.raises(PortUnavailableError) as refused:
         verified(broker)
@@ -105,24 +107,23 @@ def test_a_delay_that_every_test_would_wait_for_too_long_is_refused(broker: Brok
     )
 
 
-@pytest.mark.parametrize(("told", "known"), [({DELAY: "0"}, "is"), ({}, "is presumed to be")])
-def test_a_trace_for_other_settings_is_refused_with_the_setting_and_both_values(
+@pytest.mark.parametrize(("reported", "known"), [({DELAY: "0"}, "is"), ({}, "is assumed to be")])
+def test_trace_for_other_settings_is_refused_with_the_setting_and_both_values(
     broker: Broker,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    told: dict[str, str | None],
+    reported: dict[str, str | None],
     known: str,
 ) -> None:
-    broker.settings = told
+    broker.settings = reported
     trace = tmp_path / "trace.jsonl"
     config = f'{{"{DELAY}":500}}'
     trace.write_text(f'{{"type":"open","trace":1,"profile":"2.7","config":{config}}}\n')
     url = f"kafka://127.0.0.1:{broker.port}"
     assert main(["replay", str(trace), url]) == 2
-    has = told.get(DELAY, "3000")
+    has = reported.get(DELAY, "3000")
     assert capsys.readouterr().err == (
-        f"groupcheck: {url} cannot be tested: its {DELAY} {known} {has},"
-        " and the test is for a broker where it is 500\n"
+        f"groupcheck: {url} cannot be tested: its {DELAY} {known} {has}, and the test needs 500\n"
     )
     assert main(["replay", str(trace), f"{url}?{DELAY}=500"]) == 0
 
@@ -131,13 +132,13 @@ def test_a_trace_for_other_settings_is_refused_with_the_setting_and_both_values(
     ("query", "reason"),
     [
         ("delay=0", r"unknown broker setting 'delay'; known: group\.min\.session\.timeout\.ms, .*"),
-        (f"{DELAY}=soon", rf"{DELAY} is a number from 0 to 2147483647, not 'soon'"),
-        (f"{DELAY}=-1", rf"{DELAY} is a number from 0 to 2147483647, not '-1'"),
-        (f"{DELAY}=2147483648", rf"{DELAY} is a number from .*, not '2147483648'"),
-        (f"{DELAY}", rf"{DELAY} is a number from 0 to 2147483647, not ''"),
+        (f"{DELAY}=soon", rf"{DELAY} must be a number from 0 to 2147483647, not 'soon'"),
+        (f"{DELAY}=-1", rf"{DELAY} must be a number from 0 to 2147483647, not '-1'"),
+        (f"{DELAY}=2147483648", rf"{DELAY} must be a number from .*, not '2147483648'"),
+        (f"{DELAY}", rf"{DELAY} must be a number from 0 to 2147483647, not ''"),
     ],
 )
-def test_a_setting_that_is_none_or_no_number_is_one_clear_line(query: str, reason: str) -> None:
+def test_invalid_setting_is_reported_in_one_line(query: str, reason: str) -> None:
     with pytest.raises(UnknownPortError) as refused:
         port_source(f"kafka://localhost:9092?{query}")
     assert re.fullmatch(rf"'kafka://localhost:9092\?{query}': {reason}", str(refused.value))

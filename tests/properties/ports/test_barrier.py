@@ -1,4 +1,4 @@
-"""That requests on several connections do not overtake each other on their way to a broker."""
+"""Requests on different connections do not overtake each other."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HEARTBEAT = HeartbeatRequest("group", 1, "member")
 ANSWER_MS = 1_000
 
 
-class Watched(Broker):
-    """Answers no JoinGroup, and notes all that it is asked; what is `hung` is not answered.
+class RecordingBroker(Broker):
+    """Records its requests; answers no JoinGroup, and no ApiVersions while it is `hung`.
 
-    It has a thread for each connection, where a broker that takes one request after the other has
-    one for all: until `joined` is set, which the JoinGroup does, others are not taken in.
+    It has a thread for each connection. To behave like a broker with one request thread, it handles
+    other requests only after the JoinGroup, which sets `joined`.
     """
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class Watched(Broker):
         self.hung = False
         self.joined = threading.Event()
         self.joined.set()
-        self.speak = self._note
+        self.speak = self._record
         self.answer = lambda asked: b"" if "Join" in asked.name else reply(asked, error_code=0)
 
-    def _note(self, asked: Asked) -> bytes | None:
+    def _record(self, asked: Asked) -> bytes | None:
         joins = asked.name == "JoinGroupRequest"
         assert joins or self.joined.wait(ANSWER_MS)
         connection = self.here.socket.getpeername()[1]
@@ -42,8 +42,8 @@ class Watched(Broker):
         return b"" if hangs else self.respond(asked)
 
 
-def test_the_next_request_is_sent_when_the_broker_has_come_past_one_that_waits() -> None:
-    with serving(Watched()) as broker:
+def test_next_request_is_sent_after_the_broker_has_received_a_waiting_one() -> None:
+    with serving(RecordingBroker()) as broker:
         port = WirePort("127.0.0.1", broker.port)
         port.open("2.7", {})
         broker.came.clear()
@@ -52,23 +52,23 @@ def test_the_next_request_is_sent_when_the_broker_has_come_past_one_that_waits()
         port.request(Request(2, 3, HEARTBEAT), {2})
         port.shutdown()
     names = [name for name, _ in broker.came]
-    # First the echo has its connection; then it answers, and so does each new connection.
+    # The barrier connects and gets its response; so does each new connection.
     assert names == ["JoinGroup", "ApiVersions", "ApiVersions", "Heartbeat"]
-    (_, joined), (_, echoed), (_, greeted), (_, beaten) = broker.came
-    assert len({joined, echoed, beaten}) == 3
-    assert greeted == beaten
+    (_, join), (_, barrier), (_, new), (_, heartbeat) = broker.came
+    assert len({join, barrier, heartbeat}) == 3
+    assert new == heartbeat
 
 
-def test_an_echo_that_does_not_come_is_waited_for_once() -> None:
-    with serving(Watched()) as broker:
+def test_barrier_without_a_response_waits_only_once() -> None:
+    with serving(RecordingBroker()) as broker:
         port = WirePort("127.0.0.1", broker.port, windows=Windows(answer_ms=ANSWER_MS))
         port.open("2.7", {})
         port.request(Request(1, 3, HEARTBEAT), {1})
         broker.hung = True
         began = time.monotonic()
-        port._echo.wait()
+        port._barrier.wait()
         assert time.monotonic() - began >= ANSWER_MS / 1000
-        echoes = len(broker.came)
-        port._echo.wait()
-        assert len(broker.came) == echoes
+        count = len(broker.came)
+        port._barrier.wait()
+        assert len(broker.came) == count
         port.shutdown()

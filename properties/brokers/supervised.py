@@ -1,4 +1,4 @@
-"""The programs of one broker, and the folder they run in, from the side of who starts them."""
+"""The programs of one broker and their temporary folder, for the process that starts them."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Final
 
-from groupcheck.properties.brokers import keeper
-from groupcheck.properties.ports.connection import WAKE_S, check
+from groupcheck.properties.brokers import supervisor
+from groupcheck.properties.ports.connection import WAKE_S, raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError
 from groupcheck.properties.ports.program import Program
 
-SAY_S: Final = 20.0  # how long the keeper, which does nothing that takes long, may take to answer
+ANSWER_S: Final = 20.0  # the supervisor does nothing that takes long
 END_S: Final = 10.0
 LAST_LINES: Final = 15
 LAST_BYTES: Final = 8_192
 
 
-class Kept:
-    """Programs in a folder of their own, which go with this process, and with `close`.
+class Supervised:
+    """Programs in a temporary folder, which end with this process or with `close`.
 
-    `folder` is theirs to write to, `pids` are the ids of those that were started, by name.
+    `folder` is writable; `pids` has the process ids of the started programs by name.
 
     Args:
-        interrupted: once it is set, nothing is waited for any more.
+        interrupted: when set, ends every wait.
 
     Raises:
-        PortFailedError: there is no room for a folder, or none for a process.
+        PortFailedError: the folder or the supervisor process cannot be created.
     """
 
     def __init__(self, interrupted: Event) -> None:
         self._interrupted = interrupted
         self._lock = Lock()
-        self._program = Program([sys.executable, str(Path(keeper.__file__))])
+        self._program = Program([sys.executable, str(Path(supervisor.__file__))])
         self.pids: dict[str, int] = {}
         self._ended: dict[str, str] = {}
         try:
-            self.folder = Path(self._program.line(time.monotonic() + SAY_S).decode())
+            self.folder = Path(self._program.line(time.monotonic() + ANSWER_S).decode())
         except (PortFailedError, TimeoutError) as error:
-            said = self._program.end(0)
-            kind, what = "port crashed", (said.splitlines() or ["no answer in time"])[-1]
+            stderr = self._program.end(0)
+            kind, what = "port crashed", (stderr.splitlines() or ["no answer in time"])[-1]
             raise PortFailedError(kind, f"no folder for a broker: {what}") from error
-        except BaseException:  # an interruption, say: the keeper is let remove what it has made
+        except BaseException:  # an interruption, say: the supervisor removes what it has created
             self._program.end(END_S)
             raise
 
@@ -55,20 +55,20 @@ class Kept:
         return path
 
     def start(self, name: str, argv: list[str]) -> None:
-        """Start one more program; that it could not be is seen as its end."""
+        """Start another program; `ended` reports a program that cannot be started."""
         line = json.dumps({"name": name, "argv": argv}) + "\n"
         with self._lock:
-            self._program.send(line.encode(), time.monotonic() + SAY_S)
+            self._program.send(line.encode(), time.monotonic() + ANSWER_S)
 
     def ended(self, name: str) -> str | None:
-        """How the program of that name ended, its status or why it did not start, if it has."""
+        """Return a program's exit status, or why it did not start; None while it runs."""
         with self._lock:
             while True:
                 try:
                     words = self._program.line(time.monotonic() + 0.001).decode().split(" ", 2)
                 except TimeoutError:
                     return self._ended.get(name)
-                except PortFailedError as error:  # somebody ended the keeper, and so all
+                except PortFailedError as error:  # the supervisor was killed, and so all programs
                     return str(error.reason)
                 if words[0] == "started":
                     self.pids[words[1]] = int(words[2])
@@ -76,14 +76,14 @@ class Kept:
                     self._ended[words[1]] = words[2]
 
     def wait(self, name: str, deadline: float) -> str:
-        """How a program ended that ends by itself.
+        """Return the exit status of a program that ends by itself.
 
         Raises:
-            TimeoutError: it did not before the deadline.
-            PortUnavailableError: that was interrupted.
+            TimeoutError: it did not end before the deadline.
+            PortUnavailableError: the wait was interrupted.
         """
         while time.monotonic() < deadline:
-            check(self._interrupted)
+            raise_if_interrupted(self._interrupted)
             status = self.ended(name)
             if status is not None:
                 return status
@@ -91,7 +91,7 @@ class Kept:
         raise TimeoutError
 
     def log(self, name: str) -> list[str]:
-        """The last lines that a program wrote."""
+        """Return the last lines of a program's output."""
         try:
             with (self.folder / f"{name}.log").open("rb") as file:
                 file.seek(max(0, file.seek(0, 2) - LAST_BYTES))
@@ -100,6 +100,6 @@ class Kept:
             return []
 
     def close(self) -> None:
-        """End all of it, and remove the folder; safe to call twice."""
+        """End all programs and remove the folder; safe to call twice."""
         with self._lock:
             self._program.end(END_S)

@@ -1,7 +1,7 @@
-"""Random sequences for a coordinator on a real clock: the moves of `moves`, made fit for it.
+"""Random sequences for a coordinator on a real clock: the moves of `moves`, adapted to it.
 
-They are *calm*, with timeouts that nobody waits for, so that order alone says what is lawful; or
-*brisk*, with the shortest timeouts there may be, so that sessions end while one waits for them.
+They are untimed, with timeouts that never end, so that order alone decides what is allowed; or
+*timed*, with the shortest possible timeouts, so that sessions end while the test waits for them.
 """
 
 from __future__ import annotations
@@ -41,52 +41,51 @@ from groupcheck.properties.generators.wandering import ALWAYS, REMEMBERED
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
-# Nothing can be made to happen to a broker, and who lists groups is told of those of all other
-# tests.
-NOT_HERE: Final = frozenset({"hold", "release", "fail", "happen", "list_groups"})
+# A live broker takes no faults, and ListGroups returns the groups of all concurrent tests.
+EXCLUDED: Final = frozenset({"hold", "release", "fail", "happen", "list_groups"})
 
-LONG_MS: Final = 120_000  # no calm sequence takes so long
-LONGEST_WAIT_MS: Final = 12_000  # no brisk one waits longer at once
-SHORT_SESSIONS_MS: Final = (1_500, 4_000, 2_500, 1_000)  # for the usual of SESSION_TIMEOUTS_MS
-LONGEST_DRAWN: Final = 10  # bytes of the metadata that random requests are made with
-SHORT_REBALANCES_MS: Final = (3_000, 1_500, 6_000, 60_000)  # for those of REBALANCE_TIMEOUTS_MS
+LONG_MS: Final = 120_000  # longer than any untimed sequence
+LONGEST_WAIT_MS: Final = 12_000  # of a timed one, at once
+SHORT_SESSIONS_MS: Final = (1_500, 4_000, 2_500, 1_000)  # replace the usual SESSION_TIMEOUTS_MS
+LONGEST_DRAWN: Final = 10  # bytes of the metadata that the generator draws
+SHORT_REBALANCES_MS: Final = (3_000, 1_500, 6_000, 60_000)  # replace REBALANCE_TIMEOUTS_MS
 
 
 class Pace(NamedTuple):
-    """What the timeouts that random requests name are made, on a broker with such settings."""
+    """Replaces the timeouts of random requests, for a broker with these settings."""
 
-    brisk: bool
+    timed: bool
     broker: Mapping[str, int]
 
     @property
     def longest_wait_ms(self) -> int:
-        """How long a timer may last that is waited for."""
-        return LONGEST_WAIT_MS if self.brisk else 0
+        """The longest timer to wait for."""
+        return LONGEST_WAIT_MS if self.timed else 0
 
     def session_ms(self, drawn_ms: int) -> int:
-        """The session timeout for one that was drawn; an odd one stays out of the range."""
+        """Return the replacement of a drawn session timeout; an invalid one stays invalid."""
         least, most = Config.of(self.broker)[:2]
         usual = sorted(set(SESSION_TIMEOUTS_MS) - {5_999, 1})
         if drawn_ms in {5_999, 1}:
             return most + 1 if drawn_ms == 5_999 and most < 2**31 - 1 else max(least - 1, 0)
-        if drawn_ms not in usual:  # it was made before
+        if drawn_ms not in usual:  # it is a replacement already
             return drawn_ms
         short_ms = SHORT_SESSIONS_MS[usual.index(drawn_ms)]
-        wanted_ms = least + short_ms if self.brisk else LONG_MS + drawn_ms
+        wanted_ms = least + short_ms if self.timed else LONG_MS + drawn_ms
         return min(max(wanted_ms, least), most)
 
     def rebalance_ms(self, drawn_ms: int) -> int:
-        """The rebalance timeout for one that was drawn."""
+        """Return the replacement of a drawn rebalance timeout."""
         usual = sorted({*REBALANCE_TIMEOUTS_MS} - {0})
-        if drawn_ms and drawn_ms not in usual:  # it was made before
+        if drawn_ms and drawn_ms not in usual:  # it is a replacement already
             return drawn_ms
-        if not self.brisk:
+        if not self.timed:
             return LONG_MS + drawn_ms
         return SHORT_REBALANCES_MS[usual.index(drawn_ms)] if drawn_ms else min(SHORT_REBALANCES_MS)
 
 
 def fit(body: RequestBody, pace: Pace) -> RequestBody:
-    """A random request as it can be asked of a broker: its timeouts, and topics that there are."""
+    """Adapt a random request to a broker: its timeouts, its metadata, and existing topics."""
     if isinstance(body, JoinGroupRequest):
         rebalance_ms = body.rebalance_timeout_ms
         return body._replace(
@@ -107,22 +106,23 @@ def fit(body: RequestBody, pace: Pace) -> RequestBody:
 
 
 def readable(metadata: bytes) -> bytes:
-    """What a consumer offers that has subscribed to a topic of that name, and to nothing else.
+    """Return the metadata of a consumer that is subscribed to the topic of that name only.
 
-    At other bytes Kafka may fail in the middle of a rebalance (see `subscription`).
+    Kafka may fail in the middle of a rebalance when it cannot parse the metadata (see
+    `subscription`).
     """
-    if len(metadata) > LONGEST_DRAWN:  # it is readable already
+    if len(metadata) > LONGEST_DRAWN:  # it is a subscription already
         return metadata
     return b"\0\0" + pack(">ih", 1, len(metadata)) + metadata + b"\0\0\0\0"
 
 
 def _first(topic: Any) -> tuple[Any, ...]:  # noqa: ANN401 - topics of several requests
-    """The one partition that every topic has."""
+    """Return the only partition that every topic has."""
     return tuple(p._replace(partition_index=0) for p in topic.partitions[:1])
 
 
 def spoken_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Spoken:
-    """What a broker speaks of a profile, by what it says of itself."""
+    """Return the APIs and versions of a profile that a broker supports."""
     newest = profile.max_versions if max_versions is None else max_versions
     versions = {
         api: tuple(range(min(most, newest.get(api, -1)), profile.min_versions.get(api, 0) - 1, -1))
@@ -132,8 +132,8 @@ def spoken_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Spoke
     return Spoken(versions, static=static and max(versions["Heartbeat"], default=0) >= 3)
 
 
-class LiveTest:
-    """A test of random moves under way on a real clock."""
+class LiveWalk:
+    """A running test of random requests on a real clock."""
 
     def __init__(self, port: Port, profile: Profile, pace: Pace) -> None:
         self.run = Run(port, profile, pace.broker)
@@ -143,10 +143,10 @@ class LiveTest:
         self.late_ms = self.run.oracle.config.timer_late_ms
 
     def do(self, move: Move, choice: int) -> None:
-        """One step, if the move finds anything to do.
+        """Run one step, if the move has anything to do.
 
         Raises:
-            FoundError: the port has left the model, or failed.
+            FoundError: the port violates the specification, or failed.
         """
         sketch = self.sketch
         given = self._fit(move.build(sketch, Picks(choice)), choice)
@@ -161,12 +161,12 @@ class LiveTest:
         oracle = self.run.oracle
         self._note()
         if any(_due(state.group) for state in oracle.states):
-            self.run.step(Advance(0))  # answers and requests would cross on their way
+            self.run.step(Advance(0))  # else the next request might cross the responses
             self._note()
         sketch.learn(oracle.states[0], oracle.names)
 
     def _note(self) -> None:
-        """Note the rules that were applied, if it is known which."""
+        """Record the rules that were applied, if the observation identifies them."""
         fired = self.run.oracle.fired
         if len(fired) == 1:
             self.applied.update(*fired)
@@ -182,41 +182,41 @@ class LiveTest:
             return Advance(timer.round_ms)
         if given.ms > self.pace.longest_wait_ms:
             return None
-        given = Advance(max(given.ms, 0))  # what is late may have been due
-        # That a timer has not fired yet is seen well before it, that it has a while after it; who
-        # waits does so for as long as it may be late, too.
+        given = Advance(max(given.ms, 0))  # a late timer may have been due
+        # To see that a timer has not fired, wait until well before its deadline; to see that it
+        # has, wait for the deadline and for as long as it may be late.
         early_ms = given.ms - 2 * self.late_ms - 200
         return Advance(early_ms) if choice % 3 == 0 and early_ms > 0 else given
 
 
 def _due(group: Group | None) -> bool:
-    """Whether the end of an initial delay of no length is all that somebody waits for."""
+    """Return whether the group waits only for an initial delay of length 0."""
     timer = group.join_timer if group else None
     return timer is not None and timer.initial and not timer.round_ms
 
 
-class Strolled(NamedTuple):
-    """How far a walk went, what it found, and the rules that were surely applied."""
+class WalkResult(NamedTuple):
+    """The number of steps of a walk, its finding, and the rules that were certainly applied."""
 
     steps: int
     finding: Finding | None
     applied: frozenset[str]
 
 
-def wander_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: int) -> Strolled:
-    """One walk of at most so many steps.
+def walk_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: int) -> WalkResult:
+    """Run one walk of at most `limit` steps.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
-    moves = _swarm(random, brisk=pace.brisk)
+    moves = _swarm(random, timed=pace.timed)
     try:
-        test = LiveTest(port, profile, pace)
+        test = LiveWalk(port, profile, pace)
     except FoundError as found:
-        return Strolled(0, found.finding, frozenset())
+        return WalkResult(0, found.finding, frozenset())
     exchanges = test.run.exchanges
     try:
-        for _ in range(4 * limit):  # some moves find nothing to do
+        for _ in range(4 * limit):  # some moves have nothing to do
             if len(exchanges) >= limit:
                 break
             move = moves[random.randrange(len(moves))]
@@ -224,16 +224,16 @@ def wander_live(port: Port, profile: Profile, pace: Pace, random: Random, limit:
                 test.do(move, random.randrange(CHOICES))
         test.run.close()
     except FoundError as found:
-        return Strolled(len(exchanges), found.finding, frozenset(test.applied))
-    return Strolled(len(exchanges), None, frozenset(test.applied))
+        return WalkResult(len(exchanges), found.finding, frozenset(test.applied))
+    return WalkResult(len(exchanges), None, frozenset(test.applied))
 
 
-def _swarm(random: Random, *, brisk: bool) -> tuple[Move, ...]:
-    """All moves every other time, else half of those that nothing depends on."""
+def _swarm(random: Random, *, timed: bool) -> tuple[Move, ...]:
+    """Return all moves, or every other time only half of the optional ones."""
     share = 1.0 if random.random() < 0.5 else 0.5
     likely = {move.name: move for move in MOVES}
-    waits = ["advance"] if brisk else []
+    waits = ["advance"] if timed else []
     return (
         *(likely[name] for name in [*(n for n in ALWAYS if n != "advance"), *waits]),
-        *(m for m in MOVES if m.name not in {*ALWAYS, *NOT_HERE} and random.random() < share),
+        *(m for m in MOVES if m.name not in {*ALWAYS, *EXCLUDED} and random.random() < share),
     )

@@ -1,10 +1,10 @@
-"""A program that keeps other programs and a folder of theirs: none of it outlives its starter.
+"""A program that runs other programs in a temporary folder and ends them when its parent ends.
 
-It is run as a file, needs nothing of this package, and speaks in lines. First it says which folder
-it has made. Each line that it reads is a JSON object with a `name` and an `argv`: that program is
-started in the folder, and writes to NAME.log there. What is said of each is `started NAME PID`, and
-`ended NAME STATUS` when it ends. When its standard input ends, as it does however the starter ends,
-all are killed and the folder is removed.
+It runs as a file, needs nothing of this package, and exchanges lines with its parent. First it
+prints the folder it has created. Each line of its input is a JSON object with a `name` and an
+`argv`: it starts that program in the folder, with output to NAME.log there. It prints
+`started NAME PID`, and `ended NAME STATUS` when the program ends. When its standard input ends,
+as it does however the parent ends, it kills all programs and removes the folder.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-_SAYING = threading.Lock()
+_PRINTING = threading.Lock()
 
 
-def _say(*words: object) -> None:
-    with _SAYING, contextlib.suppress(OSError):  # whoever does not listen any more has ended
+def _print(*words: object) -> None:
+    with _PRINTING, contextlib.suppress(OSError):  # the parent has ended
         sys.stdout.write(" ".join(map(str, words)) + "\n")
         sys.stdout.flush()
 
 
 def _start(name: str, argv: list[str], folder: Path) -> subprocess.Popen[bytes]:
     with (folder / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603 (what its starter wants)
+        process = subprocess.Popen(  # noqa: S603 (the parent's choice)
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder
         )
-    _say("started", name, process.pid)
-    threading.Thread(target=lambda: _say("ended", name, process.wait()), daemon=True).start()
+    _print("started", name, process.pid)
+    threading.Thread(target=lambda: _print("ended", name, process.wait()), daemon=True).start()
     return process
 
 
@@ -44,18 +44,18 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Keep what is asked for until standard input ends."""
+    """Run programs until standard input ends."""
     signal.signal(signal.SIGTERM, _stop)
     folder = Path(tempfile.mkdtemp(prefix="groupcheck-broker-"))
     programs: list[subprocess.Popen[bytes]] = []
     try:
-        _say(folder)
+        _print(folder)
         for line in sys.stdin:
             wanted = json.loads(line)
             try:
                 programs.append(_start(wanted["name"], wanted["argv"], folder))
             except OSError as error:
-                _say("ended", wanted["name"], error.strerror)
+                _print("ended", wanted["name"], error.strerror)
     finally:
         for program in reversed(programs):
             program.kill()

@@ -1,4 +1,4 @@
-"""Running code of a port's author in this process: for how long, and where its prints go."""
+"""A guard around a port author's code in this process: a time limit, and no output to stdout."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from time import monotonic
 from types import FrameType
 from typing import Final
 
-AGAIN_S: Final = 1.0
-SOON_S: Final = 0.01
+REPEAT_S: Final = 1.0
+RETRY_S: Final = 0.01
 
-# Where Hypothesis counts garbage: no exception comes out of a callback of the collector.
+# Hypothesis' garbage-collection callback: an exception that is raised inside it is lost.
 GC_CALLBACK: Final = "gc_callback"
 
 
 class TooLongError(BaseException):
-    """The code takes too long; no Exception, so that the author's own handlers let it through."""
+    """The code exceeds its time limit; no Exception, so the author's own handlers let it pass."""
 
 
 @contextlib.contextmanager
-def authors_code(limit_s: float) -> Iterator[None]:
-    """The block runs code of a port's author, which prints to standard error.
+def user_code_guard(limit_s: float) -> Iterator[None]:
+    """Run a port author's code in the block; its standard output goes to standard error.
 
     Raises:
-        TooLongError: it took longer than `limit_s`, and this is where an alarm can be set.
+        TooLongError: it took longer than `limit_s` seconds, on a platform that has alarms.
     """
     with contextlib.redirect_stdout(sys.stderr), _alarm(limit_s):
         yield
 
 
 def close_coroutine(value: object) -> bool:
-    """Whether an async function was called, whose coroutine nobody will await; it is closed."""
+    """Return whether `value` is the result of an async function; closes the coroutine."""
     if inspect.iscoroutine(value):
         value.close()
         return True
@@ -44,9 +44,9 @@ def close_coroutine(value: object) -> bool:
 
 @contextlib.contextmanager
 def _alarm(limit_s: float) -> Iterator[None]:
-    """Raise `TooLongError` in the block when it takes longer than `limit_s`, where one can.
+    """Raise `TooLongError` in the block after `limit_s` seconds, where the platform allows.
 
-    A timer that was set before (pytest-timeout's, say) goes on when the block is left.
+    A timer that was set before (by pytest-timeout, say) resumes when the block ends.
     """
     if not hasattr(signal, "setitimer") or (
         threading.current_thread() is not threading.main_thread()
@@ -60,14 +60,14 @@ def _alarm(limit_s: float) -> Iterator[None]:
         nonlocal rang
         rang = True
         if inside and frame is not None and frame.f_code.co_name == GC_CALLBACK:
-            signal.setitimer(signal.ITIMER_REAL, SOON_S, AGAIN_S)
+            signal.setitimer(signal.ITIMER_REAL, RETRY_S, REPEAT_S)
         elif inside:
             raise TooLongError
 
     before = signal.signal(signal.SIGALRM, ring)
     started = monotonic()
-    # Again and again, for a port that swallows the first one (a bare `except:`) and goes on.
-    left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, limit_s, AGAIN_S)
+    # The alarm repeats, for a port that swallows the first one (a bare `except:`) and goes on.
+    left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, limit_s, REPEAT_S)
     try:
         yield
     finally:
