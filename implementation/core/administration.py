@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
 from groupcheck.implementation.core.deferred import Deferred
-from groupcheck.implementation.core.error_responses import by_topic
+from groupcheck.implementation.core.error_responses import each_once
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.handler import Handler
-from groupcheck.implementation.core.offsets import TopicPartition
 from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.views import describe
 from groupcheck.model.vocabulary import (
@@ -177,40 +176,48 @@ class AdminApi(Handler):
         if not (is_empty or group.uses_consumer_protocol):
             return OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP)
         looks = not is_empty or self._behaviour.repeats_requested_partitions
-        named = [
-            ((topic.name, partition.partition_index), looks and group.is_subscribed(topic.name))
+        subscribed = {
+            topic.name for topic in body.topics if looks and group.is_subscribed(topic.name)
+        }
+        free = [
+            (topic.name, partition.partition_index)
             for topic in body.topics
             for partition in topic.partitions
+            if topic.name not in subscribed
         ]
-        free = [partition for partition, subscribed in named if not subscribed]
-        self._removal.delete_offsets(
-            group, free, partial(self._deleted, request, group.partition, tuple(named))
-        )
+        completed = partial(self._deleted, request, body, group.partition, subscribed)
+        self._removal.delete_offsets(group, free, completed)
         return None
 
     def _deleted(
         self,
         request: Request,
+        body: OffsetDeleteRequest,
         partition: int,
-        named: Iterable[tuple[TopicPartition, bool]],
+        subscribed: Collection[str],
         error: ErrorCode,
     ) -> None:
         if error:
             error = self._behaviour.offset_error(error)
             self._shared.answer(request.request_id, OffsetDeleteResponse(error))
             return
-        if not self._behaviour.repeats_requested_partitions:
-            named = dict(named).items()
-        partitions = (
-            (
-                found,
-                OffsetDeleteResponsePartition(
-                    found[1],
-                    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE,
+        repeats = self._behaviour.repeats_requested_partitions
+        requested = body.topics if repeats else each_once(body).topics
+        topics = tuple(
+            OffsetDeleteResponseTopic(
+                topic.name,
+                tuple(
+                    OffsetDeleteResponsePartition(
+                        index,
+                        ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                        if topic.name in subscribed
+                        else ErrorCode.NONE,
+                    )
+                    for (index,) in topic.partitions
                 ),
             )
-            for found, subscribed in named
+            for topic in requested
+            if topic.partitions
         )
-        topics = by_topic(OffsetDeleteResponseTopic, partitions)
         answer = OffsetDeleteResponse(ErrorCode.NONE, topics)
         self._shared.answer_when_committed(partition, request, answer)

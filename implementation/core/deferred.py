@@ -127,6 +127,10 @@ class DeferredResponses:
 def _failed(request: Request, error: ErrorCode) -> ResponseBody:
     """The response to a request whose response was lost."""
     is_marker = isinstance(request.body, EndTxnRequest)
-    if is_marker and error is ErrorCode.NOT_COORDINATOR:
-        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return error_response(request, error)
+    return error_response(request, marker_error(error) if is_marker else error)
+
+
+def marker_error(error: ErrorCode) -> ErrorCode:
+    """The error of a marker: the broker that sends it knows no coordinator, only a leader."""
+    is_elsewhere = error is ErrorCode.NOT_COORDINATOR
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_elsewhere else error

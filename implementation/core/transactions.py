@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from groupcheck.implementation.core.deferred import marker_error
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.offsets import NotAppendedError, Offsets
 from groupcheck.implementation.core.preconditions import Preconditions
@@ -67,7 +68,7 @@ class Transactions(Part):
         self, request: Request, partition: int, body: EndTxnRequest, error: ErrorCode
     ) -> None:
         if error:
-            self._shared.answer(request.request_id, EndTxnResponse(error))
+            self._shared.answer(request.request_id, EndTxnResponse(marker_error(error)))
         else:
             self._end(partition, body)
             self._shared.answer_when_committed(partition, request, EndTxnResponse(error))

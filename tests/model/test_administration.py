@@ -48,7 +48,7 @@ def subscription(*topics: str, version: int = 0, rest: bytes = b"\0\0\0\0") -> b
 def held_commit(play: Play) -> stage.Call[object]:
     partition = OffsetCommitRequestPartition(PARTITION[1], 5)
     topics = (OffsetCommitRequestTopic(PARTITION[0], (partition,)),)
-    return play.send(8, OffsetCommitRequest(stage.GROUP_ID, topics=topics))
+    return play.send(8, OffsetCommitRequest(GROUP_ID, topics=topics))
 
 
 def test_the_group_is_listed_with_its_type_and_state(play: Play) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
+from groupcheck.model.spaces.clients import GROUP_ID, SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
 from groupcheck.model.state import (
     Cleanup,
     Crash,
@@ -23,7 +23,7 @@ from groupcheck.model.vocabulary import (
 )
 from support.differences import differ
 from support.offsets import end_txn, txn_commit
-from support.play import GROUP_ID, Play
+from support.play import Play
 
 RETENTION_MS = 60_000
 PARTITION = (TOPIC, 0)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, PROTOCOLS, Happening, commit, fetch
+from groupcheck.model.spaces.clients import commit, fetch
 from groupcheck.model.state import (
     Advance,
-    Coordinator,
     Crash,
     FailAppends,
-    Group,
     HoldAppends,
     Load,
     Loading,
@@ -24,89 +20,25 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import successors
-from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
-    Assignment,
     ErrorCode,
     GroupState,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    MemberIdentity,
-    Request,
-    RequestBody,
-    SyncGroupRequest,
+)
+from support.scenario import (
+    DELAY,
+    REBALANCE_MS,
+    SESSION_MS,
+    Broker,
+    heartbeat,
+    join,
+    leave,
+    offset_of,
+    partition_error,
+    sync,
 )
 
 OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
-SESSION_MS, REBALANCE_MS = 10_000, 4_000
-DELAY = Advance(3_000)
 EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-
-
-class Broker:
-    """A coordinator; each step has one outcome, and requests are numbered from 1 on."""
-
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
-        self.state = Coordinator(log=Log())
-        self.answers: dict[int, Any] = {}
-        self._requests = 0
-
-    def do(self, *inputs: RequestBody | Advance | Happening) -> Any:
-        """The answer to the last request, None as long as there is none."""
-        for given in inputs:
-            step: Any = given
-            body: Any = given
-            api = type(given).__name__.removesuffix("Request")
-            if api in self.profile.max_versions:
-                self._requests += 1
-                version = min(self.profile.max_versions[api], 3 if api == "JoinGroup" else 99)
-                step = Request(self._requests, version, trim(body, version))
-            (outcome,) = successors(self.state, step, self.profile, self.profile.config)
-            self.state = outcome.coordinator
-            fresh = {response.request_id: response.body for response in outcome.responses}
-            assert not fresh.keys() & self.answers.keys(), "answered twice"
-            self.answers |= fresh
-        return self.answers.get(self._requests)
-
-    @property
-    def group(self) -> Group:
-        assert self.state.group is not None
-        return self.state.group
-
-    @property
-    def state_name(self) -> str:
-        return self.group.state.value
-
-    @property
-    def offset(self) -> int:
-        answer = self.do(fetch(require_stable=False))
-        committed: int = answer.topics[0].partitions[0].committed_offset
-        return committed
-
-
-def join(member_id: str = "") -> JoinGroupRequest:
-    return JoinGroupRequest(GROUP_ID, SESSION_MS, REBALANCE_MS, member_id, protocols=PROTOCOLS)
-
-
-def sync(member_id: str, generation_id: int, part: bytes = b"part") -> SyncGroupRequest:
-    given = (Assignment(member_id, part),)
-    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
-
-
-def heartbeat(member_id: str, generation_id: int = 1) -> HeartbeatRequest:
-    return HeartbeatRequest(GROUP_ID, generation_id, member_id)
-
-
-def leave(member_id: str) -> LeaveGroupRequest:
-    return LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
-
-
-def code(answer: Any) -> ErrorCode:
-    found: ErrorCode = answer.topics[0].partitions[0].error_code
-    return found
 
 
 def completing(profile: Profile) -> Broker:
@@ -158,11 +90,11 @@ def test_a_commit_that_cannot_be_stored_is_told_and_cannot_be_fetched(
     if error is ErrorCode.REQUEST_TIMED_OUT:
         told = error
     broker = stable(NEW)
-    assert code(broker.do(FailAppends(1, error), commit(1, "#1"))) is told
-    assert broker.offset == -1
+    assert partition_error(broker.do(FailAppends(1, error), commit(1, "#1"))) is told
+    assert offset_of(broker.do(fetch(require_stable=False))) == -1
     assert broker.group.unstable == ()
-    assert code(broker.do(commit(1, "#1"))) is ErrorCode.NONE
-    assert broker.offset == 5
+    assert partition_error(broker.do(commit(1, "#1"))) is ErrorCode.NONE
+    assert offset_of(broker.do(fetch(require_stable=False))) == 5
 
 
 @EVERY
@@ -190,10 +122,10 @@ def test_an_append_that_is_held_fails_at_the_release() -> None:
 def test_as_many_appends_fail_as_were_told_to_and_no_more() -> None:
     broker = Broker(NEW)
     broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT))
-    codes = [code(broker.do(commit(-1, ""))) for _ in range(3)]
+    codes = [partition_error(broker.do(commit(-1, ""))) for _ in range(3)]
     assert codes == [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NONE]
     broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT), FailAppends(0, ErrorCode.NONE))
-    assert code(broker.do(commit(-1, ""))) is ErrorCode.NONE
+    assert partition_error(broker.do(commit(-1, ""))) is ErrorCode.NONE
 
 
 @EVERY
@@ -206,7 +138,7 @@ def test_after_a_crash_the_group_is_as_it_was_last_recorded(profile: Profile) ->
     (member,) = group.members
     assert (member.member_id, member.assignment) == ("#1", b"part")
     assert member.session_left_ms == SESSION_MS  # its session begins anew
-    assert broker.offset == 5
+    assert offset_of(broker.do(fetch(require_stable=False))) == 5
     assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
     assert 4 not in broker.answers  # the JoinGroup that was parked
 
@@ -241,9 +173,9 @@ def test_a_held_commit_is_answered_at_the_release_after_an_unload(profile: Profi
     broker = stable(profile)
     broker.do(HoldAppends(), commit(1, "#1"), Unload(), Load())
     assert 3 not in broker.answers
-    assert broker.offset == 5  # found in the log
+    assert offset_of(broker.do(fetch(require_stable=False))) == 5  # found in the log
     broker.do(ReleaseAppends())
-    assert code(broker.answers[3]) is ErrorCode.NONE
+    assert partition_error(broker.answers[3]) is ErrorCode.NONE
 
 
 @EVERY
@@ -297,7 +229,7 @@ def test_an_empty_group_that_cannot_be_recorded_comes_back_with_its_members(
 def test_offsets_alone_are_loaded_too(profile: Profile) -> None:
     broker = Broker(profile)
     broker.do(commit(-1, ""), Unload(), Load())
-    assert broker.offset == 5
+    assert offset_of(broker.do(fetch(require_stable=False))) == 5
 
 
 @EVERY

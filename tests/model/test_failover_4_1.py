@@ -33,86 +33,41 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
-    Assignment,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     EndTxnRequest,
     ErrorCode,
     GroupState,
     HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
     LeaveGroupResponse,
-    MemberIdentity,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     Protocol,
     Request,
     RequestBody,
-    SyncGroupRequest,
 )
 from support.differences import differ
+from support.scenario import (
+    DELAY,
+    REBALANCE_MS,
+    SESSION_MS,
+    answers_of,
+    end,
+    ends,
+    group_of,
+    join,
+    leave,
+    sync,
+)
 
 OLD, NEW = PROFILES["2.7"], PROFILES["4.1"]
-SESSION_MS, REBALANCE_MS = 10_000, 4_000
-DELAY = Advance(3_000)
 FAILING = FailAppends(1, ErrorCode.NOT_ENOUGH_REPLICAS)
 UNRECORDED = GroupRecord(0, None, None, None, ())
 REFUSED = commit(-1, "", metadata="x" * 5_000)
 BOTH = pytest.mark.parametrize("profile", [OLD, NEW], ids=lambda profile: profile.name)
-
-
-def join(member_id: str = "") -> JoinGroupRequest:
-    return JoinGroupRequest(GROUP_ID, SESSION_MS, REBALANCE_MS, member_id, protocols=PROTOCOLS)
-
-
-def sync(member_id: str, generation_id: int) -> SyncGroupRequest:
-    given = (Assignment(member_id, b"part"),)
-    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
-
-
-def leave(member_id: str) -> LeaveGroupRequest:
-    return LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
-
-
-def ends(
-    profile: Profile, *inputs: RequestBody | Request | Input, before: Coordinator | None = None
-) -> list[Outcome]:
-    """How the last of the inputs may end; requests are numbered by their places, from 1 on.
-
-    A JoinGroup is of the version before ids were given first, a `Request` of the one it says.
-    """
-    state = before or Coordinator(log=Log())
-    found: list[Outcome] = []
-    for number, given in enumerate(inputs, 1):
-        step: Any = given
-        api = type(given).__name__.removesuffix("Request")
-        if isinstance(given, Request):
-            step = given._replace(request_id=number)
-        elif api in profile.max_versions:
-            version = 3 if api == "JoinGroup" else profile.max_versions[api]
-            step = Request(number, version, step)
-        found = successors(state, step, profile, profile.config)
-        state = found[0].coordinator
-    return found
-
-
-def end(profile: Profile, *inputs: RequestBody | Request | Input) -> Outcome:
-    (outcome,) = ends(profile, *inputs)
-    return outcome
-
-
-def answers(outcome: Outcome) -> dict[int, Any]:
-    return {response.request_id: response.body for response in outcome.responses}
-
-
-def group_of(outcome: Outcome) -> Group:
-    group = outcome.coordinator.group
-    assert group is not None
-    return group
 
 
 ERRORS = {
@@ -134,10 +89,10 @@ def test_4_1_tells_the_error_of_an_append_alike_to_whoever_waits_for_it(
     error: ErrorCode, told: ErrorCode
 ) -> None:
     fails = FailAppends(1, error)
-    of_join = answers(end(NEW, fails, join()))[2]
-    of_sync = answers(end(NEW, join(), DELAY, fails, sync("#1", 1)))[4]
-    of_leave = answers(end(NEW, join(), DELAY, fails, leave("#1")))[4]
-    of_commit = answers(end(NEW, fails, commit(-1, "")))[2]
+    of_join = answers_of(end(NEW, fails, join()))[2]
+    of_sync = answers_of(end(NEW, join(), DELAY, fails, sync("#1", 1)))[4]
+    of_leave = answers_of(end(NEW, join(), DELAY, fails, leave("#1")))[4]
+    of_commit = answers_of(end(NEW, fails, commit(-1, "")))[2]
     (partition,) = of_commit.topics[0].partitions
     assert {of_join.error_code, of_sync.error_code, of_leave.error_code} == {told}
     assert partition.error_code is told
@@ -154,7 +109,7 @@ def test_a_commit_that_fails_fails_in_4_1_for_the_partitions_too_that_are_refuse
         ErrorCode.OFFSET_METADATA_TOO_LARGE,
     )
     for profile, told in ((OLD, [unavailable, refused]), (NEW, [unavailable, unavailable])):
-        (topic,) = answers(end(profile, FAILING, both))[2].topics
+        (topic,) = answers_of(end(profile, FAILING, both))[2].topics
         assert [partition.error_code for partition in topic.partitions] == told
 
 
@@ -180,7 +135,7 @@ def test_a_group_that_came_with_a_commit_is_not_recorded_when_it_is_joined() -> 
 def test_a_join_whose_group_cannot_be_recorded_is_told_in_4_1_and_the_group_is_forgotten() -> None:
     assert group_of(end(OLD, FAILING, join())).state is GroupState.PREPARING_REBALANCE
     outcome = end(NEW, FAILING, join())
-    answer = answers(outcome)[2]
+    answer = answers_of(outcome)[2]
     assert (answer.error_code, answer.member_id, answer.generation_id) == (
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         "",
@@ -192,10 +147,10 @@ def test_a_join_whose_group_cannot_be_recorded_is_told_in_4_1_and_the_group_is_f
 def test_an_id_that_was_given_in_a_group_that_cannot_be_recorded_is_nobodys() -> None:
     gives = Request(0, 4, join())
     outcome = end(NEW, FAILING, gives)
-    answer = answers(outcome)[2]
+    answer = answers_of(outcome)[2]
     assert (answer.error_code, answer.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "#2")
     assert outcome.coordinator.group is None
-    told = answers(end(NEW, FAILING, gives, join("#2")))[3].error_code
+    told = answers_of(end(NEW, FAILING, gives, join("#2")))[3].error_code
     assert told is ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -203,7 +158,7 @@ def test_a_group_whose_first_commit_fails_is_not_there_in_4_1() -> None:
     describe = DescribeGroupsRequest((GROUP_ID,))
     states = []
     for profile in (OLD, NEW):
-        (described,) = answers(end(profile, FAILING, commit(-1, ""), describe))[3].groups
+        (described,) = answers_of(end(profile, FAILING, commit(-1, ""), describe))[3].groups
         states.append(described.group_state)
     assert states == ["Empty", "Dead"]
 
@@ -226,16 +181,17 @@ def test_a_group_that_came_with_a_refused_commit_may_be_forgotten_when_the_next_
     before[0:0] = [REFUSED]
     found = ends(NEW, *before, fails, last)
     assert [o.coordinator.group and o.coordinator.group.state.value for o in found] == [None, kept]
-    assert answers(found[0]) == answers(found[1])
+    assert answers_of(found[0]) == answers_of(found[1])
     assert not group_of(found[1]).unwritten  # another group has been written since
     (older,) = ends(OLD, *before, fails, last)
     assert group_of(older).state.value == kept
 
 
 def test_who_waits_in_a_group_that_is_forgotten_is_never_answered() -> None:
-    forgotten, _ = ends(NEW, REFUSED, join(), FAILING, commit(0, "#2"))
-    assert answers(forgotten).keys() == {4}
-    later = ends(NEW, Advance(10 * SESSION_MS), before=forgotten.coordinator)
+    steps = (REFUSED, join(), FAILING, commit(0, "#2"))
+    forgotten, _ = ends(NEW, *steps)
+    assert answers_of(forgotten).keys() == {4}
+    later = ends(NEW, *steps, Advance(10 * SESSION_MS))
     assert [outcome.responses for outcome in later] == [()]
 
 
@@ -249,9 +205,9 @@ def test_a_group_that_was_written_outlives_an_append_that_fails() -> None:
 
 def test_a_leave_that_empties_the_group_is_told_in_4_1_that_this_cannot_be_stored() -> None:
     steps = (join(), DELAY, sync("#1", 1), FAILING, leave("#1"))
-    assert answers(end(OLD, *steps))[5].error_code is ErrorCode.NONE
+    assert answers_of(end(OLD, *steps))[5].error_code is ErrorCode.NONE
     outcome = end(NEW, *steps)
-    assert answers(outcome)[5] == LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert answers_of(outcome)[5] == LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert outcome.reasons == ("leave/empty-not-stored",)
     assert group_of(outcome).state is GroupState.EMPTY  # nevertheless
 
@@ -259,7 +215,7 @@ def test_a_leave_that_empties_the_group_is_told_in_4_1_that_this_cannot_be_store
 def test_a_leave_that_empties_no_group_appends_nothing() -> None:
     steps = (join(), DELAY, join(), join("#1"), FAILING, leave("#3"))
     outcome = end(NEW, *steps)
-    assert answers(outcome)[6].error_code is ErrorCode.NONE
+    assert answers_of(outcome)[6].error_code is ErrorCode.NONE
     assert outcome.coordinator.failing == FAILING
 
 
@@ -267,7 +223,7 @@ def test_who_waits_is_told_when_a_4_1_coordinator_is_shut_down() -> None:
     steps = (join(), DELAY, sync("#1", 1), join(), Shutdown())
     assert end(OLD, *steps).responses == ()
     outcome = end(NEW, *steps)
-    answer = answers(outcome)[4]
+    answer = answers_of(outcome)[4]
     assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "#4")
     assert outcome.coordinator.group is None
 
@@ -305,13 +261,13 @@ def test_a_static_member_whose_new_id_cannot_be_stored_offers_in_4_1_what_it_did
         version = profile.max_versions["JoinGroup"]
         first, again = (given._replace(api_version=version) for given in (STATIC, RETURNED))
         inputs = (first, *steps[1:], FAILING, again)
-        answer = answers(end(profile, *inputs, sticky)).get(6)
+        answer = answers_of(end(profile, *inputs, sticky)).get(6)
         assert (answer.error_code if answer else None) is error
     assert group_of(end(NEW, *steps, FAILING, RETURNED)) == group_of(end(NEW, *steps))
 
 
 def test_a_leader_whose_new_id_cannot_be_stored_is_told_its_old_one_and_nobody_elses() -> None:
-    answer = answers(end(NEW, STATIC, DELAY, sync("#1", 1), FAILING, RETURNED))[5]
+    answer = answers_of(end(NEW, STATIC, DELAY, sync("#1", 1), FAILING, RETURNED))[5]
     assert (answer.error_code, answer.generation_id, answer.leader, answer.member_id) == (
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         1,
@@ -347,7 +303,7 @@ def pending_in(outcome: Outcome) -> tuple[bool, bool]:
 
 
 def partition_error(outcome: Outcome, request_id: int) -> ErrorCode:
-    (topic,) = answers(outcome)[request_id].topics
+    (topic,) = answers_of(outcome)[request_id].topics
     error: ErrorCode = topic.partitions[0].error_code
     return error
 
@@ -370,7 +326,7 @@ def test_a_transactions_commit_that_cannot_be_stored_leaves_in_4_1_what_was_pend
     assert pending_in(end(NEW, *steps)) == (True, True)
     assert end(NEW, *steps).coordinator == end(NEW, PENDING).coordinator
     for profile, read in ((OLD, -1), (NEW, 6)):
-        fetched = answers(end(profile, *steps, MARKER, fetch(require_stable=False)))[5]
+        fetched = answers_of(end(profile, *steps, MARKER, fetch(require_stable=False)))[5]
         assert fetched.topics[0].partitions[0].committed_offset == read
 
 
@@ -395,8 +351,8 @@ def test_a_marker_that_comes_elsewhere_is_in_the_log_but_in_4_1_where_it_is_to_c
     steps = (PENDING, where, ABORT)
     told = ErrorCode.UNKNOWN_SERVER_ERROR if where == Shutdown() else ErrorCode.NONE
     older, newer = end(OLD, *steps), end(NEW, *steps)
-    assert answers(older)[3].error_code is told
-    assert answers(newer)[3].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert answers_of(older)[3].error_code is told
+    assert answers_of(newer)[3].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert [bool(o.coordinator.log and o.coordinator.log.transactions) for o in (older, newer)] == [
         False,
         True,
@@ -421,17 +377,17 @@ def test_a_marker_that_cannot_be_written_changes_nothing_in_4_1_and_who_sends_it
 ) -> None:
     fails = FailAppends(1, error)
     older = end(OLD, PENDING, fails, MARKER)
-    assert answers(older)[3].error_code is ErrorCode.NONE
+    assert answers_of(older)[3].error_code is ErrorCode.NONE
     assert older.coordinator.failing == fails  # whoever leads the partition writes it
     newer = end(NEW, PENDING, fails, MARKER)
-    assert answers(newer)[3].error_code is told
+    assert answers_of(newer)[3].error_code is told
     assert newer.reasons == ("end-txn/not-written",)
     assert newer.coordinator == end(NEW, PENDING).coordinator
 
 
 def test_a_marker_is_an_append_even_if_nothing_is_pending() -> None:
     outcome = end(NEW, FAILING, MARKER)
-    assert answers(outcome)[2].error_code is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert answers_of(outcome)[2].error_code is ErrorCode.NOT_ENOUGH_REPLICAS
     assert outcome.coordinator == Coordinator(log=Log())
     found = ends(NEW, REFUSED, FAILING, MARKER)
     assert [o.coordinator.group for o in found] == [None, Group()]
@@ -441,7 +397,7 @@ def test_a_marker_is_an_append_even_if_nothing_is_pending() -> None:
 
 def test_an_empty_group_id_is_told_in_4_1_before_a_marker_fails() -> None:
     outcome = end(NEW, FAILING, MARKER._replace(group_id=""))
-    assert answers(outcome)[2].error_code is ErrorCode.INVALID_GROUP_ID
+    assert answers_of(outcome)[2].error_code is ErrorCode.INVALID_GROUP_ID
     assert outcome.coordinator.failing == FAILING
 
 
@@ -452,10 +408,10 @@ def test_a_deletion_that_cannot_be_stored_is_told_and_undone_in_4_1(
     before = end(NEW, commit(-1, "")).coordinator
     fails = FailAppends(1, error)
     of_group = end(NEW, commit(-1, ""), fails, DELETION)
-    assert [result.error_code for result in answers(of_group)[3].results] == [told]
+    assert [result.error_code for result in answers_of(of_group)[3].results] == [told]
     assert (of_group.reasons, of_group.coordinator) == (("delete/not-stored",), before)
     of_offset = end(NEW, commit(-1, ""), fails, OF_OFFSET)
-    assert (answers(of_offset)[3].error_code, answers(of_offset)[3].topics) == (told, ())
+    assert (answers_of(of_offset)[3].error_code, answers_of(of_offset)[3].topics) == (told, ())
     assert (of_offset.reasons, of_offset.coordinator) == (("offset-delete/not-stored",), before)
 
 
@@ -478,7 +434,7 @@ def test_a_group_that_was_never_recorded_is_removed_from_the_log_of_4_1_neverthe
     told = []
     for profile in (OLD, NEW):
         outcome = end(profile, Request(0, 4, join()), FAILING, DELETION)
-        told.append(answers(outcome)[3].results[0].error_code)
+        told.append(answers_of(outcome)[3].results[0].error_code)
     assert told == [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]
 
 
@@ -489,7 +445,7 @@ def test_what_a_transaction_has_pending_is_deleted_in_the_log_of_4_1_too(
     steps = (PENDING, deletion, Crash(), MARKER, fetch(require_stable=False))
     read = []
     for profile in (OLD, NEW):
-        fetched = answers(end(profile, *steps))[5]
+        fetched = answers_of(end(profile, *steps))[5]
         read.append(fetched.topics[0].partitions[0].committed_offset)
     assert read == [6, -1]
 
@@ -499,14 +455,14 @@ def test_to_delete_what_only_a_transaction_has_is_an_append_in_4_1() -> None:
     assert end(OLD, *steps).coordinator.failing == FAILING
     outcome = end(NEW, *steps)
     assert outcome.coordinator == end(NEW, PENDING).coordinator
-    assert answers(outcome)[3].error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert answers_of(outcome)[3].error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 @BOTH
 def test_to_delete_an_offset_that_is_not_there_appends_nothing(profile: Profile) -> None:
     steps = (commit(-1, ""), FAILING, offset_delete("nothing"))
     outcome = end(profile, *steps)
-    assert answers(outcome)[3].error_code is ErrorCode.NONE
+    assert answers_of(outcome)[3].error_code is ErrorCode.NONE
     assert outcome.coordinator.failing == FAILING
 
 

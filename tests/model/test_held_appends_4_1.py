@@ -11,7 +11,6 @@ from groupcheck.model.spaces.clients import (
     GROUP_ID,
     INSTANCE,
     PRODUCER_ID,
-    PROTOCOLS,
     commit,
     fetch,
     offset_delete,
@@ -21,10 +20,8 @@ from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import (
     Advance,
     Cleanup,
-    Coordinator,
     Crash,
     FailAppends,
-    Group,
     GroupRecord,
     HoldAppends,
     Load,
@@ -35,26 +32,20 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import (
-    Assignment,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     EndTxnRequest,
     ErrorCode,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
     ListGroupsRequest,
-    MemberIdentity,
     Request,
     RequestBody,
-    SyncGroupRequest,
 )
 from support.differences import differ
+from support.scenario import DELAY, Broker, heartbeat, join, leave, offset_of, partition_error, sync
 
 OLD, NEW = PROFILES["2.7"], PROFILES["4.1"]
-DELAY = Advance(3_000)
 NONE = ErrorCode.NONE
 HOLD, RELEASE = HoldAppends(), ReleaseAppends()
 SIMPLE = commit(-1, "")
@@ -65,79 +56,18 @@ DELETE = DeleteGroupsRequest((GROUP_ID,))
 COMMIT_MARKER = EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
 
 
-class Broker:
-    """A coordinator; each step has one outcome, and requests are numbered from 1 on."""
-
-    def __init__(self, profile: Profile = NEW) -> None:
-        self.profile = profile
-        self.state = Coordinator(log=Log())
-        self.answers: dict[int, Any] = {}
-        self.requests = 0
-
-    def do(self, *inputs: RequestBody | Request | Input) -> Any:
-        """The answer to the last request, None as long as there is none.
-
-        A JoinGroup is of the version before ids were given first, a `Request` of the one it says.
-        """
-        for given in inputs:
-            step: Any = given
-            body: Any = given.body if isinstance(given, Request) else given
-            api = type(body).__name__.removesuffix("Request")
-            if api in self.profile.max_versions:
-                self.requests += 1
-                version = 3 if api == "JoinGroup" else self.profile.max_versions[api]
-                version = given.api_version if isinstance(given, Request) else version
-                step = Request(self.requests, version, body)
-            (outcome,) = successors(self.state, step, self.profile, self.profile.config)
-            self.state = outcome.coordinator
-            fresh = {response.request_id: response.body for response in outcome.responses}
-            assert not fresh.keys() & self.answers.keys(), "answered twice"
-            self.answers |= fresh
-        return self.answers.get(self.requests)
-
-    @property
-    def group(self) -> Group:
-        assert self.state.group is not None
-        return self.state.group
-
-    def described(self) -> str:
-        (group,) = self.do(DESCRIBE).groups
-        state: str = group.group_state
-        return state
-
-    def read(self) -> int:
-        return offset_of(self.do(READ))
+def described(broker: Broker) -> str:
+    (group,) = broker.do(DESCRIBE).groups
+    state: str = group.group_state
+    return state
 
 
-def offset_of(answer: Any) -> int:
-    committed: int = answer.topics[0].partitions[0].committed_offset
-    return committed
-
-
-def code(answer: Any) -> ErrorCode:
-    found: ErrorCode = answer.topics[0].partitions[0].error_code
-    return found
-
-
-def join(member_id: str = "") -> JoinGroupRequest:
-    return JoinGroupRequest(GROUP_ID, 10_000, 4_000, member_id, protocols=PROTOCOLS)
+def read(broker: Broker) -> int:
+    return offset_of(broker.do(READ))
 
 
 def static(version: int) -> Request:
     return Request(0, version, join()._replace(group_instance_id=INSTANCE))
-
-
-def sync(member_id: str, generation_id: int = 1) -> SyncGroupRequest:
-    given = (Assignment(member_id, b"part"),)
-    return SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
-
-
-def heartbeat(member_id: str = "#1", generation_id: int = 1) -> HeartbeatRequest:
-    return HeartbeatRequest(GROUP_ID, generation_id, member_id)
-
-
-def leave(member_id: str) -> LeaveGroupRequest:
-    return LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
 
 
 def completing(profile: Profile = NEW) -> Broker:
@@ -171,9 +101,9 @@ def test_what_is_appended_takes_effect_at_once_in_the_newer_and_at_the_release_i
         assert len(broker.group.offsets) == offsets
         assert (broker.do(heartbeat()) is None) == (profile is NEW)
         broker.do(RELEASE)
-        assert code(broker.answers[3]) is NONE
+        assert partition_error(broker.answers[3]) is NONE
         assert broker.answers[4].error_code is NONE
-        assert broker.read() == 5
+        assert read(broker) == 5
 
 
 @pytest.mark.parametrize(
@@ -232,16 +162,16 @@ def test_answers_are_released_in_the_order_of_the_log_and_later_ones_wait_no_lon
     (outcome,) = successors(broker.state, RELEASE, NEW, NEW.config)
     assert [response.request_id for response in outcome.responses] == [3, 4, 5]
     broker.do(RELEASE)
-    assert code(broker.do(commit(1, "#1"))) is NONE
+    assert partition_error(broker.do(commit(1, "#1"))) is NONE
 
 
 def test_the_leaders_assignments_reach_the_members_at_the_release() -> None:
     broker = completing()
     assert broker.do(HOLD, sync("#1")) is None
-    assert broker.described() == "CompletingRebalance"
+    assert described(broker) == "CompletingRebalance"
     broker.do(RELEASE)
     assert broker.answers[2].assignment == b"part"
-    assert broker.described() == "Stable"
+    assert described(broker) == "Stable"
 
 
 def test_a_join_before_the_release_makes_the_assignments_outdated() -> None:
@@ -255,7 +185,7 @@ def test_a_join_before_the_release_makes_the_assignments_outdated() -> None:
 def test_a_leave_that_empties_the_group_is_answered_at_the_release() -> None:
     broker = stable()
     assert broker.do(HOLD, leave("#1")) is None
-    assert broker.described() == "Empty"  # of a group that is committed all shows as it is by now
+    assert described(broker) == "Empty"  # of a group that is committed all shows as it is by now
     broker.do(RELEASE)
     assert broker.answers[3].members[0].error_code is NONE
 
@@ -266,32 +196,32 @@ def test_who_expires_while_appends_are_held_makes_others_wait() -> None:
     assert broker.group.state == "Empty"
     assert broker.do(SIMPLE) is None
     broker.do(RELEASE)
-    assert code(broker.answers[3]) is NONE
+    assert partition_error(broker.answers[3]) is NONE
 
 
 def test_what_is_read_is_what_is_committed_and_a_stable_offset_is_the_newest() -> None:
     broker = writing()
-    assert broker.read() == -1
+    assert read(broker) == -1
     assert broker.do(STABLY) is None
     broker.do(RELEASE)
     assert offset_of(broker.answers[5]) == 5
 
 
 def test_a_group_that_is_not_committed_does_not_show() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(HOLD, join())
-    assert broker.described() == "Dead"
+    assert described(broker) == "Dead"
     assert broker.do(LIST).groups == ()
     broker.do(RELEASE)
-    assert broker.described() == "PreparingRebalance"
+    assert described(broker) == "PreparingRebalance"
 
 
 def test_a_group_of_which_nothing_was_written_before_does_not_show_until_the_release() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(REFUSED, HOLD, SIMPLE)
-    assert broker.described() == "Dead"
+    assert described(broker) == "Dead"
     broker.do(RELEASE)
-    assert broker.described() == "Empty"
+    assert described(broker) == "Empty"
 
 
 @pytest.mark.parametrize("removal", [DELETE, Cleanup()], ids=["deleted", "cleaned up"])
@@ -299,39 +229,39 @@ def test_a_group_that_is_removed_shows_until_that_is_committed(removal: Any) -> 
     broker = stable()
     broker.do(leave("#1"), HOLD, removal)
     assert broker.state.group is None
-    assert broker.described() == "Empty"
+    assert described(broker) == "Empty"
     assert [g.protocol_type for g in broker.do(LIST).groups] == ["consumer"]
     broker.do(join())
-    assert broker.described() == "Empty"  # and not the new one
+    assert described(broker) == "Empty"  # and not the new one
     broker.do(RELEASE)
-    assert broker.described() == "PreparingRebalance"
+    assert described(broker) == "PreparingRebalance"
 
 
 def test_an_offset_that_is_deleted_can_be_read_until_that_is_committed() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(SIMPLE, HOLD)
     assert broker.do(offset_delete("topic")) is None
     assert broker.group.offsets == ()
-    assert broker.read() == 5
+    assert read(broker) == 5
     broker.do(RELEASE)
-    assert broker.read() == -1
+    assert read(broker) == -1
 
 
 def test_a_marker_takes_effect_at_once_and_its_answer_waits() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(txn_commit(-1, ""), HOLD)
     assert broker.do(COMMIT_MARKER) is None
     assert [offset.committed_offset for _, offset in broker.group.offsets] == [6]
-    assert broker.read() == -1
+    assert read(broker) == -1
     broker.do(RELEASE)
     assert broker.answers[2].error_code is NONE
-    assert broker.read() == 6
+    assert read(broker) == 6
 
 
 def test_an_append_that_fails_does_so_at_once_and_is_told_before_what_waits() -> None:
     broker = writing()
     broker.do(FailAppends(1, ErrorCode.NOT_ENOUGH_REPLICAS))
-    assert code(broker.do(commit(1, "#1"))) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert partition_error(broker.do(commit(1, "#1"))) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert 3 not in broker.answers
 
 
@@ -350,7 +280,11 @@ def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: An
         broker.answers[number] for number in range(4, 11)
     )
     errors = [heartbeat_.error_code, leave_.error_code, fetch_.error_code, offsets.error_code]
-    errors += [code(broker.answers[3]), code(txn), deleted.results[0].error_code]
+    errors += [
+        partition_error(broker.answers[3]),
+        partition_error(txn),
+        deleted.results[0].error_code,
+    ]
     assert set(errors) == {ErrorCode.NOT_COORDINATOR}
     assert marker.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert leave_.members == ()
@@ -359,14 +293,14 @@ def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: An
 
 def test_a_parked_join_that_waits_too_is_told_of_the_loss_without_its_id() -> None:
     for held, member_id in ((True, ""), (False, "#1")):
-        broker = Broker()
+        broker = Broker(NEW)
         broker.do(*([HOLD] if held else []), join(), Unload())
         assert broker.answers[1].error_code is ErrorCode.NOT_COORDINATOR
         assert broker.answers[1].member_id == member_id
 
 
 def test_a_request_that_was_sent_anew_is_told_of_the_loss_nevertheless() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(HOLD, join(), join("#1"), Unload())
     assert {broker.answers[n].error_code for n in (1, 2)} == {ErrorCode.NOT_COORDINATOR}
     broker = completing()
@@ -375,7 +309,7 @@ def test_a_request_that_was_sent_anew_is_told_of_the_loss_nevertheless() -> None
 
 
 def test_a_parked_request_that_was_answered_is_not_told_of_the_loss() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(HOLD, join(), DELAY)
     assert broker.answers[1].error_code is NONE
     broker.do(Unload())
@@ -389,7 +323,7 @@ def test_held_assignments_of_a_group_that_moved_on_are_lost_without_a_word() -> 
 
 
 def test_a_follower_that_waits_behind_an_append_is_told_of_the_loss() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(join(), join(), DELAY, Advance(3_000), HOLD, SIMPLE)
     leader, follower = broker.group.leader, {"#1", "#2"} - {broker.group.leader or ""}
     assert leader == "#1"
@@ -414,14 +348,14 @@ def test_what_waits_when_the_coordinator_crashes_is_never_answered() -> None:
 def test_what_is_loaded_is_committed(moves: Any) -> None:
     broker = writing()
     broker.do(*moves)
-    assert broker.read() == 5
+    assert read(broker) == 5
     assert broker.do(heartbeat()).error_code is NONE
     assert broker.do(commit(1, "#1")) is None  # appends are held as before
 
 
 def returned(version: int) -> Broker:
     """A static member, the leader #1, that has come back as #3 while appends are held."""
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(static(version), DELAY, sync("#1"), HOLD)
     assert broker.do(static(version)) is None
     return broker
@@ -465,7 +399,7 @@ def test_a_static_member_that_waits_is_told_of_the_loss() -> None:
 
 
 def test_the_record_of_a_held_append_is_in_the_log_at_once() -> None:
-    broker = Broker()
+    broker = Broker(NEW)
     broker.do(HOLD, join())
     assert broker.state.log == Log(GroupRecord(0, None, None, None, ()))
 

@@ -18,8 +18,6 @@ from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
     ErrorCode,
     GroupState,
-    LeaveGroupRequest,
-    MemberIdentity,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetFetchRequestTopic,
@@ -27,13 +25,15 @@ from groupcheck.model.vocabulary import (
     RequestBody,
 )
 from support.differences import differ
-from support.profile_runs import (
+from support.scenario import (
     DELAY,
     REBALANCE_MS,
     SESSION_MS,
     group_state,
     heartbeat,
     join,
+    leave,
+    partition_error,
     run,
     sync,
 )
@@ -45,10 +45,6 @@ PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_RE
 
 # Two members; the second makes it generation 2, which the first, #1, leads.
 TWO = (join(), DELAY, join(), join("#1"))
-
-
-def leave(*member_ids: str) -> LeaveGroupRequest:
-    return LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, member_ids)))
 
 
 def give_id(**changed: Any) -> Request:
@@ -68,11 +64,6 @@ def member_after(
     member = group_after(profile, *inputs).member(member_id)
     assert member is not None
     return member
-
-
-def commit_error(answer: Any) -> ErrorCode:
-    error: ErrorCode = answer.topics[0].partitions[0].error_code
-    return error
 
 
 @differ("timeouts of a member that joins again")
@@ -212,14 +203,14 @@ def test_a_commit_of_a_generation_says_that_there_is_no_group_from_version_9_on(
 ) -> None:
     assert OLD.max_versions["OffsetCommit"] == 8
     answers = run(NEW, Request(0, version, commit(1, NOBODY)))[1]
-    assert commit_error(answers[1]) is expected
-    assert commit_error(run(OLD, commit(1, NOBODY))[1][1]) is ErrorCode.ILLEGAL_GENERATION
+    assert partition_error(answers[1]) is expected
+    assert partition_error(run(OLD, commit(1, NOBODY))[1][1]) is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_a_commit_without_member_and_generation_is_refused_while_there_are_members() -> None:
     for profile in (OLD, NEW):
         answers = run(profile, join(), DELAY, sync("#1", 1), commit(-1, ""))[1]
-        assert commit_error(answers[4]) is ErrorCode.UNKNOWN_MEMBER_ID
+        assert partition_error(answers[4]) is ErrorCode.UNKNOWN_MEMBER_ID
     assert "commit/simple-in-use" in NEW.rules.keys() - OLD.rules.keys()
 
 
@@ -232,7 +223,7 @@ def test_a_partition_refused_beside_a_stored_one_stays_unstable_in_the_older_alo
     both = commit(-1, "")._replace(topics=(OffsetCommitRequestTopic("topic", partitions),))
 
     def fetched(profile: Profile) -> ErrorCode:
-        return commit_error(run(profile, both, fetch(require_stable=True))[1][2])
+        return partition_error(run(profile, both, fetch(require_stable=True))[1][2])
 
     assert fetched(OLD) is ErrorCode.UNSTABLE_OFFSET_COMMIT
     assert fetched(NEW) is ErrorCode.NONE
@@ -282,7 +273,7 @@ def test_to_describe_a_group_that_is_not_there_is_an_error_from_version_6_on(
 def test_a_group_that_came_with_a_refused_commit_may_not_show_in_the_newer() -> None:
     refused = commit(-1, "", metadata="x" * 5_000)
     created, answers = run(NEW, refused)
-    assert commit_error(answers[1]) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+    assert partition_error(answers[1]) is ErrorCode.OFFSET_METADATA_TOO_LARGE
     shown = {
         (outcome.responses[0].body.groups[0].group_state, outcome.coordinator.group.unwritten)
         for outcome in successors(created, Request(2, 6, DESCRIBE), NEW, NEW.config)

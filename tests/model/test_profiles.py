@@ -28,7 +28,7 @@ from groupcheck.model.vocabulary import (
 )
 from support.differences import differ
 from support.play import Play
-from support.profile_runs import (
+from support.scenario import (
     DELAY,
     REBALANCE_MS,
     SESSION_MS,

@@ -16,9 +16,9 @@ from groupcheck.model.spaces.clients import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.state import Coordinator, Log, Serving
+from groupcheck.model.state import Loading, Shutdown, Unload
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import successors
+from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
@@ -36,12 +36,11 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
 )
 from support.differences import differ
+from support.scenario import end
 
 OLDEST, OLD, NEW, NEWEST = (PROFILES[name] for name in ("0.10.0", "0.10.2", "2.7", "4.1"))
 EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-SHUT_DOWN = Coordinator(active=False, log=Log())
-LOADING = Coordinator(serving=Serving.LOADING, log=Log())
-ELSEWHERE = Coordinator(serving=Serving.UNLOADED, log=Log())
+SHUT_DOWN, LOADING, ELSEWHERE = Shutdown(), Loading(), Unload()
 
 JOIN = JoinGroupRequest(GROUP_ID, 10_000, 10_000)
 REQUESTS: tuple[RequestBody, ...] = (
@@ -83,12 +82,10 @@ SAID_OTHERWISE = {
 }
 
 
-def _error(profile: Profile, where: Coordinator, body: RequestBody, version: int = 99) -> ErrorCode:
-    """The one answer, of the group or of its one partition; nothing else comes of the request."""
-    version = min(version, profile.max_versions[_api(body)])
-    given = Request(1, version, trim(body, version))
-    (outcome,) = successors(where, given, profile, profile.config)
-    assert outcome.coordinator == where
+def _error(profile: Profile, where: Input, body: RequestBody | Request, *also: Input) -> ErrorCode:
+    """The error of the response, for the group or its one partition; the state stays as it is."""
+    outcome = end(profile, where, *also, body)
+    assert outcome.coordinator == end(profile, where, *also).coordinator
     (response,) = outcome.responses
     found: Any = response.body
     for many in ("groups", "topics", "partitions", "results"):
@@ -107,7 +104,7 @@ def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_grou
     )
     assert _error(profile, SHUT_DOWN, body) is shut_down
     assert _error(profile, ELSEWHERE, body) is elsewhere
-    assert _error(profile, ELSEWHERE._replace(active=False), body) is shut_down
+    assert _error(profile, ELSEWHERE, body, SHUT_DOWN) is shut_down
 
 
 @differ("loading")
@@ -143,14 +140,14 @@ def test_before_version_2_of_txn_offset_commit_loading_is_not_being_available(
     profile: Profile,
 ) -> None:
     for version, told in ((1, NOT_AVAILABLE), (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)):
-        assert _error(profile, LOADING, txn_commit(-1, ""), version) is told
+        request = Request(0, version, trim(txn_commit(-1, ""), version))
+        assert _error(profile, LOADING, request) is told
 
 
 @EVERY
 def test_who_is_not_the_coordinator_lists_nothing_and_says_nothing_of_it(profile: Profile) -> None:
-    given = Request(1, profile.max_versions["ListGroups"], ListGroupsRequest())
-    (outcome,) = successors(ELSEWHERE, given, profile, profile.config)
-    assert outcome.responses[0].body == ListGroupsResponse(ErrorCode.NONE)
+    (response,) = end(profile, ELSEWHERE, ListGroupsRequest()).responses
+    assert response.body == ListGroupsResponse(ErrorCode.NONE)
 
 
 @pytest.mark.parametrize("profile", [OLDEST, OLD], ids=lambda profile: profile.name)
@@ -183,12 +180,11 @@ def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range_but_i
     ("where", "told"), [(SHUT_DOWN, True), (LOADING, False), (ELSEWHERE, False)]
 )
 def test_in_4_1_a_join_that_is_refused_by_the_runtime_is_not_told_its_member_id(
-    where: Coordinator, *, told: bool
+    where: Input, *, told: bool
 ) -> None:
     for profile, keeps in ((NEW, True), (NEWEST, told)):
-        given = Request(1, 7, JOIN._replace(member_id="mine"))
-        (outcome,) = successors(where, given, profile, profile.config)
-        body: Any = outcome.responses[0].body
+        given = Request(0, 7, JOIN._replace(member_id="mine"))
+        body: Any = end(profile, where, given).responses[0].body
         assert body.member_id == ("mine" if keeps else "")
 
 
@@ -218,17 +214,14 @@ def test_every_api_that_asks_for_a_group_id_does_so_before_a_shutdown_in_2_7_and
 def test_before_version_2_of_offset_fetch_the_error_is_told_of_each_partition(
     profile: Profile,
 ) -> None:
-    (outcome,) = successors(
-        ELSEWHERE, Request(1, 1, fetch(require_stable=False)), profile, profile.config
-    )
-    body: Any = outcome.responses[0].body
+    given = Request(0, 1, fetch(require_stable=False))
+    body: Any = end(profile, ELSEWHERE, given).responses[0].body
     assert body.error_code is ErrorCode.NONE
     assert body.topics[0].partitions[0].error_code is ErrorCode.NOT_COORDINATOR
 
 
 def test_what_never_gets_to_the_coordinator_is_answered_as_ever() -> None:
     nothing = commit(1, "nobody")._replace(topics=())
-    (outcome,) = successors(SHUT_DOWN, Request(1, 8, nothing), NEW, NEW.config)
-    assert outcome.fired == ("commit/nothing",)
+    assert end(NEW, SHUT_DOWN, nothing).fired == ("commit/nothing",)
     unsaid = SyncGroupRequest(GROUP_ID, 1, "nobody")
     assert _error(NEW, SHUT_DOWN, unsaid) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

@@ -20,7 +20,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
 )
 from support.differences import differ
-from support.profile_runs import (
+from support.scenario import (
     DELAY,
     REBALANCE_MS,
     SESSION_MS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupcheck.model.spaces.clients import PRODUCER_ID
+from groupcheck.model.spaces.clients import GROUP_ID, PRODUCER_ID
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -26,7 +26,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from support.play import GROUP_ID, PARTITION, Call, Partition, Play
+from support.play import PARTITION, Call, Partition, Play, by_topic
 
 
 def txn_commit(  # noqa: PLR0913 - the fields of the request
@@ -62,8 +62,8 @@ def sent(  # noqa: PLR0913 - the fields of the request
     instance: str | None = None,
 ) -> Call[TxnOffsetCommitResponse]:
     """A TxnOffsetCommit that may be answered later."""
-    topics = tuple(
-        TxnOffsetCommitRequestTopic(topic, (offset,)) for (topic, _), offset in offsets.items()
+    topics = by_topic(
+        TxnOffsetCommitRequestTopic, ((topic, offset) for (topic, _), offset in offsets.items())
     )
     return play.send(
         3,

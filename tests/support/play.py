@@ -6,11 +6,12 @@ all of them agree on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from groupcheck.model.exploring.projection import ABSENT, passed
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
@@ -44,13 +45,13 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from support.scenario import scenario
 
 A = TypeVar("A")
 T = TypeVar("T")
 Partition = tuple[str, int]
 
 PROFILE = PROFILES["2.7"]
-GROUP_ID = "orders"
 DELAY_MS = 3_000
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
@@ -60,6 +61,16 @@ PARTITION = ("payments", 2)
 
 # An id is asked for first from version 4 on, unless there is an instance id, from version 5 on.
 OLD_JOIN, NEW_JOIN = 3, 7
+
+
+def by_topic(
+    topic: Callable[[str, tuple[T, ...]], A], partitions: Iterable[tuple[str, T]]
+) -> tuple[A, ...]:
+    """The partitions as one record for each topic."""
+    topics: dict[str, list[T]] = {}
+    for name, partition in partitions:
+        topics.setdefault(name, []).append(partition)
+    return tuple(topic(name, tuple(found)) for name, found in topics.items())
 
 
 class World(NamedTuple):
@@ -108,10 +119,12 @@ class Play:
         said: dict[str, Any] = {"group_initial_rebalance_delay_ms": DELAY_MS, **settings}
         self.config = profile.config._replace(keeps_ages=True)._replace(**said)
         self.worlds = [World(Coordinator(log=Log()), {})]
+        self._steps = scenario(profile, self.config)
         self._requests = 0
 
     def do(self, given: Input) -> None:
         """One step, in every world."""
+        self._steps.append(given)
         worlds: list[World] = []
         for before in self.worlds:
             for outcome in successors(before.coordinator, given, self.profile, self.config):
@@ -249,17 +262,14 @@ class Play:
         instance: str | None = None,
     ) -> ErrorCode:
         """OffsetCommit, and the one answer that all its partitions get."""
-        topics = tuple(
-            OffsetCommitRequestTopic(
+        partitions = (
+            (
                 topic,
-                (
-                    OffsetCommitRequestPartition(index, offset)
-                    if isinstance(offset, int)
-                    else offset,
-                ),
+                OffsetCommitRequestPartition(index, offset) if isinstance(offset, int) else offset,
             )
             for (topic, index), offset in (offsets or {PARTITION: 42}).items()
         )
+        topics = by_topic(OffsetCommitRequestTopic, partitions)
         body = OffsetCommitRequest(group_id, generation_id, member_id, instance, topics)
         call: Call[OffsetCommitResponse] = self.send(8, body)
         (error,) = {p.error_code for topic in call.answer.topics for p in topic.partitions}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.vocabulary import DescribedGroup, ErrorCode
 from support.kafka_tests import holds
-from support.play import COOPERATIVE, GROUP_ID, Play
+from support.play import COOPERATIVE, Play
 
 
 @holds("testDescribeGroupInactiveGroup")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import FailAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -13,7 +14,7 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
 )
 from support.kafka_tests import holds
-from support.play import COOPERATIVE, GROUP_ID, SEVERAL, Play
+from support.play import COOPERATIVE, SEVERAL, Play
 
 
 @holds("staticMemberJoinWithIllegalStateAsPendingMember")

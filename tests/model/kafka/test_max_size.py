@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupResponse,
@@ -9,7 +10,7 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
 )
 from support.kafka_tests import holds
-from support.play import DELAY_MS, GROUP_ID, SESSION_MS, SEVERAL, Call, Play
+from support.play import DELAY_MS, SESSION_MS, SEVERAL, Call, Play
 
 MOST = 3
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED

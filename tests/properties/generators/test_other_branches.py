@@ -26,7 +26,7 @@ from support.other_branches import (
     VOTES,
     OtherBranches,
 )
-from support.profile_runs import REBALANCE_MS, join
+from support.scenario import REBALANCE_MS, join
 from support.wandering import everything, toured, wandered, wandered_far
 
 STEPS = 600
