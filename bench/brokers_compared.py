@@ -1,14 +1,13 @@
-"""Run every broker against the model and write the page that compares them.
+"""Run long runs on every broker and write the page that compares them.
 
     python bench/brokers_compared.py run PORT... [--sequences N] [--into DIR]
     python bench/brokers_compared.py confirm [--into DIR]
     python bench/brokers_compared.py check [--into DIR]
     python bench/brokers_compared.py page [--into DIR]
 
-`run` does a long run on each (all by default), which is taken up again where it ended; `confirm`
-does the sequence of each finding on Kafka of the version it was judged by; `check` sees that of
-Kafka and of this project's coordinator nothing was found but what is known; `page` writes
-docs/brokers-compared.md from what the others have left in DIR.
+`run` starts or resumes a long run on each port (all by default); `confirm` replays the sequence of
+each finding on Kafka of the same version; `check` fails if Kafka or this project's coordinator has a
+finding without a known cause; `page` writes docs/brokers-compared.md from the results in DIR.
 """
 
 from __future__ import annotations
@@ -56,24 +55,25 @@ PORTS: Final[Mapping[str, str]] = {
 WINDOWS: Final = Windows(grace_ms=LONG_RUN_GRACE_MS)
 KAFKA: Final[Mapping[str, str]] = {n: f"kafka:{n}" for n in ("4.1", "2.7", "0.10.2")}
 SET: Final = ("group.initial.rebalance.delay.ms", "group.min.session.timeout.ms")
-# What is known of Kafka's own findings: the port, words that the story has, and the cause.
+# Known causes of Kafka's own findings: the port, words in the finding's text, and the cause.
 KAFKA_14422: Final = (
-    "Kafka's own bug, [KAFKA-14422](https://issues.apache.org/jira/browse/KAFKA-14422), mended"
-    " later: a leader that joins at a version below 5 cannot be told of static members, as their"
-    " group.instance.id may not be left out (`JoinGroupResponse.json`), so that its answer fails,"
-    " and those after it are never sent"
+    "Kafka's own bug, [KAFKA-14422](https://issues.apache.org/jira/browse/KAFKA-14422), fixed"
+    " later: the response to a leader that joins at a version below 5 cannot contain static"
+    " members, since `JoinGroupResponse.json` does not mark their group.instance.id as ignorable."
+    " It fails, and the responses after it are never sent"
 )
 NOT_YET_WRITTEN: Final = (
-    "Kafka answers a JoinGroup that gives an id out before the record of the new group is"
+    "Kafka answers a JoinGroup with MEMBER_ID_REQUIRED before the record of the new group is"
     " committed, which takes until its batch is written (`group.coordinator.append.linger.ms`), and"
-    " DescribeGroups shows what is committed: for the model that is an append that is held, which"
-    " no broker is asked for"
+    " DescribeGroups shows what is committed: in the model that is a held append, a fault that"
+    " cannot be injected into a broker"
 )
 TIMED_OUT_TWICE: Final = (
-    "Kafka's own bug, mended with [KAFKA-7824](https://issues.apache.org/jira/browse/KAFKA-7824) in"
-    " 2.2: a session that is begun twice in one millisecond has two timers, and as the second ends"
-    " it is not asked whether the member is there still (`GroupCoordinator.scala:737`), so that a"
-    " needless rebalance follows; with a second timer all that was seen is lawful"
+    "Kafka's own bug, fixed by [KAFKA-7824](https://issues.apache.org/jira/browse/KAFKA-7824) in"
+    " 2.2: a session that starts twice in one millisecond has two timers. When the second one"
+    " fires, the coordinator does not check whether the member still exists"
+    " (`GroupCoordinator.scala:737`), and starts an unneeded rebalance. With a second timer the"
+    " whole observation is allowed"
 )
 EXPLAINED: Final = (
     ("kafka:2.7", ("UNSUPPORTED_VERSION (35)",), KAFKA_14422),
@@ -93,7 +93,7 @@ SEQUENCES: Final = ROOT / "docs" / "brokers-compared-sequences.md"
 
 
 def run(spec: str, sequences: int, into: Path) -> None:
-    """A long run on one broker, and what came of it."""
+    """Run a long run on one broker, and save its result."""
     source = port_source(spec, windows=WINDOWS)
     profile = source.profile or "2.7"
     settings = Settings(profile, steps=30, sequences=sequences, max_findings=100)
@@ -117,7 +117,7 @@ def run(spec: str, sequences: int, into: Path) -> None:
 
 
 def _rule(finding: Finding) -> str:
-    """The rule that a finding is against: what Kafka would have done, where the port failed."""
+    """Return the rule that a finding is against: the rule that Kafka applies."""
     if finding.reason:
         return finding.reason
     fired = finding.lawful[0].fired if finding.lawful else ()
@@ -125,7 +125,7 @@ def _rule(finding: Finding) -> str:
 
 
 def confirm(into: Path) -> bool:
-    """Do each finding's sequence on Kafka itself; whether none of them is Kafka's own, too."""
+    """Replay each finding on Kafka; returns whether Kafka shares none of them."""
     well = True
     for spec in PORTS:
         path = into / f"{_name(spec)}.json"
@@ -171,7 +171,7 @@ def _on_kafka(each: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_page(into: Path) -> None:
-    """Write the page, and that of the sequences."""
+    """Write the page."""
     columns = []
     for spec, title in PORTS.items():
         path = into / f"{_name(spec)}.json"
@@ -188,7 +188,7 @@ def write_page(into: Path) -> None:
 
 
 def check(into: Path) -> bool:
-    """Whether nothing was found of Kafka, or of this project's coordinator, but what is known."""
+    """Return whether every finding of Kafka and of this project's coordinator has a known cause."""
     well = True
     for spec in [*KAFKA.values(), "serve", "serve:4.1"]:
         path = into / f"{_name(spec)}.json"
@@ -208,7 +208,7 @@ def check(into: Path) -> bool:
 
 
 def _cause(spec: str, found: Mapping[str, Any]) -> str:
-    """What is known of the cause of a finding; empty if nothing is."""
+    """Return the known cause of a finding, or an empty string."""
     if found.get("session_twice"):
         return TIMED_OUT_TWICE
     story = found["story"]
@@ -221,7 +221,7 @@ def _name(spec: str) -> str:
 
 
 def main() -> int:
-    """Do what is asked for."""
+    """Run the command line."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("what", choices=["run", "confirm", "check", "page"])
     options.add_argument("ports", metavar="PORT", nargs="*")
@@ -235,7 +235,7 @@ def main() -> int:
 
 
 def do(given: argparse.Namespace) -> int:
-    """Do it, and give the exit status."""
+    """Run a command; returns the exit status."""
     given.into.mkdir(parents=True, exist_ok=True)
     if given.what == "run":
         for spec in given.ports or PORTS:
