@@ -1,8 +1,7 @@
-"""For all tests: a loaded machine is slow now and then, which is no failure.
+"""For all tests: Hypothesis and signals are set up, and expensive tests are marked and counted.
 
-The run has a directory in which its processes share the spaces that they have explored
-(`support/spaces.py`); tests marked as `untraced` are not measured (`support/economy.py`). Nothing
-is imported here that is measured: workers of xdist begin to measure after it.
+The processes of a run share a directory of explored model instances (`support/spaces.py`). Nothing
+is imported here whose coverage is measured: workers of xdist begin to measure later.
 """
 
 import gc
@@ -10,7 +9,8 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,18 +21,19 @@ from support.economy import SHARED, untraced
 
 pytest_plugins = ["pytester"]
 
+# A busy machine exceeds any deadline now and then.
 settings.register_profile("groupcheck", deadline=None)
 settings.load_profile("groupcheck")
 
-# Hypothesis tries the constants of whatever modules are loaded: what a seed does would be another
-# thing after other tests.
+# Hypothesis tries the constants of all loaded modules, so that the effect of a seed would depend on
+# the tests that ran before.
 providers._get_local_constants = Constants
 
-# Explored spaces are tuples of tuples: to look through them for garbage finds none.
+# Explored instances are tuples of tuples, in which the garbage collector finds nothing.
 gc.set_threshold(50_000)
 
-# In the background (nohup, a job of a shell) these are ignored, and by what tests start as well:
-# that they end a run could not be seen.
+# A shell ignores these signals in its background jobs (nohup), and the programs that tests start
+# inherit that: no test could see that a signal ends them.
 for number, handler in (
     (signal.SIGINT, signal.default_int_handler),
     (signal.SIGHUP, signal.SIG_DFL),
@@ -40,24 +41,61 @@ for number, handler in (
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 
-MADE_HERE = pytest.StashKey[str]()
+OWN_FOLDER = pytest.StashKey[str]()
+DESELECTED = pytest.StashKey[int]()
+EXPENSIVE = ("slow", "spark", "external")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "untraced: coverage is not measured in this test")
-    if SHARED not in os.environ:  # which the workers of xdist are given
-        config.stash[MADE_HERE] = tempfile.mkdtemp(prefix="groupcheck-spaces-")
-        os.environ[SHARED] = config.stash[MADE_HERE]
+    config.stash[DESELECTED] = 0
+    if SHARED not in os.environ:  # the workers of xdist inherit it
+        config.stash[OWN_FOLDER] = tempfile.mkdtemp(prefix="groupcheck-instances-")
+        os.environ[SHARED] = config.stash[OWN_FOLDER]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if MADE_HERE in config.stash:
+    if OWN_FOLDER in config.stash:
         del os.environ[SHARED]
-        shutil.rmtree(config.stash[MADE_HERE], ignore_errors=True)
+        shutil.rmtree(config.stash[OWN_FOLDER], ignore_errors=True)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker("spark")
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    config = items[0].config
+    expensive = [item for item in items if any(map(item.get_closest_marker, EXPENSIVE))]
+    config.stash[DESELECTED] += len(expensive)
+    if hasattr(config, "workeroutput"):  # a worker of xdist reports to the controller
+        config.workeroutput["deselected"] = config.stash[DESELECTED]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    # All workers of xdist collect the same tests, and deselect the same.
+    found = getattr(node, "workeroutput", {}).get("deselected", 0)
+    node.config.stash[DESELECTED] = max(node.config.stash[DESELECTED], found)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    count = config.stash[DESELECTED]
+    if count and config.option.markexpr in config.getini("addopts"):
+        terminalreporter.write_sep("-", "expensive tests")
+        terminalreporter.write_line(
+            f"{count} tests are deselected: they are slow, start Spark, or need programs that PyPI "
+            f"does not have. To run them: pytest -m '{' or '.join(EXPENSIVE)}'"
+        )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    from support.needs import skip_what_cannot_run  # noqa: PLC0415 - it imports measured modules
+
+    skip_what_cannot_run(item)
     return (yield from _measured_or_not(item))
 
 

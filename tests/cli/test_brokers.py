@@ -35,6 +35,7 @@ def test_brokers_lists_each_with_what_it_needs_and_whether_it_can_run_here(
     assert "serve            groupcheck serve, as Kafka 2.7, judged as 2.7: can run here" in told
 
 
+@pytest.mark.slow
 def test_a_broker_is_judged_by_its_own_version_unless_another_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

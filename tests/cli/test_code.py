@@ -88,6 +88,7 @@ def _given(saved: Saved, line: int) -> set[str]:
     return {code.edges[edge].given for edge in code.sets[file.ran[line]]}
 
 
+@pytest.mark.slow
 def test_a_line_ran_under_the_edges_of_the_requests_that_come_to_it_and_under_no_others(
     saved: Saved,
 ) -> None:

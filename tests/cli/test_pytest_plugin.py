@@ -34,6 +34,7 @@ def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return repository.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
 
 
+@pytest.mark.slow
 def test_without_any_test_file_a_port_is_verified_a_test_for_each_rule(
     repository: pytest.Pytester,
 ) -> None:
@@ -49,6 +50,7 @@ def test_without_any_test_file_a_port_is_verified_a_test_for_each_rule(
     )
 
 
+@pytest.mark.slow
 def test_it_is_the_same_spread_over_processes(repository: pytest.Pytester) -> None:
     result = run(repository, "--groupcheck-port=builtin", "-n2", *QUICK)
     assert result.ret == 0
@@ -73,6 +75,7 @@ def test_a_failing_test_tells_the_finding_and_nothing_of_this_package(
     assert {each.get("value") for each in ids} == {FOLLOWER_SEES_MEMBERS}
 
 
+@pytest.mark.slow
 def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester) -> None:
     old = repository.path / "found" / "finding_00000000.txt"
     old.parent.mkdir()
@@ -99,6 +102,7 @@ def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester)
     assert main(["report", str(old.parent)]) == 1
 
 
+@pytest.mark.slow
 def test_a_finding_that_is_known_is_expected_to_fail_with_its_reason(
     repository: pytest.Pytester,
 ) -> None:
@@ -116,6 +120,7 @@ def test_a_finding_that_is_known_is_expected_to_fail_with_its_reason(
     )
 
 
+@pytest.mark.slow
 def test_a_known_finding_that_is_found_no_more_fails_the_run(repository: pytest.Pytester) -> None:
     repository.makeini("[pytest]\ngroupcheck_expected = 01234567 once it was so")
     result = run(repository, "--groupcheck-port=builtin", *QUICK)
@@ -125,6 +130,7 @@ def test_a_known_finding_that_is_found_no_more_fails_the_run(repository: pytest.
     assert result.ret == 0, "not everything was tried, so it may still be there"
 
 
+@pytest.mark.slow
 def test_a_fixture_can_give_the_port(repository: pytest.Pytester) -> None:
     repository.makeconftest(
         """
@@ -169,6 +175,7 @@ def test_a_bug_that_kafka_had_is_found_by_the_test_of_its_rule(
     result.stdout.fnmatch_lines(["Finding *: not as Apache Kafka *", f"FAILED*[[]{rule}]*"])
 
 
+@pytest.mark.slow
 def test_tests_that_failed_can_be_run_alone_again(repository: pytest.Pytester) -> None:
     repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", *FOLLOWERS)
     result = repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", "--lf", *FOLLOWERS)
@@ -199,6 +206,7 @@ def test_what_cannot_be_is_a_usage_error_in_one_line(
     assert "Traceback" not in result.stderr.str()
 
 
+@pytest.mark.slow
 def test_without_a_port_it_is_said_how_to_name_one(repository: pytest.Pytester) -> None:
     result = run(repository, "--groupcheck")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -23,6 +23,7 @@ def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return repository.runpytest_subprocess("-p", "no:cacheprovider", "-rs", *arguments, *QUICK)
 
 
+@pytest.mark.slow
 def test_what_the_ini_file_says_that_a_port_lacks_is_skipped_for_the_reason_given(
     repository: pytest.Pytester,
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_feature_that_there_is_not_is_a_usage_error(repository: pytest.Pyteste
     )
 
 
+@pytest.mark.slow
 def test_what_all_processes_have_shown_is_added_to_a_coverage_file(
     repository: pytest.Pytester,
 ) -> None:

@@ -67,7 +67,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("told", list(TOLD.values()), ids=list(TOLD))
+SLOW = {"code.md", "explore.md", "generators.md", "pytest.md", "reports.md", "start.md"}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(told, id=page, marks=[pytest.mark.slow] if page in SLOW else [])
+        for page, told in TOLD.items()
+    ],
+)
 def test_the_commands_of_a_page_do_what_it_says(told: list[Command | Saved], folder: Path) -> None:
     for each in told:
         if isinstance(each, Saved):

@@ -16,6 +16,7 @@ from groupcheck.model.exploring.figures import figures
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from support import tla, tlc_record
+from support.economy import slow_if
 from support.tla_as_model import answered
 from support.tlc_record import STALE, cases, checked, digest, recorded
 
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.untraced
 
 CASES, ROWS = cases(), recorded()
 
+LARGE = 500  # states
 THREE_GENERATIONS = "2.7 metadata, three generations"
 
 
@@ -38,7 +40,11 @@ def _small() -> list[str]:
     return list(found.values())
 
 
-@pytest.fixture(scope="module", params=CASES)
+def _large(name: str) -> bool:
+    return name not in ROWS or ROWS[name].distinct > LARGE
+
+
+@pytest.fixture(scope="module", params=slow_if(_large, CASES))
 def case(request: pytest.FixtureRequest) -> tuple[str, Space]:
     name = request.param
     assert name in ROWS, STALE
@@ -61,6 +67,7 @@ def test_what_tlc_found_is_on_record_for_each_instance_and_for_the_text_as_it_is
     assert not changed, STALE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _small())
 def test_what_is_on_record_is_what_tlc_says(name: str, tmp_path: Path) -> None:
     assert checked(CASES[name], tmp_path) == ROWS[name]
@@ -123,7 +130,10 @@ def test_tlc_and_the_explorer_find_the_same_states_by_the_same_actions(
         assert row.states == digest(explored.nodes)
 
 
-@pytest.mark.parametrize("case", [n for n, c in CASES.items() if not c.counted], indirect=True)
+UNCOUNTED = [name for name, case in CASES.items() if not case.counted]
+
+
+@pytest.mark.parametrize("case", slow_if(_large, UNCOUNTED), indirect=True)
 def test_tlc_and_the_explorer_give_the_same_answers_on_the_way_to_each_state(
     case: tuple[str, Space],
 ) -> None:
@@ -133,6 +143,7 @@ def test_tlc_and_the_explorer_give_the_same_answers_on_the_way_to_each_state(
     assert ROWS[name].answers == digest(found)
 
 
+@pytest.mark.slow
 def test_with_more_generations_told_apart_states_of_each_are_found() -> None:
     nodes = explore(CASES[THREE_GENERATIONS].instance, symmetry=False).nodes
     assert {node.group.generation_id for node in nodes if node.group} == {0, 1, 2, 3}

@@ -27,6 +27,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
 )
 from support.differences import differ
+from support.economy import slow_if
 from support.play import Play
 from support.scenario import (
     DELAY,
@@ -272,7 +273,11 @@ def test_a_log_that_fails_on_its_disk_is_another_coordinators_in_the_newer_alone
         assert profile.commit_errors.get(broken, broken) is told
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@pytest.mark.parametrize(
+    "profile",
+    slow_if(lambda profile: profile.name in {"2.7", "4.1"}, PROFILES.values()),
+    ids=lambda profile: profile.name,
+)
 @pytest.mark.untraced
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
     check_every_rule_is_reached(profile, every_space(profile.name).values())

@@ -120,6 +120,7 @@ def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
     assert all(leg["id"] == 7 * leg["depth"] and leg["who"] == "m1" for leg in told)
 
 
+@pytest.mark.slow
 def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ def test_recordings_and_parquet_of_events_are_read_alike(events: pa.Table, tmp_p
 
 @pytest.mark.usefixtures("spark", "sockets")
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+@pytest.mark.slow
 def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted_twice(
     events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted
 
 @pytest.mark.usefixtures("spark", "sockets")
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+@pytest.mark.slow
 def test_a_run_that_is_told_to_stop_ends_in_a_line_and_another_goes_on(
     events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

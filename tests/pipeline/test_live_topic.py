@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("sockets"),
     # py4j leaves it to the garbage collector to close its sockets.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),

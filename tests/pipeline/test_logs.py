@@ -52,6 +52,7 @@ def made(random: Random, version: str, steps: int = 150) -> list[Printed]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.slow
 def test_what_a_real_broker_printed_is_read_whole_and_accepted(version: str) -> None:
     found = check(*real(version))
     assert not found.quarantined

@@ -18,6 +18,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
 from groupcheck.properties.verify import Explored, Verification, virtual
+from support.economy import slow_if
 from support.faults import ABSENT, KAFKA, MADE_UP, faulty_port, source
 from support.seeded_table import LONGER, SHOWN_IN, WALKS, Shown, line
 from support.shortest import shortest
@@ -26,6 +27,8 @@ from support.state_machine import found_by_the_state_machine
 FACTS: Final = 27  # of Kafka's past bugs, as they are counted in docs/seeded-faults.md
 
 FAULTS: Final = {**KAFKA, **MADE_UP}
+SLOW: Final = {"KAFKA-2720", "KAFKA-7610", "KAFKA-8220"}
+CASES: Final = slow_if(lambda fault: fault in SLOW, FAULTS)
 
 
 @cache
@@ -51,7 +54,7 @@ def test_each_bug_is_put_in_or_it_is_said_why_it_cannot_be_shown() -> None:
     assert 10 * len(LONGER) <= len(KAFKA)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", CASES)
 def test_a_fault_is_found_and_shown_by_the_shortest_sequence_there_is(fault: str) -> None:
     found = _verified(fault).findings
     space, _ = _explored(FAULTS[fault].profile, SHOWN_IN[fault])
@@ -59,7 +62,7 @@ def test_a_fault_is_found_and_shown_by_the_shortest_sequence_there_is(fault: str
     assert steps == shortest(space, faulty_port(fault), bound=steps) + LONGER.get(fault, 0)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", CASES)
 def test_the_trace_of_a_finding_finds_it_again_and_no_lawful_port_shows_it(fault: str) -> None:
     first, *others = _verified(fault).findings
     again = _found_again(fault, first)

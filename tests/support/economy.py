@@ -1,24 +1,33 @@
-"""What a run of the tests spares itself; it imports nothing that is measured.
+"""How tests spare time: expensive parameters are marked, and shared exploration is not traced.
 
-Spaces are explored once for all its processes (`spaces.py`), and there is no coverage while they
-are explored, or gone over edge by edge: traced it takes twice as long, and the thousandth state
-shows no line that the tenth did not. What is run there is measured in the tests beside it.
+`spaces.py` explores each model instance once for all processes of a run. Coverage is not measured
+meanwhile: it would take twice as long, and the thousandth state runs the same lines as the tenth.
+This module imports nothing whose coverage is measured.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final, TypeVar
+
+import pytest
+
+T = TypeVar("T")
 
 SHARED: Final = "GROUPCHECK_TESTS_SPACES"
-"""Names the directory of this run of the tests, in which spaces are kept for its processes."""
+"""Names the directory in which the processes of a run share explored model instances."""
+
+
+def slow_if(slow: Callable[[T], bool], values: Iterable[T]) -> list[Any]:
+    """Parameters of a test; those that are expensive have the mark `slow`."""
+    return [pytest.param(v, marks=pytest.mark.slow) if slow(v) else v for v in values]
 
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Go on without the trace function, and put it back."""
+    """Run without the trace function, and put it back."""
     tracing = sys.gettrace()
     sys.settrace(None)
     try:

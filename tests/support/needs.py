@@ -1,4 +1,7 @@
-"""What a test needs beyond PyPI: it is skipped where that is missing, unless all is required."""
+"""What a test needs beyond the packages of `pip install -e '.[test]'`.
+
+Where it is missing the test is skipped, or with GROUPCHECK_REQUIRE_ALL set runs and fails.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,20 @@ import pytest
 
 from groupcheck.properties.brokers.catalogue import listing
 
+REQUIRE_ALL = "GROUPCHECK_REQUIRE_ALL" in os.environ
 _MISSING = {broker.name: broker.missing for broker in listing()}
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    """Skip where the program is missing; with GROUPCHECK_REQUIRE_ALL set, run and fail instead."""
-    return _unless(f"{program} is not on this machine" if shutil.which(program) is None else None)
+    """Mark a test that needs a program."""
+    there = shutil.which(program) is not None
+    return pytest.mark.external("" if there else f"{program} is not on this machine")
 
 
 def needs_broker(name: str) -> pytest.MarkDecorator:
-    """The same of a broker that is started by name."""
+    """Mark a test that needs a broker, which is started by name."""
     why = _MISSING[name]
-    return _unless(f"{name} cannot run here: {why}" if why else None)
+    return pytest.mark.external(f"{name} cannot run here: {why}" if why else "")
 
 
 def broker(name: str) -> object:
@@ -29,14 +34,16 @@ def broker(name: str) -> object:
     return pytest.param(name, marks=needs_broker(name))
 
 
-def _unless(missing: str | None) -> pytest.MarkDecorator:
-    skipped = missing is not None and "GROUPCHECK_REQUIRE_ALL" not in os.environ
-    return pytest.mark.skipif(skipped, reason=missing or "nothing is missing")
+def skip_what_cannot_run(item: pytest.Item) -> None:
+    """Skip a test whose mark says why it cannot run here."""
+    why = [mark.args[0] for mark in item.iter_markers("external") if mark.args[0]]
+    if why and not REQUIRE_ALL:
+        pytest.skip("; ".join(why))
 
 
 def needs_packages(*packages: str) -> None:
-    """Skip the module that is being imported where a package is missing, unless all is required."""
+    """Skip the module that is being imported where a package is missing."""
     missing = [each for each in packages if find_spec(each) is None]
-    if missing and "GROUPCHECK_REQUIRE_ALL" not in os.environ:
+    if missing and not REQUIRE_ALL:
         reason = f"{', '.join(missing)} not installed: pip install 'groupcheck[spark]'"
         pytest.skip(reason, allow_module_level=True)

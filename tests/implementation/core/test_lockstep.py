@@ -19,8 +19,19 @@ LARGE = {
     "expiry-failing",
     "expiry-transactions",
 }
+SLOW = {
+    "deleting-transactions",
+    "failing",
+    "failing-static",
+    "failover",
+    "failover-administration",
+    "failover-static",
+    "static-storing",
+    "storing",
+    "transactions",
+}
 SMALL = [
-    (profile, name)
+    pytest.param(profile, name, marks=[pytest.mark.slow] if name in SLOW else [])
     for profile in BUILT_IN
     for name in spaces(PROFILES[profile], 1)
     if name not in LARGE

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.killing import kills
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_at_any_moment_loses_nothing_that_was_acknowledged(
     tmp_path: Path,
 ) -> None:

@@ -24,6 +24,7 @@ NOT_COORDINATOR = 16  # what a commit is told where a disk fails
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.slow
 def test_what_clients_were_told_outlives_a_server_that_is_killed(
     profile: str, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_other_names_and_later_generations_have_the_same_canonical_form(space: S
 
 
 @pytest.mark.untraced
+@pytest.mark.slow
 def test_every_name_for_name_exchange_of_a_node_is_a_state_without_symmetry_and_there_is_no_other(
     space: Space,
 ) -> None:

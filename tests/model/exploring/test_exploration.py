@@ -29,6 +29,7 @@ def exploration() -> Exploration:
     return support.spaces.exploration(PROFILE.name)
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_the_model(exploration: Exploration) -> None:
     assert exploration.errors == []
     assert exploration.unreached == []

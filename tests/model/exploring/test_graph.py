@@ -49,6 +49,7 @@ def test_a_declared_rule_that_no_path_reaches_is_an_error(spaces: dict[str, Spac
         check_every_rule_is_reached(profile, spaces.values())
 
 
+@pytest.mark.slow
 def test_a_witness_is_as_short_as_networkx_finds_it_and_replays_on_the_model(
     spaces: dict[str, Space],
 ) -> None:

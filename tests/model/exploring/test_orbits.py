@@ -16,6 +16,7 @@ from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Response
+from support.economy import slow_if
 
 pytestmark = pytest.mark.untraced
 
@@ -26,9 +27,10 @@ SPACES = [
     ("2.7", "administration", 2),
     ("2.7", "transactions", 2),
 ]
+LARGE = [*SPACES[-3:], ("4.1", "storing", 2)]
 
 
-@pytest.fixture(scope="module", params=SPACES, ids=str)
+@pytest.fixture(scope="module", params=slow_if(lambda each: each in LARGE, SPACES), ids=str)
 def space(request: pytest.FixtureRequest) -> Space:
     version, name, members = request.param
     profile = PROFILES[version]

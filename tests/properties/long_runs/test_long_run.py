@@ -42,6 +42,8 @@ from groupcheck.reports.told import told
 from support.differences_on_the_wire import Asked, Shown
 from support.served_process import Process, served
 
+pytestmark = pytest.mark.slow  # on a real clock
+
 SETTINGS = Settings(members=1, steps=12, sequences=60, side_by_side=8)
 IN_ALL = 60
 

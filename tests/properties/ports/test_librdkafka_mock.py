@@ -250,6 +250,7 @@ def test_broker_that_does_not_start_is_unavailable(monkeypatch: pytest.MonkeyPat
     assert str(error.value) == "librdkafka's mock broker does not start: no room"
 
 
+@pytest.mark.slow
 def test_verification_of_the_mock_has_minimal_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
