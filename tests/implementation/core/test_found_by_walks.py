@@ -32,7 +32,7 @@ def _conforms(profile: str, *steps: Input) -> bool:
     return replay(Sequence(profile, AT_ONCE, steps), BuiltinPort()) is None
 
 
-def test_a_partition_that_is_committed_twice_at_once_is_refused_once_after_a_shutdown() -> None:
+def test_duplicate_partition_of_a_commit_is_returned_once_after_a_shutdown() -> None:
     body = commit(-1, "")
     (topic,) = body.topics
     twice = body._replace(topics=(topic._replace(partitions=topic.partitions * 2),))
@@ -50,14 +50,14 @@ def _sync(request_id: int, member_id: str, *assignments: Assignment) -> Request:
     return Request(request_id, 4, body)
 
 
-def test_a_follower_that_waits_for_two_writes_is_told_once_that_they_are_lost() -> None:
+def test_follower_that_waits_for_two_appends_gets_one_response_when_they_are_lost() -> None:
     stable = (_join(1), _join(2), _join(3, "#1"))
     synced = (_sync(4, "#2"), _sync(5, "#1", Assignment("#1", b"a"), Assignment("#2", b"b")))
     for end in (Unload(), Shutdown()):
         assert _conforms("4.1", HoldAppends(), *stable, *synced, end)
 
 
-def test_a_static_member_that_gives_no_time_to_join_is_waited_for_without_standing_still() -> None:
+def test_static_member_with_a_rebalance_timeout_of_zero_lets_time_advance() -> None:
     body = JoinGroupRequest(GROUP_ID, 10_000, 0, "", "one", protocols=PROTOCOLS)
     alone = Request(1, 5, body)
     leaves = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#3"),))
@@ -76,14 +76,12 @@ FAILS = FailAppends(1, ErrorCode.KAFKA_STORAGE_ERROR)
 STABLE = (_restarts(1), Request(2, 3, SyncGroupRequest(GROUP_ID, 1, "#1", "one")))
 
 
-def test_a_static_member_that_came_back_twice_waits_in_vain_if_its_first_new_id_is_not_stored() -> (
-    None
-):
+def test_static_member_replaced_twice_gets_no_response_if_the_first_append_fails() -> None:
     steps = (*STABLE, HoldAppends(), FAILS, _restarts(3), _restarts(4), ReleaseAppends())
     assert _conforms("2.7", *steps, Advance(1_000), _restarts(5))
 
 
-def test_a_static_member_that_was_told_its_new_id_is_not_told_again_that_it_is_not_stored() -> None:
+def test_static_member_with_its_new_id_gets_no_second_response_when_the_append_fails() -> None:
     leaves = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))
     told = (_restarts(3), _join(4), Request(5, 3, leaves))
     assert _conforms("2.7", *STABLE, HoldAppends(), FAILS, *told, ReleaseAppends())

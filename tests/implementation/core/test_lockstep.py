@@ -45,9 +45,7 @@ def _agree(walked: Walked) -> None:
 
 @pytest.mark.parametrize(("profile", "name"), SMALL)
 @pytest.mark.untraced
-def test_every_labelled_edge_of_every_space_for_one_member_is_gone_alike(
-    profile: str, name: str
-) -> None:
+def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, name: str) -> None:
     space = explore(spaces(PROFILES[profile], 1)[name])
     walked = toured(space)
     _agree(walked)
@@ -56,6 +54,6 @@ def test_every_labelled_edge_of_every_space_for_one_member_is_gone_alike(
 
 @pytest.mark.parametrize("profile", BUILT_IN)
 @pytest.mark.parametrize("members", [2, 3])
-def test_random_steps_with_every_feature_are_gone_alike(profile: str, members: int) -> None:
+def test_random_steps_with_every_feature_agree(profile: str, members: int) -> None:
     for seed, instance in enumerate(everything(PROFILES[profile], members)):
         _agree(wandered(instance, seed, 1_000))

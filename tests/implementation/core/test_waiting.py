@@ -117,7 +117,7 @@ def stable_fetch(group_id: str) -> OffsetFetchRequest:
     return OffsetFetchRequest(group_id, require_stable=True)
 
 
-def test_whoever_asks_about_a_partition_waits_for_what_any_group_of_it_has_written() -> None:
+def test_request_waits_for_the_appends_of_all_groups_of_its_partition() -> None:
     bench = held()
     assert bench.ask(commit(HERE[0], 5)) is None
     waits = bench.send(stable_fetch(HERE[1]), 7)
@@ -127,7 +127,7 @@ def test_whoever_asks_about_a_partition_waits_for_what_any_group_of_it_has_writt
     assert bench.answers[waits].topics == ()
 
 
-def test_answers_come_in_the_order_of_the_log_as_one_append_after_another_is_committed() -> None:
+def test_responses_are_released_in_the_order_of_the_log() -> None:
     bench = SlowBench()
     one = bench.send(commit(HERE[0], 1))
     asked = bench.send(stable_fetch(HERE[0]), 7)
@@ -139,7 +139,7 @@ def test_answers_come_in_the_order_of_the_log_as_one_append_after_another_is_com
     assert bench.answers.keys() == {one, asked, two}
 
 
-def test_what_is_read_is_what_each_append_that_is_committed_has_left() -> None:
+def test_reads_return_the_state_after_the_last_committed_append() -> None:
     bench = SlowBench()
     name = HERE[0]
     bench.send(commit(name, 1))
@@ -154,7 +154,7 @@ def test_what_is_read_is_what_each_append_that_is_committed_has_left() -> None:
     assert seen == [[], [1], [2], [], [], [3]]
 
 
-def test_a_marker_that_aborts_makes_nothing_else_readable() -> None:
+def test_abort_marker_makes_nothing_readable() -> None:
     bench = SlowBench()
     bench.send(commit_in_transaction(HERE[0], 3))
     bench.finish()
@@ -164,7 +164,7 @@ def test_a_marker_that_aborts_makes_nothing_else_readable() -> None:
     assert read(bench, HERE[0]) == []
 
 
-def test_a_group_that_is_deleted_and_comes_again_shows_as_far_as_each_is_committed() -> None:
+def test_group_that_is_deleted_and_created_again_is_visible_as_committed() -> None:
     bench = SlowBench()
     name = HERE[0]
     bench.send(commit(name, 1))
@@ -184,7 +184,7 @@ def test_a_group_that_is_deleted_and_comes_again_shows_as_far_as_each_is_committ
     ]
 
 
-def test_a_group_shows_with_the_first_append_of_whichever_group_of_its_partition() -> None:
+def test_group_is_visible_with_the_first_committed_append_to_its_partition() -> None:
     bench = SlowBench()
     refused = commit(HERE[0], 1)
     too_long = refused.topics[0].partitions[0]._replace(committed_metadata="x" * 5_000)
@@ -196,7 +196,7 @@ def test_a_group_shows_with_the_first_append_of_whichever_group_of_its_partition
     assert listed(bench) == sorted(HERE[:2])
 
 
-def test_a_deletion_of_groups_waits_for_every_partition_it_is_about() -> None:
+def test_delete_groups_waits_for_every_partition_of_its_groups() -> None:
     bench = SlowBench()
     for name in (HERE[0], THERE[0]):
         bench.send(commit(name, 1))
@@ -213,7 +213,7 @@ def test_a_deletion_of_groups_waits_for_every_partition_it_is_about() -> None:
     ]
 
 
-def test_a_deletion_of_groups_fails_for_the_partition_that_is_lost_alone() -> None:
+def test_delete_groups_fails_only_for_the_groups_of_an_unloaded_partition() -> None:
     bench = held()
     for name in (HERE[0], THERE[0]):
         bench.send(commit(name, 1))
@@ -224,7 +224,7 @@ def test_a_deletion_of_groups_fails_for_the_partition_that_is_lost_alone() -> No
     assert [r.error_code for r in bench.answers[waits].results] == [LOST, LOST, NONE]
 
 
-def test_the_loss_of_a_partition_tells_those_who_wait_there_and_nobody_else() -> None:
+def test_unload_fails_only_the_deferred_responses_of_its_partition() -> None:
     bench = held()
     here, there = (bench.send(commit(name, 1)) for name in (HERE[0], THERE[0]))
     bench.keep(bench.coordinator.unload(0))
@@ -234,7 +234,7 @@ def test_the_loss_of_a_partition_tells_those_who_wait_there_and_nobody_else() ->
     assert bench.commit_error(there) is NONE
 
 
-def test_what_completes_after_its_partition_was_lost_and_loaded_again_is_nobody_s() -> None:
+def test_append_that_completes_after_a_reload_releases_no_later_response() -> None:
     bench = SlowBench()
     bench.send(commit(HERE[0], 1))
     bench.keep(bench.coordinator.unload(0))
@@ -248,56 +248,10 @@ def test_what_completes_after_its_partition_was_lost_and_loaded_again_is_nobody_
     assert read(bench, HERE[0]) == [2]
 
 
-# A static member that comes back
-
-
-def returned() -> tuple[Bench, int]:
-    """A static member, which leads a stable group, is back while appends are held."""
-    bench = Bench(TWO, profile=PROFILE_4_1)
-    bench.join(group_instance_id="i", version=9)
-    bench.advance(DELAY_MS)
-    bench.sync("m1", m1=b"mine")
-    bench.log.hold()
-    return bench, bench.join(group_instance_id="i", version=9)
-
-
-def test_a_static_member_is_told_its_new_id_when_that_is_committed() -> None:
-    bench, waits = returned()
-    assert waits not in bench.answers
-    bench.release()
-    assert bench.answers[waits].member_id == "m2"
-    assert bench.answers[waits].skip_assignment
-
-
-def test_one_that_comes_back_again_before_that_is_told_by_its_own_append() -> None:
-    bench, fenced = returned()
-    waits = bench.join(group_instance_id="i", version=9)
-    assert bench.answers[fenced].error_code is ErrorCode.FENCED_INSTANCE_ID
-    bench.release()
-    assert bench.answers[waits].member_id == bench.answers[waits].leader == "m3"
-
-
-def test_a_leader_that_is_back_is_not_told_its_members_while_a_rebalance_is_prepared() -> None:
-    bench, waits = returned()
-    bench.ask(JoinGroupRequest("g", SESSION_MS, 0, protocols=RANGE), 4)  # and does not come
-    bench.join()
-    assert bench.view.state is GroupState.PREPARING_REBALANCE
-    bench.release()
-    assert waits not in bench.answers
-    assert bench.member("m2").awaiting_join
-
-
-def test_one_that_is_back_when_the_partition_is_lost_is_told_so() -> None:
-    bench, waits = returned()
-    bench.keep(bench.coordinator.unload(partition_for("g", 2)))
-    answer = bench.answers[waits]
-    assert (answer.error_code, answer.member_id, answer.leader) == (LOST, "", "m1")
-
-
 # An append that fails when more have been made on top of it
 
 
-def test_when_an_append_fails_late_all_is_as_in_the_log_and_whoever_waits_is_told() -> None:
+def test_late_append_failure_restores_the_log_and_fails_deferred_responses() -> None:
     bench = SlowBench()
     bench.send(commit(HERE[0], 1))
     bench.finish()
@@ -321,7 +275,7 @@ def test_when_an_append_fails_late_all_is_as_in_the_log_and_whoever_waits_is_tol
     assert bench.commit_error(again) is NONE
 
 
-def test_what_was_committed_before_one_that_fails_is_told_as_such() -> None:
+def test_appends_committed_before_a_failure_are_acknowledged() -> None:
     bench = SlowBench()
     numbers = [bench.send(commit(HERE[0], offset)) for offset in (1, 2, 3)]
     failed = ErrorCode.KAFKA_STORAGE_ERROR
@@ -330,7 +284,7 @@ def test_what_was_committed_before_one_that_fails_is_told_as_such() -> None:
     assert read(bench, HERE[0]) == [1]
 
 
-def test_assignments_that_are_not_stored_after_all_reach_nobody_and_the_group_is_gone() -> None:
+def test_assignments_whose_append_fails_late_are_not_returned_and_the_group_is_unloaded() -> None:
     bench = SlowBench()
     bench.join()
     bench.finish()
@@ -342,7 +296,7 @@ def test_assignments_that_are_not_stored_after_all_reach_nobody_and_the_group_is
     assert bench.heartbeat("m1") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_partition_that_cannot_be_read_again_after_a_failure_is_not_served(
+def test_partition_that_cannot_be_reloaded_after_a_failure_is_not_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = SlowBench()
@@ -359,7 +313,7 @@ def test_a_partition_that_cannot_be_read_again_after_a_failure_is_not_served(
     assert bench.coordinator.serving(0) is Serving.UNLOADED
 
 
-def test_what_was_loaded_and_fails_after_all_is_lost_again() -> None:
+def test_append_that_fails_after_a_reload_is_rolled_back() -> None:
     bench = SlowBench()
     bench.send(commit(HERE[0], 1))
     bench.keep(bench.coordinator.unload(0))
@@ -370,7 +324,7 @@ def test_what_was_loaded_and_fails_after_all_is_lost_again() -> None:
     assert bench.coordinator.serving(0) is Serving.SERVED
 
 
-def test_after_a_shutdown_an_append_that_fails_brings_nothing_back() -> None:
+def test_append_that_fails_after_a_shutdown_loads_nothing() -> None:
     for shuts_first in (True, False):
         bench = SlowBench()
         bench.send(commit(HERE[0], 1))

@@ -60,7 +60,7 @@ def same(records: Iterator[object] | tuple[object, ...]) -> list[tuple[object, .
 
 
 @given(raw_batches)
-def test_a_batch_is_read_by_kafka_python_as_it_was_written(batch: RawBatch) -> None:
+def test_kafka_python_reads_batches(batch: RawBatch) -> None:
     theirs = DefaultRecordBatch(bytes(build(batch)))
     assert theirs.validate_crc()
     assert theirs.magic == 2
@@ -76,7 +76,7 @@ def test_a_batch_is_read_by_kafka_python_as_it_was_written(batch: RawBatch) -> N
 
 
 @given(st.lists(raw_batches, max_size=4))
-def test_batches_are_read_back_as_they_were_written(batches: list[RawBatch]) -> None:
+def test_batches_round_trip(batches: list[RawBatch]) -> None:
     data, offset = bytearray(), 0
     for batch in batches:
         built = build(batch)
@@ -92,7 +92,7 @@ def test_batches_are_read_back_as_they_were_written(batches: list[RawBatch]) -> 
 
 
 @given(raw_batches)
-def test_a_batch_of_kafka_pythons_is_the_same_to_the_byte(batch: RawBatch) -> None:
+def test_kafka_python_writes_the_same_bytes(batch: RawBatch) -> None:
     transactional = batch.producer_id != -1
     builder = DefaultRecordBatchBuilder(
         magic=2,
@@ -113,7 +113,7 @@ def test_a_batch_of_kafka_pythons_is_the_same_to_the_byte(batch: RawBatch) -> No
 
 
 @pytest.mark.parametrize("marker", Marker)
-def test_a_marker_is_a_control_batch_to_kafka_python(marker: Marker) -> None:
+def test_kafka_python_reads_a_marker_as_a_control_batch(marker: Marker) -> None:
     data = bytes(to_bytes(end(77, marker), FORMAT, 5))
     theirs = DefaultRecordBatch(data)
     assert theirs.validate_crc()
@@ -131,21 +131,21 @@ def test_a_marker_is_a_control_batch_to_kafka_python(marker: Marker) -> None:
     assert from_bytes(span.batch).batch == end(77, marker)
 
 
-def test_a_control_batch_of_another_kind_says_nothing() -> None:
+def test_control_batch_of_another_kind_has_no_marker() -> None:
     data = build(RawBatch((RawRecord(0, 5, b"\0\0\0\2", b""),), 77, 0, Marker.COMMIT))
     (span,) = spans(bytes(data), 0)
     read = from_bytes(span.batch)
     assert (read.batch.records, read.batch.marker, read.skipped) == ((), None, 0)
 
 
-def test_a_control_batch_without_a_kind_is_corrupt() -> None:
+def test_control_batch_without_a_kind_is_corrupt() -> None:
     data = build(RawBatch((RawRecord(0, 5, b"\0\0", b""),), 77, 0, Marker.COMMIT))
     (span,) = spans(bytes(data), 0)
     with pytest.raises(CorruptRecordError, match="without a control record"):
         parse(span.batch)
 
 
-def test_a_record_of_an_unknown_type_is_counted_and_the_others_are_read() -> None:
+def test_record_of_an_unknown_type_is_skipped_and_counted() -> None:
     known = to_bytes(commit("g", 1), FORMAT, 5)
     (span,) = spans(bytes(known), 0)
     (record,) = parse(span.batch).records
@@ -156,7 +156,7 @@ def test_a_record_of_an_unknown_type_is_counted_and_the_others_are_read() -> Non
 
 @pytest.mark.parametrize("compression", [0, 1], ids=["plain", "gzip"])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_older_formats_are_read(magic: int, compression: int) -> None:
+def test_batches_of_older_formats_are_read(magic: int, compression: int) -> None:
     builder = LegacyRecordBatchBuilder(magic, compression, 1 << 20)
     for i in range(5):
         builder.append(i, 1000 + i, b"key" * 20, b"value%d" % i)
@@ -176,7 +176,7 @@ def test_compressed_batches_are_read() -> None:
 
 
 @given(raw_batches, st.data())
-def test_a_batch_with_a_byte_changed_is_none_or_has_the_same_records(
+def test_batch_with_a_changed_byte_is_unsound_or_has_the_same_records(
     batch: RawBatch, data: st.DataObject
 ) -> None:
     built = build(batch)
@@ -192,19 +192,19 @@ def test_a_batch_with_a_byte_changed_is_none_or_has_the_same_records(
 
 
 @given(st.binary(max_size=200))
-def test_bytes_that_are_no_batch_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_a_batch_are_rejected(data: bytes) -> None:
     if data:
         with pytest.raises(UnsoundError):
             list(spans(data, 0))
 
 
 @given(st.binary(max_size=300), raw_batches)
-def test_a_whole_batch_is_found_behind_any_bytes(noise: bytes, batch: RawBatch) -> None:
+def test_complete_batch_is_found_after_any_bytes(noise: bytes, batch: RawBatch) -> None:
     built = bytes(build(batch))
     assert whole_from(b"x" + noise + built, 0) == len(noise) + 1
 
 
-def test_a_batch_that_goes_back_in_the_log_is_refused() -> None:
+def test_batch_with_an_earlier_offset_is_rejected() -> None:
     data = bytes(build(RawBatch((RawRecord(4, 5, b"k", b"v"),))))
     with pytest.raises(UnsoundError, match="offset 4 where 5 comes next"):
         list(spans(data + data, 0))
@@ -212,7 +212,7 @@ def test_a_batch_that_goes_back_in_the_log_is_refused() -> None:
 
 @pytest.mark.parametrize("key_bytes", [-5, 1 << 30])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_an_older_batch_whose_lengths_lie_is_refused_though_its_checksum_is_right(
+def test_older_batch_with_wrong_lengths_is_rejected_despite_its_checksum(
     magic: int, key_bytes: int
 ) -> None:
     record = bytes([magic, 0]) + bytes(8 * magic) + struct.pack(">i", key_bytes) + bytes(8)
@@ -223,7 +223,7 @@ def test_an_older_batch_whose_lengths_lie_is_refused_though_its_checksum_is_righ
 
 @pytest.mark.parametrize("length", range(-1, 61))
 @pytest.mark.parametrize("magic", [0, 1, 2])
-def test_a_batch_that_is_shorter_than_its_own_head_is_refused(magic: int, length: int) -> None:
+def test_batch_shorter_than_its_header_is_rejected(magic: int, length: int) -> None:
     # aiokafka's compiled reader would end the process.
     data = struct.pack(">qiib", 0, length, 0, magic) + bytes(100)
     with pytest.raises(UnsoundError):
@@ -231,7 +231,7 @@ def test_a_batch_that_is_shorter_than_its_own_head_is_refused(magic: int, length
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4, 5])
-def test_a_batch_that_cannot_be_unpacked_is_corrupt_whatever_packed_it(codec: int) -> None:
+def test_batch_that_cannot_be_decompressed_is_corrupt(codec: int) -> None:
     data = build(RawBatch((RawRecord(0, 5, b"key", b"value"),)))
     data[22] |= codec
     data[17:21] = struct.pack(">I", calc_crc32c(bytes(data[21:])))

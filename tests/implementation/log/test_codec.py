@@ -105,7 +105,7 @@ def group_without(record: GroupMetadataRecord, version: int) -> GroupMetadataRec
 
 @pytest.mark.parametrize("version", VERSIONS)
 @given(record=offset_records)
-def test_an_offset_is_written_as_kafkas_definition_says_and_read_back(
+def test_offset_record_round_trips_and_matches_kafkas_definition(
     version: int, record: OffsetCommitRecord
 ) -> None:
     if record.value is not None and version != 1:
@@ -117,7 +117,7 @@ def test_an_offset_is_written_as_kafkas_definition_says_and_read_back(
 
 @pytest.mark.parametrize("version", VERSIONS)
 @given(record=group_records)
-def test_a_group_is_written_as_kafkas_definition_says_and_read_back(
+def test_group_record_round_trips_and_matches_kafkas_definition(
     version: int, record: GroupMetadataRecord
 ) -> None:
     key, value = encode(record, Format(3, version))
@@ -127,7 +127,7 @@ def test_a_group_is_written_as_kafkas_definition_says_and_read_back(
 
 @pytest.mark.parametrize("profile", FORMATS)
 @given(record=offset_records)
-def test_an_offset_that_expires_is_written_in_version_1_whatever_the_profile(
+def test_offset_with_an_expire_timestamp_is_written_in_version_1(
     profile: str, record: OffsetCommitRecord
 ) -> None:
     if record.value is None or record.value.expire_timestamp_ms == -1:
@@ -139,20 +139,20 @@ def test_an_offset_that_expires_is_written_in_version_1_whatever_the_profile(
     ("profile", "offset", "group"),
     [("0.10.0", 1, 0), ("0.10.2", 1, 1), ("2.7", 3, 3), ("4.1", 4, 3)],
 )
-def test_each_profile_writes_the_versions_that_its_kafka_writes(
+def test_profile_writes_the_record_versions_of_its_kafka(
     profile: str, offset: int, group: int
 ) -> None:
     assert encode(OFFSET, FORMATS[profile]) == kafkas_offset(OFFSET, offset)
     assert encode(GROUP, FORMATS[profile]) == kafkas_group(GROUP, group)
 
 
-def test_a_profile_without_formats_does_not_exist() -> None:
+def test_every_profile_has_record_formats() -> None:
     from groupcheck.model.profiles import PROFILES  # noqa: PLC0415 - for this test alone
 
     assert FORMATS.keys() == PROFILES.keys()
 
 
-def test_the_golden_bytes_of_version_3_are_those_of_kafka_by_hand() -> None:
+def test_bytes_of_version_3_are_those_computed_by_hand() -> None:
     # Written out from the tables of GroupMetadataManager.scala:1000-1090 at 2.7.2.
     assert encode(OFFSET, FORMATS["2.7"]) == (
         b"\0\1\0\x08my-group\0\x08my-topic\0\0\0\x07",
@@ -180,12 +180,12 @@ def test_the_golden_bytes_of_version_3_are_those_of_kafka_by_hand() -> None:
     )
 
 
-def test_the_older_of_the_two_versions_of_an_offsets_key_is_read_too() -> None:
+def test_older_version_of_an_offset_key_is_read() -> None:
     key, value = encode(OFFSET, FORMATS["2.7"])
     assert decode(b"\0\0" + key[2:], value) == OFFSET
 
 
-def test_a_key_without_a_value_is_a_removal() -> None:
+def test_key_without_a_value_is_a_tombstone() -> None:
     for record in (OFFSET._replace(value=None), GROUP._replace(value=None)):
         key, value = encode(record, FORMATS["2.7"])
         assert value is None
@@ -193,17 +193,13 @@ def test_a_key_without_a_value_is_a_removal() -> None:
 
 
 @given(version=int16.filter(lambda version: version > 2), rest=st.binary())
-def test_a_key_of_an_unknown_version_is_a_record_of_an_unknown_type(
-    version: int, rest: bytes
-) -> None:
+def test_key_of_an_unknown_version_is_an_unknown_record_type(version: int, rest: bytes) -> None:
     with pytest.raises(UnknownRecordTypeError, match=f"type {version}"):
         decode(prefixed(version, rest), rest)
 
 
 @given(version=int16.filter(lambda version: version > 4), rest=st.binary())
-def test_a_value_of_an_unknown_version_is_refused_and_not_misread(
-    version: int, rest: bytes
-) -> None:
+def test_value_of_an_unknown_version_is_rejected(version: int, rest: bytes) -> None:
     for record in (OFFSET, GROUP):
         key, _ = encode(record, FORMATS["2.7"])
         with pytest.raises(CorruptRecordError, match=f"of version {version}, which is not known"):
@@ -212,7 +208,7 @@ def test_a_value_of_an_unknown_version_is_refused_and_not_misread(
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("record", [OFFSET, GROUP], ids=["offset", "group"])
-def test_a_record_that_ends_too_early_is_refused_wherever_it_ends(
+def test_truncated_record_is_rejected_at_every_length(
     version: int, record: OffsetCommitRecord | GroupMetadataRecord
 ) -> None:
     key, value = encode(record, Format(version, version))
@@ -226,13 +222,15 @@ def test_a_record_that_ends_too_early_is_refused_wherever_it_ends(
 
 
 @given(key=st.none() | st.binary(), value=st.none() | st.binary())
-def test_any_bytes_are_a_record_or_a_clear_error(key: bytes | None, value: bytes | None) -> None:
+def test_random_bytes_are_a_record_or_a_defined_error(
+    key: bytes | None, value: bytes | None
+) -> None:
     with contextlib.suppress(CorruptRecordError, UnknownRecordTypeError):
         decode(key, value)
 
 
 @given(record=records, version=st.sampled_from(VERSIONS), data=st.data())
-def test_a_record_with_a_byte_changed_is_a_record_or_a_clear_error(
+def test_record_with_a_changed_byte_is_a_record_or_a_defined_error(
     record: OffsetCommitRecord | GroupMetadataRecord, version: int, data: st.DataObject
 ) -> None:
     key, value = encode(record, Format(version, version))
@@ -242,14 +240,14 @@ def test_a_record_with_a_byte_changed_is_a_record_or_a_clear_error(
         decode(bytes(both[: len(key)]), None if value is None else bytes(both[len(key) :]))
 
 
-def test_bytes_after_the_last_field_are_not_looked_at_as_in_kafka() -> None:
+def test_bytes_after_the_last_field_are_ignored() -> None:
     for record in (OFFSET, GROUP):
         key, value = encode(record, FORMATS["2.7"])
         assert value is not None
         assert decode(key + b"more", value + b"more") == record
 
 
-def test_tagged_fields_that_are_not_known_are_skipped() -> None:
+def test_unknown_tagged_fields_of_a_record_are_skipped() -> None:
     # KIP-915: later versions of Kafka add nothing but tagged fields.
     key, value = encode(OFFSET, Format(4, 4))
     assert value is not None
@@ -262,7 +260,7 @@ def test_tagged_fields_that_are_not_known_are_skipped() -> None:
     assert decode(key, value[:-2] + b"\1\x09\x01x" + b"\1\x05\x03abc") == GROUP
 
 
-def test_a_tagged_field_that_ends_after_the_record_is_refused() -> None:
+def test_tagged_field_longer_than_the_record_is_rejected() -> None:
     key, value = encode(OFFSET, Format(4, 4))
     assert value is not None
     with pytest.raises(CorruptRecordError, match="tagged fields that end 2 bytes after"):
@@ -270,7 +268,7 @@ def test_a_tagged_field_that_ends_after_the_record_is_refused() -> None:
 
 
 @pytest.mark.parametrize("length", [b"\xff\xff\xff\xff", b"\xff\xff\xff\xfe", b"\x7f\xff\xff\xff"])
-def test_an_array_of_members_whose_length_is_wrong_is_refused(length: bytes) -> None:
+def test_member_array_with_a_wrong_length_is_rejected(length: bytes) -> None:
     # kio's own reader of arrays would end the process at the last of these.
     key, value = encode(GROUP._replace(value=GroupMetadataValue("", 0)), FORMATS["2.7"])
     assert value is not None
@@ -280,7 +278,7 @@ def test_an_array_of_members_whose_length_is_wrong_is_refused(length: bytes) -> 
 
 
 @pytest.mark.parametrize("length", [b"\0", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f"])
-def test_a_flexible_array_of_members_whose_length_is_wrong_is_refused(length: bytes) -> None:
+def test_flexible_member_array_with_a_wrong_length_is_rejected(length: bytes) -> None:
     key, value = encode(GROUP._replace(value=GroupMetadataValue("", 0)), Format(4, 4))
     assert value is not None
     assert value[-2:] == b"\1\0"
@@ -288,7 +286,7 @@ def test_a_flexible_array_of_members_whose_length_is_wrong_is_refused(length: by
         decode(key, value[:-2] + length + b"\0")
 
 
-def test_a_member_that_was_stored_without_a_rebalance_timeout_has_its_session_timeout() -> None:
+def test_member_stored_without_a_rebalance_timeout_gets_its_session_timeout() -> None:
     key, value = encode(GROUP, Format(3, 0))
     read = decode(key, value)
     assert isinstance(read, GroupMetadataRecord)
@@ -296,7 +294,7 @@ def test_a_member_that_was_stored_without_a_rebalance_timeout_has_its_session_ti
     assert read.value.members[0].rebalance_timeout_ms == MEMBER.session_timeout_ms
 
 
-def test_a_record_that_no_format_can_hold_is_refused() -> None:
+def test_record_that_no_format_can_hold_is_rejected() -> None:
     for key in (OFFSET.key._replace(group="x" * 40_000), OFFSET.key._replace(partition=1 << 31)):
         with pytest.raises(UnwritableRecordError, match="cannot be written"):
             encode(OFFSET._replace(key=key), FORMATS["2.7"])

@@ -14,7 +14,7 @@ from support.log_records import commit, end, logs, offset
 @pytest.mark.parametrize("tombstones_end_pending", [False, True], ids=["2.7", "4.1"])
 @settings(max_examples=400, deadline=None)
 @given(before=logs(), after=logs())
-def test_a_compacted_log_loads_as_the_whole_one_whatever_is_appended_to_either(
+def test_compacted_log_loads_like_the_whole_one_whatever_is_appended(
     before: list[Batch], after: list[Batch], *, tombstones_end_pending: bool
 ) -> None:
     def loaded(log: list[Batch]) -> object:
@@ -26,37 +26,37 @@ def test_a_compacted_log_loads_as_the_whole_one_whatever_is_appended_to_either(
     assert loaded(compact(short + after)) == loaded(before + after)
 
 
-def test_of_each_key_the_latest_record_is_kept() -> None:
+def test_latest_record_of_each_key_is_kept() -> None:
     log = [Batch((offset("a", 1), offset("b", 1))), commit("a", 2), commit("a", 3)]
     assert compact(log) == [Batch((offset("b", 1), offset("a", 3)))]
 
 
-def test_a_tombstone_goes_with_what_it_removed() -> None:
+def test_tombstone_is_dropped_with_the_record_that_it_removes() -> None:
     assert compact([commit("a", 1), commit("a", None)]) == []
 
 
-def test_a_transaction_that_was_aborted_leaves_nothing() -> None:
+def test_aborted_transaction_is_dropped() -> None:
     assert compact([commit("a", 1, 7), end(7, Marker.ABORT)]) == []
 
 
-def test_a_transaction_keeps_its_marker_while_any_of_its_offsets_matters() -> None:
+def test_marker_is_kept_with_any_offset_of_its_transaction() -> None:
     log = [Batch((offset("a", 1), offset("b", 1)), 7, 0), end(7), commit("a", 2)]
     assert compact(log) == [Batch((offset("b", 1),), 7, 0), end(7), commit("a", 2)]
     assert compact([*log, commit("b", 2)]) == [Batch((offset("a", 2), offset("b", 2)))]
 
 
-def test_an_open_transaction_keeps_its_last_offset_of_each_key_in_its_place() -> None:
+def test_open_transaction_keeps_its_last_offset_of_each_key() -> None:
     log = [commit("a", 1, 7), commit("a", 2, 7), commit("a", 3), commit("a", 4)]
     assert compact(log) == [log[1], log[3]]
 
 
-def test_a_tombstone_in_a_transaction_stays_until_the_key_is_settled_after_the_marker() -> None:
+def test_tombstone_during_a_transaction_is_kept_until_a_record_after_the_marker() -> None:
     log = [commit("a", 1, 7), commit("a", None), end(7)]
     assert compact(log) == log
     assert compact([*log, commit("a", 2)]) == [commit("a", 2)]
 
 
-def test_what_is_kept_does_not_grow_with_the_number_of_commits() -> None:
+def test_compacted_size_does_not_grow_with_the_number_of_commits() -> None:
     log: list[Batch] = []
     for i in range(2000):
         log += [commit("abcdefgh"[i % 8], i), commit("abcdefgh"[i % 5], i, 7)]

@@ -12,7 +12,7 @@ FIRST, SECOND = Batch(producer_id=1), Batch(producer_id=2)
 MARKER = Batch(producer_id=1, marker=Marker.COMMIT)
 
 
-def test_what_is_held_is_in_the_log_at_once_and_told_at_the_release_in_order() -> None:
+def test_held_append_is_in_the_log_at_once_and_completes_in_order_at_the_release() -> None:
     below, told = MemoryLog(), []
     log = ControlledLog(below)
     log.hold()
@@ -26,7 +26,7 @@ def test_what_is_held_is_in_the_log_at_once_and_told_at_the_release_in_order() -
     assert len(told) == 3
 
 
-def test_what_is_to_fail_leaves_nothing_and_only_so_often() -> None:
+def test_given_number_of_appends_fail_and_leave_nothing() -> None:
     told: list[ErrorCode] = []
     log = ControlledLog(MemoryLog())
     log.fail(1, FAILED)
@@ -36,7 +36,7 @@ def test_what_is_to_fail_leaves_nothing_and_only_so_often() -> None:
     assert tuple(log.read(0)) == (SECOND,)
 
 
-def test_one_that_is_held_and_is_to_fail_does_so_at_the_release() -> None:
+def test_held_append_fails_at_the_release() -> None:
     told: list[ErrorCode] = []
     log = ControlledLog(MemoryLog())
     log.hold()
@@ -47,7 +47,7 @@ def test_one_that_is_held_and_is_to_fail_does_so_at_the_release() -> None:
     assert told == [FAILED]
 
 
-def test_one_that_is_to_fail_may_do_so_at_once_while_others_are_held() -> None:
+def test_append_may_fail_at_once_while_others_are_held() -> None:
     told: list[ErrorCode] = []
     log = ControlledLog(MemoryLog(), fails_at_once=True)
     log.hold()
@@ -59,7 +59,7 @@ def test_one_that_is_to_fail_may_do_so_at_once_while_others_are_held() -> None:
     assert told == [FAILED, ErrorCode.NONE]
 
 
-def test_after_a_crash_nobody_is_told_and_appends_are_held_still() -> None:
+def test_held_completions_are_dropped_in_a_crash_and_later_ones_are_held() -> None:
     told: list[ErrorCode] = []
     log = ControlledLog(MemoryLog())
     log.hold()
@@ -72,7 +72,7 @@ def test_after_a_crash_nobody_is_told_and_appends_are_held_still() -> None:
     assert tuple(log.read(0)) == (FIRST, SECOND)
 
 
-def test_markers_that_are_another_s_neither_wait_nor_fail() -> None:
+def test_spared_markers_are_neither_held_nor_fail() -> None:
     told: list[ErrorCode] = []
     log = ControlledLog(MemoryLog(), spare_markers=True)
     log.hold()

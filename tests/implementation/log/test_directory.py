@@ -53,7 +53,7 @@ def files(path: Path) -> list[str]:
     return sorted(file.name for file in (path / PARTITION).iterdir())
 
 
-def test_what_was_appended_is_read_now_and_after_it_is_opened_again(tmp_path: Path) -> None:
+def test_appended_batches_are_read_before_and_after_a_reopen(tmp_path: Path) -> None:
     batches = [
         commit("a", 1),
         commit("a", 2, 7),
@@ -72,7 +72,7 @@ def test_what_was_appended_is_read_now_and_after_it_is_opened_again(tmp_path: Pa
     assert files(tmp_path) == ["00000000000000000000.log"]
 
 
-def test_an_append_completes_only_after_it_was_synced_and_when_it_is_asked_for(
+def test_append_completes_in_complete_after_its_sync(
     tmp_path: Path,
 ) -> None:
     done: list[ErrorCode] = []
@@ -95,7 +95,7 @@ def test_an_append_completes_only_after_it_was_synced_and_when_it_is_asked_for(
         assert not log.pending
 
 
-def test_what_is_being_flushed_is_still_pending(tmp_path: Path) -> None:
+def test_append_is_pending_during_the_flush(tmp_path: Path) -> None:
     logs: list[DirectoryLog] = []
     pending: list[bool] = []
     disk = FaultyDisk(lambda _, __: pending.extend(log.pending for log in logs))
@@ -105,7 +105,7 @@ def test_what_is_being_flushed_is_still_pending(tmp_path: Path) -> None:
     assert set(pending) == {True}
 
 
-def test_a_hundred_appends_to_a_partition_share_one_sync(tmp_path: Path) -> None:
+def test_hundred_appends_to_a_partition_share_one_sync(tmp_path: Path) -> None:
     calls: list[str] = []
     with opened(tmp_path, disk=FaultyDisk(lambda _, name: calls.append(name))) as log:
         append(log, commit("a", 1))
@@ -114,7 +114,7 @@ def test_a_hundred_appends_to_a_partition_share_one_sync(tmp_path: Path) -> None
     assert calls == ["write", "sync"]
 
 
-def test_all_partitions_are_written_before_the_first_is_synced(tmp_path: Path) -> None:
+def test_all_partitions_are_written_before_the_first_sync(tmp_path: Path) -> None:
     calls: list[str] = []
     done: list[ErrorCode] = []
     with opened(tmp_path, disk=FaultyDisk(lambda _, name: calls.append(name))) as log:
@@ -139,7 +139,7 @@ def test_appends_complete_in_their_order(tmp_path: Path) -> None:
     assert done == [0, 1, 2, 3]
 
 
-def test_what_cannot_be_written_may_be_refused_at_once_and_others_are_not(tmp_path: Path) -> None:
+def test_unwritable_batch_may_fail_at_once(tmp_path: Path) -> None:
     done: list[ErrorCode] = []
     with opened(tmp_path, refuses_at_once=True) as log:
         log.append(27, commit("a", 1), done.append)
@@ -151,9 +151,7 @@ def test_what_cannot_be_written_may_be_refused_at_once_and_others_are_not(tmp_pa
         assert not log.pending
 
 
-def test_a_batch_that_no_format_can_hold_fails_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unwritable_batch_fails_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with opened(tmp_path) as log:
         unwritable = commit("x" * 40_000, 1)
         assert append(log, commit("a", 1), unwritable, commit("b", 1)) == [
@@ -168,7 +166,7 @@ def test_a_batch_that_no_format_can_hold_fails_alone(
     assert "an append was refused: a record that cannot be written" in caplog.text
 
 
-def test_what_is_appended_while_a_flush_is_under_way_is_for_the_next(tmp_path: Path) -> None:
+def test_append_during_a_flush_is_for_the_next_flush(tmp_path: Path) -> None:
     done: list[ErrorCode] = []
     logs: list[DirectoryLog] = []
 
@@ -185,7 +183,7 @@ def test_what_is_appended_while_a_flush_is_under_way_is_for_the_next(tmp_path: P
         assert (done, log.pending) == ([ErrorCode.NONE], False)
 
 
-def test_reading_sees_what_was_appended_though_nobody_flushed_it(tmp_path: Path) -> None:
+def test_read_flushes_the_queue_first(tmp_path: Path) -> None:
     done: list[ErrorCode] = []
     with opened(tmp_path) as log:
         log.append(27, commit("a", 1), done.append)
@@ -195,7 +193,7 @@ def test_reading_sees_what_was_appended_though_nobody_flushed_it(tmp_path: Path)
         assert done == [ErrorCode.NONE]
 
 
-def test_a_full_segment_is_followed_by_another_named_by_its_first_offset(tmp_path: Path) -> None:
+def test_full_segment_is_followed_by_one_named_by_its_first_offset(tmp_path: Path) -> None:
     with opened(tmp_path, segment_bytes=100) as log:
         for i in range(3):
             append(log, Batch((offset("a", i), offset("b", i))))
@@ -207,13 +205,13 @@ def test_a_full_segment_is_followed_by_another_named_by_its_first_offset(tmp_pat
 
 
 @pytest.mark.parametrize("profile", FORMATS)
-def test_each_profiles_versions_are_read_back(tmp_path: Path, profile: str) -> None:
+def test_records_of_each_profile_round_trip(tmp_path: Path, profile: str) -> None:
     with opened(tmp_path, written=FORMATS[profile]) as log:
         append(log, commit("a", 1))
         assert list(log.read(27)) == [commit("a", 1)]
 
 
-def test_records_of_unknown_types_are_skipped_and_counted_and_survive_compaction(
+def test_records_of_unknown_types_are_counted_and_survive_compaction(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / PARTITION
@@ -228,7 +226,7 @@ def test_records_of_unknown_types_are_skipped_and_counted_and_survive_compaction
     assert f"{PARTITION}: passed over 1 records of unknown types" in caplog.text
 
 
-def test_a_record_that_is_none_is_named_by_file_and_position(tmp_path: Path) -> None:
+def test_corrupt_record_is_reported_with_file_and_position(tmp_path: Path) -> None:
     folder = tmp_path / PARTITION
     folder.mkdir()
     good = build(RawBatch((RawRecord(0, 5, b"\0\2\0\1g", None),)))
@@ -242,7 +240,7 @@ def test_a_record_that_is_none_is_named_by_file_and_position(tmp_path: Path) -> 
         list(log.read(27))
 
 
-def test_a_file_that_changes_while_it_is_open_is_refused(tmp_path: Path) -> None:
+def test_file_that_changes_while_open_is_rejected(tmp_path: Path) -> None:
     with opened(tmp_path) as log:
         append(log, commit("a", 1), commit("b", 1))
         path = tmp_path / PARTITION / f"{0:020}.log"
@@ -256,7 +254,7 @@ def test_a_file_that_changes_while_it_is_open_is_refused(tmp_path: Path) -> None
 # Failures
 
 
-def test_an_append_that_fails_leaves_nothing_and_the_next_one_succeeds(tmp_path: Path) -> None:
+def test_failed_append_leaves_nothing_and_the_next_succeeds(tmp_path: Path) -> None:
     for number, path in enumerate(("write", "sync")):
         full: list[OSError] = []
 
@@ -276,7 +274,7 @@ def test_an_append_that_fails_leaves_nothing_and_the_next_one_succeeds(tmp_path:
             assert list(log.read(27)) == [commit("a", 1), commit("d", 1)]
 
 
-def test_wherever_the_disk_fails_an_append_it_is_there_if_and_only_if_it_was_acknowledged(
+def test_append_is_in_the_log_if_and_only_if_acknowledged_at_every_disk_failure(
     tmp_path: Path,
 ) -> None:
     def run(path: Path, disk: FaultyDisk) -> list[Batch]:
@@ -296,7 +294,7 @@ def test_wherever_the_disk_fails_an_append_it_is_there_if_and_only_if_it_was_ack
         assert len(acknowledged) == 4
 
 
-def test_when_a_failed_append_cannot_even_be_cut_off_no_more_are_taken(
+def test_no_append_is_accepted_after_a_truncation_fails(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = False
@@ -318,7 +316,7 @@ def test_when_a_failed_append_cannot_even_be_cut_off_no_more_are_taken(
     assert "could not be cut off at byte" in caplog.text
 
 
-def test_a_disk_that_is_full_for_real_is_a_storage_error(tmp_path: Path) -> None:
+def test_full_disk_is_a_storage_error(tmp_path: Path) -> None:
     # A limit on the size of files is a full disk that needs no privileges.
     program = f"""
 import resource
@@ -346,7 +344,7 @@ print(*errors)
         assert len(list(log.read(27))) == stored
 
 
-def test_that_appends_fail_is_said_once_and_that_they_no_longer_do(
+def test_append_failures_are_logged_once_and_so_is_the_recovery(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     full = True
@@ -370,7 +368,7 @@ def test_that_appends_fail_is_said_once_and_that_they_no_longer_do(
 # Who may use it
 
 
-def test_a_second_process_on_the_directory_is_refused(tmp_path: Path) -> None:
+def test_second_process_on_the_directory_is_rejected(tmp_path: Path) -> None:
     program = f"""
 from pathlib import Path
 from groupcheck.implementation.log.directory import DirectoryLog
@@ -403,14 +401,14 @@ def unprivileged() -> Iterator[Path]:
                 os.seteuid(0)
 
 
-def test_a_directory_that_may_not_be_written_to_is_refused() -> None:
+def test_directory_without_write_permission_is_rejected() -> None:
     with unprivileged() as path:
         for each in (path, path / "new"):
             with pytest.raises(LogError, match=f"{each} cannot be used: .*Permission denied"):
                 DirectoryLog(each)
 
 
-def test_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
+def test_read_only_file_system_is_rejected(tmp_path: Path) -> None:
     with opened(tmp_path) as log:
         append(log, commit("a", 1))
     path = tmp_path / PARTITION / f"{0:020}.log"
@@ -422,7 +420,7 @@ def test_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
         assert list(log.read(27)) == [commit("a", 1)]
 
 
-def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+def test_file_instead_of_the_directory_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch()
     with pytest.raises(LogError, match=f"{path} cannot be used"):
@@ -451,7 +449,7 @@ def test_compaction_keeps_the_latest_of_each_key_of_the_closed_segments(tmp_path
         assert list(log.read(27)) == whole
 
 
-def test_compaction_waits_until_half_of_the_closed_segments_is_new(tmp_path: Path) -> None:
+def test_compaction_waits_until_half_of_the_closed_segments_is_dirty(tmp_path: Path) -> None:
     with opened(tmp_path, segment_bytes=1_000, disk=HastyDisk()) as log:
         for i in range(300):
             append(log, commit(f"group-{i}", i))
@@ -469,7 +467,7 @@ def test_compaction_waits_until_half_of_the_closed_segments_is_new(tmp_path: Pat
         assert len(load(log.read(27)).stored) == 300
 
 
-def test_a_log_whose_closed_segments_hold_nothing_is_compacted_to_its_active_segment(
+def test_closed_segments_without_kept_records_are_removed(
     tmp_path: Path,
 ) -> None:
     with opened(tmp_path, segment_bytes=1) as log:
@@ -484,7 +482,7 @@ def test_a_log_whose_closed_segments_hold_nothing_is_compacted_to_its_active_seg
         assert list(log.read(27)) == [commit("b", 1), commit("c", 1)]
 
 
-def test_a_batch_that_cannot_be_read_is_named_by_file_and_position_and_not_compacted(
+def test_unreadable_batch_is_reported_with_file_and_position_and_not_compacted(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / PARTITION
@@ -506,7 +504,7 @@ def test_a_batch_that_cannot_be_read_is_named_by_file_and_position_and_not_compa
         assert files(tmp_path) == [f"{base:020}.log" for base in (0, 2)]
 
 
-def test_both_versions_of_an_offsets_key_are_one_key_to_compaction(tmp_path: Path) -> None:
+def test_both_versions_of_an_offset_key_are_one_key_in_compaction(tmp_path: Path) -> None:
     folder = tmp_path / PARTITION
     folder.mkdir()
     old = RawRecord(0, 5, b"\0\0\0\1g\0\1t\0\0\0\0", b"\0\0" + bytes(18))
@@ -520,7 +518,7 @@ def test_both_versions_of_an_offsets_key_are_one_key_to_compaction(tmp_path: Pat
 
 @settings(max_examples=60, deadline=None)
 @given(before=logs(), after=logs(6))
-def test_a_compacted_directory_loads_as_the_whole_one(
+def test_compacted_directory_loads_like_the_whole_one(
     before: list[Batch], after: list[Batch]
 ) -> None:
     with (
@@ -537,7 +535,7 @@ def test_a_compacted_directory_loads_as_the_whole_one(
         assert load(log.read(27)) == load(before + after)
 
 
-def test_what_is_being_read_survives_a_compaction(tmp_path: Path) -> None:
+def test_read_in_progress_survives_a_compaction(tmp_path: Path) -> None:
     with opened(tmp_path, segment_bytes=100) as log:
         batches = [commit("a", i) for i in range(20)]
         for batch in batches:
@@ -566,7 +564,7 @@ def test_appends_complete_in_their_order_while_another_thread_flushes(tmp_path: 
         assert list(log.read(27)) == [commit("a", i) for i in range(3_000)]
 
 
-def test_offsets_that_are_too_far_apart_for_a_batch_or_a_segment_are_compacted_apart(
+def test_offsets_too_far_apart_for_a_batch_or_a_segment_are_not_merged(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / PARTITION
@@ -600,7 +598,7 @@ def test_appends_go_on_while_another_thread_compacts(tmp_path: Path) -> None:
         assert load(log.read(27)) == load(commit("abc"[i % 3], i) for i in range(400))
 
 
-def test_a_compaction_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
+def test_compaction_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
     full = False
 
     def before(_: int, name: str) -> None:

@@ -108,13 +108,13 @@ def log(tmp_path: Path) -> DirectoryLog:
     return DirectoryLog(tmp_path, segment_bytes=1)
 
 
-def test_all_of_it_is_read(log: DirectoryLog) -> None:
+def test_kafkas_segment_is_read(log: DirectoryLog) -> None:
     assert list(log.read(27)) == EXPECTED
     assert log.skipped == 1
     log.close()
 
 
-def test_it_is_appended_to_and_compacted(log: DirectoryLog) -> None:
+def test_kafkas_segment_is_appended_to_and_compacted(log: DirectoryLog) -> None:
     more = Batch((offset(0, 3),))
     log.append(27, more, lambda _: None)
     log.flush()
@@ -134,7 +134,7 @@ def kafkas() -> list[tuple[bytes | None, bytes | None]]:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_each_version_is_written_as_kafka_wrote_it(version: int) -> None:
+def test_records_equal_kafkas_bytes_in_each_version(version: int) -> None:
     written: list[Record] = [offset(version, version), group(f"group-{version}", version)]
     for record in written:
         key, value = encode(record, Format(version, version))
@@ -146,7 +146,7 @@ def test_each_version_is_written_as_kafka_wrote_it(version: int) -> None:
         assert (key, value) in kafkas()
 
 
-def test_batches_and_markers_are_written_as_kafka_wrote_them() -> None:
+def test_batches_and_markers_equal_kafkas_bytes() -> None:
     data = GOLDEN.read_bytes()
     theirs = [data[span.start : span.end] for span in spans(data, 0)]
     for batch, bytes_of in zip(EXPECTED[-4:], theirs[-4:], strict=True):

@@ -10,7 +10,7 @@ from support.killing import kills
 
 
 @pytest.mark.slow
-def test_a_writer_that_is_killed_at_any_moment_loses_nothing_that_was_acknowledged(
+def test_killed_writer_loses_nothing_that_was_acknowledged(
     tmp_path: Path,
 ) -> None:
     looks = list(kills(tmp_path, times=8, seed=0, longest_s=0.3))

@@ -37,7 +37,7 @@ def append(log: MemoryLog, batch: Batch) -> None:
     assert errors == [ErrorCode.NONE]
 
 
-def test_what_is_appended_is_read_in_its_order_from_its_partition_alone() -> None:
+def test_appended_batches_are_read_in_order_from_their_partition() -> None:
     log = MemoryLog()
     batches = [Batch((group(1),)), Batch((offset(0, 5),), 7, 0), Batch((), 7, 0, Marker.COMMIT)]
     for batch in batches:
@@ -46,7 +46,7 @@ def test_what_is_appended_is_read_in_its_order_from_its_partition_alone() -> Non
     assert list(log.read(4)) == []
 
 
-def test_its_size_goes_with_the_number_of_keys_and_not_of_commits() -> None:
+def test_size_follows_the_number_of_keys_and_not_of_commits() -> None:
     log = MemoryLog()
     for i in range(20_000):
         append(log, Batch((offset(i % 10, i), group(i))))
@@ -55,7 +55,7 @@ def test_its_size_goes_with_the_number_of_keys_and_not_of_commits() -> None:
     assert latest(log.read(3)) == {record.key: record for record in expected}
 
 
-def test_its_size_goes_with_the_number_of_keys_while_a_transaction_stays_open() -> None:
+def test_size_follows_the_number_of_keys_while_a_transaction_is_open() -> None:
     log = MemoryLog()
     append(log, Batch((offset(0, 0),), 7, 0))
     for i in range(20_000):
@@ -65,14 +65,14 @@ def test_its_size_goes_with_the_number_of_keys_while_a_transaction_stays_open() 
     assert Batch((offset(0, 0),), 7, 0) in log.read(3)
 
 
-def test_with_more_keys_than_it_compacts_at_none_is_lost() -> None:
+def test_no_key_is_lost_above_the_compaction_limit() -> None:
     log = MemoryLog()
     for i in range(5_000):
         append(log, Batch((offset(i, i),)))
     assert latest(log.read(3)) == {offset(i, i).key: offset(i, i) for i in range(5_000)}
 
 
-def test_plain_records_come_in_one_batch_but_not_across_one_of_a_transaction() -> None:
+def test_plain_records_are_merged_but_not_across_a_transactional_batch() -> None:
     log = [
         Batch((offset(0, 1),)),
         Batch((offset(1, 1), offset(2, None))),
@@ -94,7 +94,7 @@ def latest(batches: Iterable[Batch]) -> dict[object, object]:
     return {record.key: record for batch in batches for record in batch.records}
 
 
-def test_it_needs_no_extra() -> None:
+def test_memory_log_needs_no_optional_dependency() -> None:
     program = """
 import sys
 sys.modules["aiokafka"] = sys.modules["kio"] = None

@@ -55,7 +55,7 @@ def read(path: Path) -> list[Batch]:
 BATCHES = [commit("a", 1), commit("b", 2, 7), end(7), commit("a", None), commit("c", 3)]
 
 
-def test_wherever_the_log_is_cut_off_the_batches_before_are_read_and_it_goes_on_from_there(
+def test_log_truncated_anywhere_keeps_the_complete_batches_and_accepts_appends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ends = write(tmp_path, BATCHES)
@@ -77,7 +77,7 @@ def test_wherever_the_log_is_cut_off_the_batches_before_are_read_and_it_goes_on_
 
 @given(lost=st.integers(1, 400), zeros=st.integers(0, 5_000))
 @settings(max_examples=60, deadline=None)
-def test_a_tail_of_zeros_is_cut_off(lost: int, zeros: int) -> None:
+def test_trailing_zeros_are_truncated(lost: int, zeros: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         ends = write(path, BATCHES)
@@ -92,7 +92,7 @@ def test_a_tail_of_zeros_is_cut_off(lost: int, zeros: int) -> None:
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_a_changed_byte_is_refused_or_at_the_very_end_cut_off_and_never_read(
+def test_changed_byte_is_rejected_or_truncated_at_the_end_and_never_read(
     data: st.DataObject,
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -114,7 +114,7 @@ def test_a_changed_byte_is_refused_or_at_the_very_end_cut_off_and_never_read(
             assert found == BATCHES or (last and found == BATCHES[:-1])
 
 
-def test_a_corrupt_middle_is_left_as_it_was_found(tmp_path: Path) -> None:
+def test_corrupt_middle_is_not_changed(tmp_path: Path) -> None:
     ends = write(tmp_path, BATCHES)
     segment = tmp_path / FOLDER / FIRST
     changed = bytearray(segment.read_bytes())
@@ -127,7 +127,7 @@ def test_a_corrupt_middle_is_left_as_it_was_found(tmp_path: Path) -> None:
         assert segment.read_bytes() == changed
 
 
-def test_a_segment_before_the_last_is_never_cut_off(tmp_path: Path) -> None:
+def test_only_the_last_segment_is_truncated(tmp_path: Path) -> None:
     write(tmp_path, BATCHES, segment_bytes=1)
     segment = tmp_path / FOLDER / FIRST
     os.truncate(segment, segment.stat().st_size - 1)
@@ -135,14 +135,14 @@ def test_a_segment_before_the_last_is_never_cut_off(tmp_path: Path) -> None:
         DirectoryLog(tmp_path)
 
 
-def test_segments_that_overlap_are_refused(tmp_path: Path) -> None:
+def test_overlapping_segments_are_rejected(tmp_path: Path) -> None:
     write(tmp_path, BATCHES)
     (tmp_path / FOLDER / f"{3:020}.log").touch()
     with pytest.raises(LogCorruptError, match="begins at offset 3, where 5 comes next"):
         DirectoryLog(tmp_path)
 
 
-def test_a_segment_without_an_offset_for_a_name_is_refused(tmp_path: Path) -> None:
+def test_segment_without_an_offset_as_its_name_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, BATCHES)
     (tmp_path / FOLDER / "notes.log").touch()
     with pytest.raises(LogCorruptError, match=r"notes\.log has no offset for a name"):
@@ -184,7 +184,7 @@ def append_all(path: Path, disk: FaultyDisk, batches: list[Batch]) -> int:
 
 
 @pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
-def test_wherever_a_writer_stops_what_it_acknowledged_is_read(
+def test_acknowledged_batches_are_read_wherever_the_writer_stops(
     tmp_path: Path, lost: slice | None
 ) -> None:
     whole = FaultyDisk(never)
@@ -232,7 +232,7 @@ def compact(path: Path, disk: FaultyDisk) -> bool:
 
 
 @pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
-def test_wherever_a_compaction_stops_the_log_loads_as_before_and_can_be_compacted(
+def test_log_loads_unchanged_wherever_a_compaction_stops(
     tmp_path: Path, lost: slice | None
 ) -> None:
     write(tmp_path / "whole", COMPACTED, segment_bytes=200)
@@ -252,7 +252,7 @@ def test_wherever_a_compaction_stops_the_log_loads_as_before_and_can_be_compacte
         assert load([*read(path), end(8)]) == load([*COMPACTED, end(8)])
 
 
-def test_wherever_the_disk_fails_a_compaction_the_log_loads_as_before_and_takes_appends_or_none(
+def test_log_loads_unchanged_wherever_the_disk_fails_in_a_compaction(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / "whole", COMPACTED, segment_bytes=200)
@@ -278,7 +278,7 @@ def test_wherever_the_disk_fails_a_compaction_the_log_loads_as_before_and_takes_
         assert load(read(path)) == expected
 
 
-def test_wherever_the_recovery_from_a_compaction_stops_it_is_done_the_next_time(
+def test_recovery_of_a_compaction_can_stop_anywhere_and_resume(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / "whole", COMPACTED, segment_bytes=200)
@@ -294,7 +294,7 @@ def test_wherever_the_recovery_from_a_compaction_stops_it_is_done_the_next_time(
             assert load(read(path)) == load(COMPACTED)
 
 
-def test_a_plan_for_a_compaction_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_malformed_compaction_plan_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, BATCHES)
     plan = tmp_path / FOLDER / "compaction"
     for text in ("", "[]", "[1, 2]", "\0\0"):
@@ -305,7 +305,7 @@ def test_a_plan_for_a_compaction_that_is_none_is_refused(tmp_path: Path) -> None
 
 @settings(max_examples=40, deadline=None)
 @given(batches=logs(), data=st.data())
-def test_a_log_that_is_compacted_again_and_again_and_stops_in_between_loads_as_the_whole(
+def test_repeatedly_compacted_and_interrupted_log_loads_like_the_whole_one(
     batches: list[Batch], data: st.DataObject
 ) -> None:
     with tempfile.TemporaryDirectory() as name:

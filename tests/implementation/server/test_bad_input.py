@@ -81,7 +81,7 @@ def valid() -> list[bytes]:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # the beginning of TLS
     ],
 )
-def test_what_is_no_request_that_is_served_closes_its_connection(
+def test_frame_that_is_not_a_served_request_closes_the_connection(
     sent: bytes, server: Served
 ) -> None:
     with server.connected() as wire:
@@ -122,7 +122,7 @@ def test_requests_with_one_byte_changed_do_no_harm(  # noqa: PLR0913, PLR0917 - 
             pass
 
 
-def test_requests_in_the_wrong_order_are_answered_with_errors(server: Served) -> None:
+def test_requests_in_the_wrong_order_return_errors(server: Served) -> None:
     with server.connected() as wire:
         fields = {"group_id": "wrong", "generation_id": 3, "member_id": "nobody"}
         assert wire.ask("SyncGroup", 1, **fields, assignments=[]).error_code == 25
@@ -154,7 +154,7 @@ def connection_of_port(server: Served, wire: Wire) -> Any:
     return server.run(find())
 
 
-def test_a_client_that_never_reads_is_answered_no_more_and_takes_little_memory(
+def test_client_that_never_reads_gets_no_more_responses_and_takes_little_memory(
     server: Served,
 ) -> None:
     with server.connected() as wire:
@@ -170,7 +170,7 @@ def test_a_client_that_never_reads_is_answered_no_more_and_takes_little_memory(
         assert len(connection._frames) <= MOST_UNREAD_BYTES + 256 * 1024  # and what came at once
 
 
-def test_a_client_that_goes_on_reading_after_a_while_gets_every_answer(server: Served) -> None:
+def test_client_that_pauses_reading_gets_every_response(server: Served) -> None:
     with server.connected() as wire:
         topic = [("topic", [(0, made(b"x" * 1_000_000))])]
         produced = wire.ask("Produce", 3, acks=1, timeout_ms=1_000, topic_data=topic)
@@ -191,7 +191,7 @@ def test_a_client_that_goes_on_reading_after_a_while_gets_every_answer(server: S
         asking.join()
 
 
-def test_a_client_that_asks_very_much_at_once_does_not_keep_others_waiting(
+def test_client_with_many_requests_does_not_block_others(
     server: Served,
 ) -> None:
     with server.connected() as greedy, server.connected() as other:
@@ -213,7 +213,7 @@ def test_a_client_that_asks_very_much_at_once_does_not_keep_others_waiting(
         assert sum(at < served_s for at in answered) < asked
 
 
-def test_a_request_that_comes_a_byte_at_a_time_is_answered_when_it_is_whole(
+def test_request_received_byte_by_byte_is_answered(
     server: Served,
 ) -> None:
     with server.connected() as slow, server.connected() as other:
@@ -224,7 +224,7 @@ def test_a_request_that_comes_a_byte_at_a_time_is_answered_when_it_is_whole(
         assert slow.answer("ApiVersions", 0).error_code == 0
 
 
-def test_requests_that_are_not_whole_may_take_only_so_much_memory_together() -> None:
+def test_incomplete_requests_share_a_memory_limit() -> None:
     limits = ("socket.request.max.bytes=50000", "queued.max.request.bytes=100000")
     with Served(config=(*QUICK, *limits)) as server, ExitStack() as stack:
         wires = [stack.enter_context(server.connected()) for _ in range(3)]
@@ -242,7 +242,7 @@ def test_requests_that_are_not_whole_may_take_only_so_much_memory_together() -> 
         assert "take too much memory" in server.notes[0]
 
 
-def test_only_so_many_connections_are_let_in() -> None:
+def test_number_of_connections_is_limited() -> None:
     with Served(config=("max.connections=2",)) as server, ExitStack() as stack:
         first, second = (stack.enter_context(server.connected()) for _ in range(2))
         assert first.ask("ApiVersions", 0).error_code == 0
@@ -255,7 +255,7 @@ def test_only_so_many_connections_are_let_in() -> None:
             assert fourth.ask("ApiVersions", 0).error_code == 0
 
 
-def test_a_connection_on_which_nothing_is_asked_is_closed_after_a_while() -> None:
+def test_idle_connection_is_closed() -> None:
     with Served(config=("connections.max.idle.ms=400",)) as server, server.connected() as wire:
         began = time.monotonic()
         assert wire.receive() is None
@@ -263,7 +263,7 @@ def test_a_connection_on_which_nothing_is_asked_is_closed_after_a_while() -> Non
         assert server.notes == ["closed a connection: 127.0.0.1: idle"]
 
 
-def test_many_idle_connections_are_in_nobodys_way() -> None:
+def test_many_idle_connections_do_not_block_others() -> None:
     with Served() as server, ExitStack() as stack:
         for _ in range(300):
             stack.enter_context(server.connected())
@@ -288,7 +288,7 @@ def state_of(wire: Wire, group_id: str) -> str:
     return str(wire.ask("DescribeGroups", 5, groups=[group_id]).groups[0].group_state)
 
 
-def test_who_joins_again_and_again_without_waiting_is_not_remembered(
+def test_lost_clients_of_repeated_joins_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(groups, "MIN_WAITING", 8)
@@ -317,7 +317,7 @@ def test_who_joins_again_and_again_without_waiting_is_not_remembered(
         assert last.generation_id == first.answer("JoinGroup", 3).generation_id == 3
 
 
-def test_a_failure_in_one_request_closes_its_connection_and_no_other(
+def test_failure_of_a_request_closes_only_its_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Failing(Coordinator):
@@ -334,7 +334,7 @@ def test_a_failure_in_one_request_closes_its_connection_and_no_other(
         ]
 
 
-def test_an_answer_that_cannot_be_written_closes_its_connection_and_no_other() -> None:
+def test_response_that_cannot_be_encoded_closes_only_its_connection() -> None:
     fields = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
     fields |= {"protocol_type": "consumer", "protocols": [("range", b"")], "member_id": ""}
     with Served() as server, server.connected() as old, server.connected() as new:
@@ -356,7 +356,7 @@ def test_an_answer_that_cannot_be_written_closes_its_connection_and_no_other() -
         ]
 
 
-def test_what_happens_again_and_again_is_said_once_in_a_while() -> None:
+def test_repeated_messages_are_counted_and_not_repeated() -> None:
     said: list[str] = []
     now = [0.0]
     notes = Notes(said.append, lambda: now[0])

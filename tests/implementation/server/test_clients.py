@@ -26,7 +26,7 @@ def consumers(served: Served) -> Iterator[Group]:
         yield made
 
 
-def test_consumers_of_three_libraries_share_a_group_as_they_come_and_leave(
+def test_consumers_of_three_libraries_share_a_group(
     consumers: Group,
 ) -> None:
     first = consumers.add("confluent-kafka")
@@ -43,7 +43,7 @@ def test_consumers_of_three_libraries_share_a_group_as_they_come_and_leave(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_what_a_killed_or_stalled_consumer_had_goes_to_another_when_its_session_ends(
+def test_partitions_of_a_killed_or_stalled_consumer_are_reassigned_when_its_session_expires(
     library: str, consumers: Group
 ) -> None:
     stays = consumers.add("confluent-kafka")
@@ -60,7 +60,7 @@ def test_what_a_killed_or_stalled_consumer_had_goes_to_another_when_its_session_
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_what_one_consumer_commits_its_successor_is_told(library: str, consumers: Group) -> None:
+def test_next_consumer_resumes_at_the_committed_offset(library: str, consumers: Group) -> None:
     first = consumers.add(library)
     consumers.settle(first)
     first.commit(5)
@@ -70,7 +70,7 @@ def test_what_one_consumer_commits_its_successor_is_told(library: str, consumers
     assert second.committed() == dict.fromkeys(range(PARTITIONS), 5)
 
 
-def test_with_the_cooperative_protocol_a_consumer_keeps_what_does_not_go_to_another(
+def test_cooperative_consumer_keeps_the_partitions_that_stay_assigned(
     consumers: Group,
 ) -> None:
     cooperative = {"partition_assignment_strategy": "cooperative-sticky"}

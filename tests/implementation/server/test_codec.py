@@ -60,7 +60,7 @@ def framed(message: Any, client_id: str) -> bytes:
 @pytest.mark.parametrize("api", GROUP_APIS)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data(), client_id=st.text(max_size=5))
-def test_requests_that_kafka_python_writes_are_read(
+def test_requests_of_kafka_python_are_decoded(
     api: str, data: st.DataObject, client_id: str
 ) -> None:
     version = data.draw(st.sampled_from(GROUP_APIS[api]))
@@ -77,7 +77,7 @@ def test_requests_that_kafka_python_writes_are_read(
 @pytest.mark.parametrize("api", GROUP_APIS)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
-def test_responses_that_are_written_kafka_python_reads(api: str, data: st.DataObject) -> None:
+def test_responses_are_decoded_by_kafka_python(api: str, data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(GROUP_APIS[api]))
     body = data.draw(records(RESPONSES[api]))
     if isinstance(body, JoinGroupResponse) and body.protocol_name is None and version < 7:
@@ -88,7 +88,7 @@ def test_responses_that_are_written_kafka_python_reads(api: str, data: st.DataOb
     assert read == trim(body, version)
 
 
-def test_every_version_that_is_served_can_be_read_and_written() -> None:
+def test_every_served_version_can_be_decoded_and_encoded() -> None:
     for api, version in SERVED:
         assert codec._request_form(api, version)
         assert codec._response_form(api, version)
@@ -96,7 +96,9 @@ def test_every_version_that_is_served_can_be_read_and_written() -> None:
 
 @settings(max_examples=1_000)
 @given(asked=st.sampled_from(SERVED), rest=st.binary(max_size=200))
-def test_any_bytes_are_a_request_or_a_malformed_frame(asked: tuple[str, int], rest: bytes) -> None:
+def test_random_bytes_are_a_request_or_a_malformed_frame(
+    asked: tuple[str, int], rest: bytes
+) -> None:
     api, version = asked
     frame = struct.pack(">hhi", API_KEYS[api], version, 7) + rest
     with suppress(codec.MalformedFrameError):
@@ -106,7 +108,7 @@ def test_any_bytes_are_a_request_or_a_malformed_frame(asked: tuple[str, int], re
 @pytest.mark.parametrize("api", GROUP_APIS)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
-def test_a_request_that_is_cut_short_is_malformed(api: str, data: st.DataObject) -> None:
+def test_truncated_request_is_malformed(api: str, data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(GROUP_APIS[api]))
     body = data.draw(records(REQUESTS[api]).filter(lambda body: expressible(body, version)))
     frame = framed(kafka_python.to_message(body, version), "client")
@@ -116,7 +118,7 @@ def test_a_request_that_is_cut_short_is_malformed(api: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize("frame", [b"", b"\0\x12\0\0\0\0\0"])
-def test_a_frame_too_short_for_any_request_is_malformed(frame: bytes) -> None:
+def test_frame_shorter_than_a_request_header_is_malformed(frame: bytes) -> None:
     with pytest.raises(codec.MalformedFrameError, match=f"a request of {len(frame)} bytes"):
         codec.start(frame)
 
@@ -148,7 +150,7 @@ FLEXIBLE = LEGACY + b"\0"  # and no tagged fields
         ("Heartbeat", 0, b"\xff\xfe"),
     ],
 )
-def test_lengths_that_lie_make_a_request_malformed_at_once(
+def test_wrong_lengths_make_a_request_malformed_at_once(
     api: str, version: int, rest: bytes
 ) -> None:
     frame = struct.pack(">hhi", API_KEYS[api], version, 7) + rest
@@ -156,28 +158,28 @@ def test_lengths_that_lie_make_a_request_malformed_at_once(
         codec.decode(api, version, frame)
 
 
-def test_tagged_fields_that_nobody_knows_are_read_over() -> None:
+def test_unknown_tagged_fields_of_a_request_are_skipped() -> None:
     tags = b"\2\0\1x\x63\3yyy"
     frame = struct.pack(">hhih", 12, 4, 7, -1) + tags + b"\2g" + b"\0\0\0\1" + b"\2m" + b"\0" + tags
     assert codec.decode("Heartbeat", 4, frame) == ("", HeartbeatRequest("g", 1, "m"))
 
 
-def test_what_comes_after_a_request_is_left_alone() -> None:
+def test_bytes_after_a_request_are_ignored() -> None:
     frame = struct.pack(">hhih", 18, 0, 7, -1) + b"more"
     assert codec.decode("ApiVersions", 0, frame).client_id == ""
 
 
-def test_a_record_cannot_do_without_a_field_that_the_message_lacks() -> None:
+def test_record_with_a_required_field_that_the_message_lacks_is_rejected() -> None:
     heartbeat: Any = load_request_schema(12, 0)
     join: Any = REQUESTS["JoinGroup"]
     with pytest.raises(TypeError, match=r"has nothing for JoinGroupRequest\.session_timeout_ms"):
         reader(heartbeat, join)
 
 
-def test_an_error_that_kafka_does_not_have_is_told_as_unknown() -> None:
+def test_unknown_error_code_is_encoded_as_unknown_server_error() -> None:
     frame = codec.encode("Heartbeat", 0, 7, HeartbeatResponse(ErrorCode(999)))
     assert frame == struct.pack(">iih", 6, 7, -1)
 
 
-def test_offset_fetch_asks_for_several_groups_from_version_8_on() -> None:
+def test_offset_fetch_has_several_groups_from_version_8_on() -> None:
     assert codec.record_type("OffsetFetch", 8, "Request") is OffsetFetchGroupsRequest

@@ -25,16 +25,14 @@ NOT_COORDINATOR = 16  # what a commit is told where a disk fails
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.slow
-def test_what_clients_were_told_outlives_a_server_that_is_killed(
-    profile: str, tmp_path: Path
-) -> None:
+def test_acknowledged_offsets_survive_a_killed_server(profile: str, tmp_path: Path) -> None:
     found = kills(tmp_path, 4, 7, 0.5, "--profile", profile)
     assert found.lost == []
     assert found.acknowledged > 0
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_real_consumers_find_their_offsets_after_a_restart_and_all_was_lawful(
+def test_real_consumers_find_their_offsets_after_a_restart_and_the_recording_conforms(
     profile: str, tmp_path: Path
 ) -> None:
     (tmp_path / "data").mkdir()
@@ -59,9 +57,7 @@ def test_real_consumers_find_their_offsets_after_a_restart_and_all_was_lawful(
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_groups_that_share_a_partition_and_its_fsyncs_are_served_as_kafka_would(
-    profile: str, tmp_path: Path
-) -> None:
+def test_groups_that_share_a_partition_and_its_fsyncs_conform(profile: str, tmp_path: Path) -> None:
     config = (*QUICK, "offsets.topic.num.partitions=1")
     data_dir, record = tmp_path / "data", tmp_path / "record.jsonl"
 
@@ -91,7 +87,7 @@ def test_groups_that_share_a_partition_and_its_fsyncs_are_served_as_kafka_would(
     assert (judged.groups, judged.cut) == (4, ())
 
 
-def test_a_group_that_was_there_before_is_not_judged(tmp_path: Path) -> None:
+def test_group_that_existed_before_the_recording_is_not_checked(tmp_path: Path) -> None:
     data_dir, record = tmp_path / "data", tmp_path / "record.jsonl"
     for _ in range(2):
         with Served(TOPIC, data_dir=data_dir, record=record) as server, server.connected() as wire:
@@ -101,7 +97,7 @@ def test_a_group_that_was_there_before_is_not_judged(tmp_path: Path) -> None:
     assert judged.cut == ("group 'g': it was there before the recording began",)
 
 
-def test_offsets_that_have_expired_are_removed_while_it_runs(tmp_path: Path) -> None:
+def test_expired_offsets_are_removed_while_the_server_runs(tmp_path: Path) -> None:
     often = "offsets.retention.check.interval.ms=50"
     config = (*QUICK, often, "offsets.retention.minutes=0")
     with (
@@ -114,7 +110,7 @@ def test_offsets_that_have_expired_are_removed_while_it_runs(tmp_path: Path) -> 
     assert server.judged().finding is None
 
 
-def test_an_ordinary_end_leaves_nothing_to_recover(tmp_path: Path) -> None:
+def test_normal_shutdown_leaves_nothing_to_recover(tmp_path: Path) -> None:
     with served(tmp_path) as server, connected_to(server.port) as wire:
         assert commit(wire, "g", 3) == 0
         server.process.send_signal(signal.SIGTERM)
@@ -124,7 +120,7 @@ def test_an_ordinary_end_leaves_nothing_to_recover(tmp_path: Path) -> None:
         assert len(server.said) == 1
 
 
-def test_a_directory_that_another_server_uses_is_refused(tmp_path: Path) -> None:
+def test_directory_of_another_server_is_rejected(tmp_path: Path) -> None:
     with Served(data_dir=tmp_path):
         second = Served(data_dir=tmp_path)
         with pytest.raises(CannotServeError, match="is in use by another process"), second:
@@ -132,9 +128,7 @@ def test_a_directory_that_another_server_uses_is_refused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_where_the_disk_is_full_a_commit_is_refused_and_serving_goes_on(
-    profile: str, tmp_path: Path
-) -> None:
+def test_commit_fails_on_a_full_disk_and_the_server_continues(profile: str, tmp_path: Path) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     with served(tmp_path, "--profile", profile) as server, connected_to(server.port) as wire:
         assert commit(wire, "g", 1) == 0

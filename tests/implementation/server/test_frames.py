@@ -16,7 +16,7 @@ def framed(*bodies: bytes) -> bytes:
 
 
 @given(st.lists(st.binary(max_size=50)), st.data())
-def test_frames_come_out_as_they_went_in_however_they_are_cut(
+def test_frames_round_trip_however_the_bytes_are_split(
     bodies: list[bytes], data: st.DataObject
 ) -> None:
     stream, frames, taken = framed(*bodies), Frames(50), []
@@ -31,7 +31,7 @@ def test_frames_come_out_as_they_went_in_however_they_are_cut(
 
 
 @given(st.lists(st.binary(max_size=30)))
-def test_of_any_bytes_no_more_is_kept_than_has_arrived_and_no_frame_is_too_long(
+def test_only_received_bytes_are_buffered_and_no_frame_exceeds_the_limit(
     chunks: list[bytes],
 ) -> None:
     frames, fed, taken = Frames(20), 0, 0
@@ -48,14 +48,14 @@ def test_of_any_bytes_no_more_is_kept_than_has_arrived_and_no_frame_is_too_long(
 
 
 @pytest.mark.parametrize("length", [-1, -(2**31), 21, 2**31 - 1])
-def test_a_length_that_no_frame_may_have_is_refused_before_the_frame_is_there(length: int) -> None:
+def test_invalid_frame_length_is_rejected_before_the_frame_arrives(length: int) -> None:
     frames = Frames(20)
     frames.feed(struct.pack(">i", length))
     with pytest.raises(FrameLengthError, match=f"a frame length of {length} bytes"):
         frames.take()
 
 
-def test_the_longest_frame_and_the_empty_one_are_let_through() -> None:
+def test_longest_frame_and_empty_frame_are_accepted() -> None:
     frames = Frames(20)
     frames.feed(framed(b"", b"x" * 20))
     assert [frames.take(), frames.take(), frames.take()] == [b"", b"x" * 20, None]

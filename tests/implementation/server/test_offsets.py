@@ -58,7 +58,7 @@ def call(body: Any, replies: list[Any], version: int = 0) -> Call:
     return Call("", version, "client", Client("", ("", 0)), body, replies.append)
 
 
-def test_offset_fetch_of_several_groups_is_answered_when_each_has_been_in_their_order() -> None:
+def test_offset_fetch_of_several_groups_is_answered_in_order_when_all_are_known() -> None:
     door, groups = offsets()
     replies: list[Any] = []
     topic = OffsetFetchRequestTopic("topic", (0,))
@@ -77,7 +77,7 @@ def test_offset_fetch_of_several_groups_is_answered_when_each_has_been_in_their_
     ]
 
 
-def test_offset_fetch_of_no_group_is_answered_at_once() -> None:
+def test_offset_fetch_without_groups_is_answered_at_once() -> None:
     door, groups = offsets()
     replies: list[Any] = []
     door.fetch(call(OffsetFetchGroupsRequest(()), replies, version=8))
@@ -92,7 +92,7 @@ def delete(*names: tuple[str, int]) -> OffsetDeleteRequest:
     return OffsetDeleteRequest("group", tuple(topics))
 
 
-def test_offset_delete_is_about_partitions_that_there_are_and_tells_of_the_others() -> None:
+def test_offset_delete_returns_an_error_for_unknown_partitions() -> None:
     door, groups = offsets()
     replies: list[Any] = []
     door.delete(call(delete(("topic", 0), ("topic", 2), ("absent", 0)), replies))
@@ -104,7 +104,7 @@ def test_offset_delete_is_about_partitions_that_there_are_and_tells_of_the_other
     assert told == {"topic": [(0, 0), (2, UNKNOWN)], "absent": [(0, UNKNOWN)]}
 
 
-def test_the_error_of_a_group_goes_before_those_of_partitions() -> None:
+def test_error_of_the_group_replaces_those_of_partitions() -> None:
     door, groups = offsets()
     replies: list[Any] = []
     door.delete(call(delete(("absent", 0)), replies))

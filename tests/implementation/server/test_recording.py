@@ -64,7 +64,7 @@ def test_a_recording_has_the_messages_of_the_port_protocol_both_ways(tmp_path: P
     ]
 
 
-def test_bytes_are_in_base64_and_one_member_leaves_as_its_version_says_it(tmp_path: Path) -> None:
+def test_bytes_are_base64_and_leave_group_has_the_shape_of_its_version(tmp_path: Path) -> None:
     record = begun(tmp_path / "file")
     join = JoinGroupRequest("group", 1, protocols=(Protocol("range", b"\0\xff"),))
     record.request(Request(1, 0, join))
@@ -78,7 +78,7 @@ def test_bytes_are_in_base64_and_one_member_leaves_as_its_version_says_it(tmp_pa
     assert bodies[2] == {"groupId": "group", "members": members}
 
 
-def test_what_happens_is_recorded_and_what_was_there_before(tmp_path: Path) -> None:
+def test_faults_and_earlier_groups_are_recorded(tmp_path: Path) -> None:
     record = Recording(tmp_path / "file", "2.7", {}, print, ["old"])
     record.fault("cleanup")
     record.close()
@@ -96,7 +96,7 @@ def test_every_line_is_in_the_file_when_the_call_returns(tmp_path: Path) -> None
     record.close()
 
 
-def test_a_further_session_is_written_after_what_is_there_even_a_torn_line(tmp_path: Path) -> None:
+def test_another_session_is_appended_even_after_an_incomplete_line(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b'{"type":"open"}\n{"type":"adv')
     begun(path).close()
@@ -105,7 +105,7 @@ def test_a_further_session_is_written_after_what_is_there_even_a_torn_line(tmp_p
     assert json.loads(second)["trace"] == 1
 
 
-def test_on_a_full_disk_whole_lines_stay_and_nothing_more_is_written(
+def test_full_disk_leaves_complete_lines_and_stops_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed: list[str] = []
@@ -127,7 +127,7 @@ def test_on_a_full_disk_whole_lines_stay_and_nothing_more_is_written(
     assert failed == ["No space left on device"]
 
 
-def test_serving_goes_on_when_nothing_more_can_be_recorded(
+def test_server_continues_when_the_recording_stops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
@@ -143,7 +143,7 @@ def test_serving_goes_on_when_nothing_more_can_be_recorded(
 
 
 @pytest.mark.parametrize("where", ["/dev/full", "/nonexistent/file", "/"])
-def test_a_file_that_cannot_be_written_is_refused_at_the_start(where: str) -> None:
+def test_recording_file_that_cannot_be_written_is_rejected_at_the_start(where: str) -> None:
     server = Served(record=Path(where))
     with pytest.raises(CannotServeError, match=f"cannot record to {where}: "), server:
         pass

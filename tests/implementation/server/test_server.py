@@ -47,7 +47,7 @@ def state_of(wire: Wire, group_id: str) -> str:
     return str(wire.ask("DescribeGroups", 0, groups=[group_id]).groups[0].group_state)
 
 
-def test_what_is_advertised_is_what_the_coordinator_has_in_the_profiles_versions(
+def test_advertised_apis_are_those_of_the_coordinator_in_the_profiles_versions(
     server: Served, wire: Wire
 ) -> None:
     answer = wire.ask("ApiVersions", 3, client_software_name="x", client_software_version="1")
@@ -58,7 +58,7 @@ def test_what_is_advertised_is_what_the_coordinator_has_in_the_profiles_versions
 
 
 @pytest.mark.parametrize("profile", GROUPS)
-def test_the_newest_versions_of_a_profile_are_those_of_the_model(profile: str) -> None:
+def test_newest_versions_of_a_profile_are_those_of_the_model(profile: str) -> None:
     newest = {api: versions.newest for api, versions in GROUPS[profile].items()}
     model = {api: v for api, v in PROFILES[profile].max_versions.items() if api != "EndTxn"}
     del newest["FindCoordinator"]  # which the model does not have
@@ -69,27 +69,29 @@ def test_the_newest_versions_of_a_profile_are_those_of_the_model(profile: str) -
     assert newest == model
 
 
-def test_what_the_coordinator_lacks_is_not_advertised() -> None:
+def test_api_that_the_coordinator_lacks_is_not_advertised() -> None:
     less = served("2.7", {"JoinGroup", "TxnOffsetCommit"})
     assert {"JoinGroup", "FindCoordinator", "Fetch"} <= less.keys()
     assert less.keys().isdisjoint({"SyncGroup", "EndTxn", "AddOffsetsToTxn"})
     assert "AddOffsetsToTxn" in served("2.7", REQUESTS)
 
 
-def test_who_asks_api_versions_too_new_is_told_in_version_0(wire: Wire) -> None:
+def test_api_versions_in_an_unknown_version_is_answered_in_version_0(wire: Wire) -> None:
     wire.request("ApiVersions", 4, client_software_name="x", client_software_version="1")
     assert wire.receive() == struct.pack(">ihihhh", 7, 35, 1, 18, 0, 3)
     assert wire.ask("ApiVersions", 0).error_code == 0
 
 
-def test_metadata_names_the_address_that_the_client_came_to(server: Served, wire: Wire) -> None:
+def test_metadata_returns_the_address_that_the_client_connected_to(
+    server: Served, wire: Wire
+) -> None:
     answer = wire.ask("Metadata", 1, topics=None)
     assert [(b.node_id, b.host, b.port) for b in answer.brokers] == [(0, server.host, server.port)]
     topics = {topic.name: len(topic.partitions) for topic in answer.topics}
     assert topics["topic"] == 2
 
 
-def test_a_topic_is_made_when_it_is_asked_for_unless_it_may_not_or_cannot_be(wire: Wire) -> None:
+def test_requested_topic_is_created_if_allowed(wire: Wire) -> None:
     def ask(name: str, *, create: bool) -> int:
         fields = {"topics": [(name,)], "allow_auto_topic_creation": create}
         (topic,) = wire.ask("Metadata", 4, **fields).topics
@@ -101,20 +103,22 @@ def test_a_topic_is_made_when_it_is_asked_for_unless_it_may_not_or_cannot_be(wir
     assert ask("no good", create=True) == 17
 
 
-def test_metadata_in_version_0_asks_for_every_topic_by_naming_none(wire: Wire) -> None:
+def test_metadata_version_0_without_topics_returns_all_topics(wire: Wire) -> None:
     assert "topic" in {topic.name for topic in wire.ask("Metadata", 0, topics=[]).topics}
     assert wire.ask("Metadata", 1, topics=[]).topics == []
 
 
 @pytest.mark.parametrize("key_type", [0, 1])
-def test_the_coordinator_is_here_whoevers_it_is(key_type: int, server: Served, wire: Wire) -> None:
+def test_find_coordinator_returns_this_broker_for_every_key(
+    key_type: int, server: Served, wire: Wire
+) -> None:
     answer = wire.ask("FindCoordinator", 3, key="any", key_type=key_type)
     here = (0, 0, server.host, server.port)
     assert (answer.error_code, answer.node_id, answer.host, answer.port) == here
     assert wire.ask("FindCoordinator", 3, key="any", key_type=9).error_code == 42
 
 
-def test_the_settings_are_told_with_where_they_come_from(wire: Wire) -> None:
+def test_describe_configs_returns_settings_with_their_source(wire: Wire) -> None:
     answer = wire.ask("DescribeConfigs", 1, resources=[(4, "0", None)])
     (result,) = answer.results
     told = {c.name: (c.value, c.config_source) for c in result.configs}
@@ -127,12 +131,12 @@ def test_the_settings_are_told_with_where_they_come_from(wire: Wire) -> None:
     assert one.results[1].error_code == 42
 
 
-def test_who_asks_for_the_same_settings_again_and_again_is_told_them_once(wire: Wire) -> None:
+def test_duplicate_resources_are_described_once(wire: Wire) -> None:
     answer = wire.ask("DescribeConfigs", 1, resources=[(4, "0", None)] * 1_000)
     assert len(answer.results) == 1
 
 
-def test_a_join_group_that_waits_holds_back_what_its_client_asked_after_it(server: Served) -> None:
+def test_waiting_join_group_delays_later_requests_of_its_connection(server: Served) -> None:
     with server.connected() as first, server.connected() as second:
         leader = join(first, group_id="parked")
         # The other's join waits for the first to come again.
@@ -148,14 +152,14 @@ def test_a_join_group_that_waits_holds_back_what_its_client_asked_after_it(serve
         assert second.answer("ApiVersions", 0).error_code == 0
 
 
-def test_answers_come_in_the_order_of_the_requests(wire: Wire) -> None:
+def test_responses_are_in_the_order_of_the_requests(wire: Wire) -> None:
     for version in (0, 1, 2, 0, 1, 2):
         wire.request("Metadata", version, topics=[("topic",)])
     for version in (0, 1, 2, 0, 1, 2):
         assert wire.answer("Metadata", version).topics[0].name == "topic"
 
 
-def test_the_only_member_of_a_group_whose_session_ends_is_gone(wire: Wire) -> None:
+def test_only_member_is_removed_when_its_session_expires(wire: Wire) -> None:
     member = join(wire, group_id="short", session_timeout_ms=150)
     fields = {"group_id": "short", "generation_id": 1, "member_id": member.member_id}
     sync = {**fields, "assignments": [(member.member_id, b"all")]}
@@ -166,13 +170,13 @@ def test_the_only_member_of_a_group_whose_session_ends_is_gone(wire: Wire) -> No
     assert wire.ask("Heartbeat", 1, **fields).error_code == 25
 
 
-def test_leave_group_of_one_member_has_its_error_for_an_answer(wire: Wire) -> None:
+def test_leave_group_of_one_member_returns_its_error(wire: Wire) -> None:
     assert wire.ask("LeaveGroup", 1, group_id="nobodys", member_id="nobody").error_code == 25
     member = join(wire, group_id="left")
     assert wire.ask("LeaveGroup", 1, group_id="left", member_id=member.member_id).error_code == 0
 
 
-def test_offsets_are_committed_for_partitions_that_there_are(wire: Wire) -> None:
+def test_offsets_are_committed_for_known_partitions(wire: Wire) -> None:
     partitions = [(0, 5, None), (7, 5, None)]
     topics = [("topic", partitions), ("absent", [(0, 5, None)])]
     answer = wire.ask("OffsetCommit", 2, group_id="simple", topics=topics)
@@ -184,7 +188,7 @@ def test_offsets_are_committed_for_partitions_that_there_are(wire: Wire) -> None
     ]
 
 
-def test_of_no_partition_that_there_is_the_coordinator_is_not_asked(wire: Wire) -> None:
+def test_commit_without_known_partitions_does_not_reach_the_coordinator(wire: Wire) -> None:
     topics = [("absent", [(0, 5, None)])]
     answer = wire.ask(
         "OffsetCommit", 2, group_id="", generation_id_or_member_epoch=9, topics=topics
@@ -192,7 +196,7 @@ def test_of_no_partition_that_there_is_the_coordinator_is_not_asked(wire: Wire) 
     assert [p.error_code for t in answer.topics for p in t.partitions] == [3]
 
 
-def test_an_idempotent_producer_is_given_an_id_of_its_own(wire: Wire) -> None:
+def test_idempotent_producer_gets_its_own_id(wire: Wire) -> None:
     first, second = (
         wire.ask("InitProducerId", 0, transactional_id=None, transaction_timeout_ms=1_000)
         for _ in range(2)
@@ -210,12 +214,12 @@ def test_an_idempotent_producer_is_given_an_id_of_its_own(wire: Wire) -> None:
         ("nonsense=1", "unknown broker setting 'nonsense'; known: group.min.session.timeout.ms, "),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused(said: str, complaint: str) -> None:
+def test_invalid_setting_is_rejected(said: str, complaint: str) -> None:
     with pytest.raises(BadSettingError, match=complaint):
         parse([said])
 
 
-def test_settings_have_the_names_that_they_have_in_kafka() -> None:
+def test_settings_have_kafkas_names() -> None:
     settings = parse(["group.min.session.timeout.ms=1", "max.connections=2"])
     assert (settings.config.group_min_session_timeout_ms, settings.limits.max_connections) == (1, 2)
     assert parse([]) == Settings()
@@ -231,13 +235,13 @@ def test_settings_have_the_names_that_they_have_in_kafka() -> None:
         ([("a", 1), ("b", 1)], "there are 1 topics already"),
     ],
 )
-def test_a_topic_that_cannot_be_is_refused(topics: list[tuple[str, int]], complaint: str) -> None:
+def test_invalid_topic_is_rejected(topics: list[tuple[str, int]], complaint: str) -> None:
     server = Served(*topics, config=(*QUICK, "max.topics=1"))
     with pytest.raises(CannotServeError, match=complaint), server:
         pass
 
 
-def test_a_port_that_is_taken_is_refused(server: Served) -> None:
+def test_port_in_use_is_rejected(server: Served) -> None:
     other = Served(port=server.port)
     with pytest.raises(CannotServeError, match=r"cannot listen on 127.0.0.1:.* in use"), other:
         pass

@@ -24,7 +24,7 @@ def consumers(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Group]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_static_member_that_was_killed_comes_back_to_what_it_had_without_a_rebalance(
+def test_killed_static_member_rejoins_with_its_partitions_without_a_rebalance(
     library: str, consumers: Group
 ) -> None:
     stays = consumers.add("confluent-kafka", group_instance_id="one")
@@ -40,7 +40,7 @@ def test_a_static_member_that_was_killed_comes_back_to_what_it_had_without_a_reb
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_static_member_that_does_not_come_back_in_time_loses_what_it_had(
+def test_static_member_that_does_not_rejoin_in_time_loses_its_partitions(
     library: str, consumers: Group
 ) -> None:
     stays = consumers.add("confluent-kafka", group_instance_id="one")

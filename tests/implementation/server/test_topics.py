@@ -65,7 +65,7 @@ def list_offset(wire: Wire, timestamp: int, topic: str = "topic") -> tuple[int, 
     return told.error_code, told.offset
 
 
-def test_what_was_produced_is_fetched(wire: Wire) -> None:
+def test_produced_records_are_fetched(wire: Wire) -> None:
     first = produce(wire, made(b"a", b"b"))
     second = produce(wire, made(b"c"))
     assert (first.error_code, second.error_code) == (0, 0)
@@ -77,7 +77,7 @@ def test_what_was_produced_is_fetched(wire: Wire) -> None:
     assert struct.unpack_from(">q", found[1].data)[0] == second.base_offset
 
 
-def test_a_fetch_waits_for_what_is_produced_and_not_longer_than_it_says(server: Served) -> None:
+def test_fetch_waits_for_records_up_to_its_limit(server: Served) -> None:
     with server.connected() as consumer, server.connected() as producer:
         end = fetch(consumer, 0).high_watermark
         began = time.monotonic()
@@ -91,14 +91,14 @@ def test_a_fetch_waits_for_what_is_produced_and_not_longer_than_it_says(server: 
         assert time.monotonic() - began < 15
 
 
-def test_who_wants_no_answer_to_what_he_produces_gets_none(wire: Wire) -> None:
+def test_produce_with_acks_0_has_no_response(wire: Wire) -> None:
     end = fetch(wire, 0).high_watermark
     produce(wire, made(b"quiet"), acks=0)
     assert wire.ask("ApiVersions", 0).error_code == 0
     assert fetch(wire, end).high_watermark == end + 1
 
 
-def test_a_partition_that_has_grown_too_long_loses_its_oldest_records(wire: Wire) -> None:
+def test_partition_over_its_limit_drops_its_oldest_records(wire: Wire) -> None:
     for _ in range(10):
         assert produce(wire, made(b"x" * 1_000)).error_code == 0
     _, earliest = list_offset(wire, -2)
@@ -119,7 +119,7 @@ def test_offsets_are_found_by_time(wire: Wire) -> None:
     assert list_offset(wire, 9_000) == (0, -1)
 
 
-def test_of_what_is_not_there_nothing_is_read_or_written(wire: Wire) -> None:
+def test_unknown_partitions_return_an_error(wire: Wire) -> None:
     assert list_offset(wire, -1, topic="absent")[0] == 3
     assert fetch(wire, 0, topic="absent").error_code == 3
     assert produce(wire, made(b"a"), topic="absent").error_code == 3
@@ -128,22 +128,22 @@ def test_of_what_is_not_there_nothing_is_read_or_written(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 20, 60])
-def test_records_that_are_not_whole_are_refused(cut: int, wire: Wire) -> None:
+def test_incomplete_records_are_rejected(cut: int, wire: Wire) -> None:
     assert produce(wire, made(b"some", b"records")[:-cut]).error_code == 2
 
 
 @pytest.mark.parametrize("at", [8, 16, 17, 23, 57, 65])
-def test_records_with_a_wrong_byte_are_refused(at: int, wire: Wire) -> None:
+def test_corrupt_records_are_rejected(at: int, wire: Wire) -> None:
     records = bytearray(made(b"some", b"records"))
     records[at] ^= 0x40
     assert produce(wire, bytes(records)).error_code == 2
 
 
-def test_too_many_bytes_at_once_are_refused(wire: Wire) -> None:
+def test_too_many_bytes_at_once_are_rejected(wire: Wire) -> None:
     assert produce(wire, made(b"x" * 5_000)).error_code == 10
 
 
-def test_what_is_produced_without_records_changes_nothing(wire: Wire) -> None:
+def test_produce_without_records_changes_nothing(wire: Wire) -> None:
     before = fetch(wire, 0).high_watermark
     assert produce(wire, None).error_code == 0
     assert fetch(wire, 0).high_watermark == before
@@ -156,7 +156,7 @@ def transaction() -> _Transaction:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_transaction_holds_back_those_who_read_what_is_committed(*, committed: bool) -> None:
+def test_open_transaction_limits_read_committed_fetches(*, committed: bool) -> None:
     partition = Partition(1 << 20)
     (before,), (within,) = batches(made(b"a")), batches(made(b"b", producer_id=7))
     partition.append(before)
@@ -171,7 +171,7 @@ def test_a_transaction_holds_back_those_who_read_what_is_committed(*, committed:
     assert partition.aborted(3, 3) == ()
 
 
-def test_a_marker_reads_in_kafka_python_as_the_end_of_a_transaction() -> None:
+def test_kafka_python_reads_the_marker_of_a_transaction() -> None:
     for committed in (True, False):
         records = MemoryRecords(_marker(transaction(), committed=committed).data)
         batch = records.next_batch()
@@ -180,7 +180,7 @@ def test_a_marker_reads_in_kafka_python_as_the_end_of_a_transaction() -> None:
         assert struct.unpack(">hh", record.key) == (0, int(committed))
 
 
-def test_there_are_no_more_topics_than_are_allowed() -> None:
+def test_number_of_topics_is_limited() -> None:
     few = Topics(Limits(max_topics=1))
     assert few.create("one", 2) is few.create("one", 5)
     with pytest.raises(topics.BadTopicError, match="there are 1 topics already"):
@@ -188,7 +188,7 @@ def test_there_are_no_more_topics_than_are_allowed() -> None:
     assert (few.names(), len(few.partitions("one")), few.partition("one", 2)) == (["one"], 2, None)
 
 
-def test_what_is_no_batch_is_refused_whatever_it_is() -> None:
+def test_bytes_that_are_not_a_batch_are_rejected() -> None:
     for data in (b"x", b"\0" * 61, b"\xff" * 100):
         with pytest.raises(BadRecordsError):
             list(batches(data))

@@ -49,7 +49,7 @@ def committed(consumer: Consumer) -> int:
     return int(told.offset)
 
 
-def test_offsets_count_when_their_transaction_is_committed_and_not_when_it_is_aborted(
+def test_transactional_offsets_are_readable_only_after_a_commit(
     served: Served, consumer: Consumer
 ) -> None:
     producer = transactional(served)
@@ -61,7 +61,7 @@ def test_offsets_count_when_their_transaction_is_committed_and_not_when_it_is_ab
     assert committed(consumer) == 3
 
 
-def test_a_successor_ends_what_its_predecessor_left_open(
+def test_new_producer_instance_aborts_the_open_transaction(
     served: Served, consumer: Consumer
 ) -> None:
     first = transactional(served)
@@ -72,9 +72,7 @@ def test_a_successor_ends_what_its_predecessor_left_open(
         first.commit_transaction(WAIT_S)
 
 
-def test_who_reads_what_is_committed_does_not_see_aborted_records(
-    served: Served, consumer: Consumer
-) -> None:
+def test_read_committed_skips_aborted_records(served: Served, consumer: Consumer) -> None:
     producer = transactional(served)
     commit(producer, consumer, 3)
     producer.flush(WAIT_S)

@@ -92,7 +92,7 @@ def with_producers(test: Callable[[Producers], None]) -> None:
     asyncio.run(run())
 
 
-def test_the_end_of_a_transaction_is_marked_in_its_groups_and_partitions() -> None:
+def test_end_txn_writes_markers_to_groups_and_partitions() -> None:
     def test(producers: Producers) -> None:
         producer = producers.init()
         assert producers.add_offsets(producer, "one") == producers.add_offsets(producer, "two") == 0
@@ -108,7 +108,7 @@ def test_the_end_of_a_transaction_is_marked_in_its_groups_and_partitions() -> No
     with_producers(test)
 
 
-def test_the_end_is_answered_when_every_group_has_its_marker() -> None:
+def test_end_txn_is_answered_when_every_group_has_its_marker() -> None:
     def test(producers: Producers) -> None:
         producer = producers.init()
         producers.add_offsets(producer, "one")
@@ -120,7 +120,7 @@ def test_the_end_is_answered_when_every_group_has_its_marker() -> None:
     with_producers(test)
 
 
-def test_a_producer_that_comes_again_aborts_and_fences_its_predecessor() -> None:
+def test_init_producer_id_aborts_and_fences_the_earlier_instance() -> None:
     def test(producers: Producers) -> None:
         first = producers.init()
         producers.add_offsets(first)
@@ -136,7 +136,7 @@ def test_a_producer_that_comes_again_aborts_and_fences_its_predecessor() -> None
     with_producers(test)
 
 
-def test_who_says_which_producer_he_is_must_be_that_one() -> None:
+def test_producer_id_and_epoch_have_to_match() -> None:
     def test(producers: Producers) -> None:
         first = producers.init()
         said = {"producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
@@ -146,7 +146,7 @@ def test_who_says_which_producer_he_is_must_be_that_one() -> None:
     with_producers(test)
 
 
-def test_nobody_speaks_for_a_transaction_that_there_is_not() -> None:
+def test_unknown_transactional_id_is_rejected() -> None:
     def test(producers: Producers) -> None:
         stranger = producers.init(None)
         assert stranger.error_code == 0
@@ -158,7 +158,7 @@ def test_nobody_speaks_for_a_transaction_that_there_is_not() -> None:
     with_producers(test)
 
 
-def test_a_transaction_takes_in_all_of_the_partitions_or_none() -> None:
+def test_transaction_adds_all_partitions_or_none() -> None:
     def test(producers: Producers) -> None:
         producer = producers.init()
         assert producers.add_partitions(producer, 0, 2) == [55, 3]
@@ -168,7 +168,7 @@ def test_a_transaction_takes_in_all_of_the_partitions_or_none() -> None:
     with_producers(test)
 
 
-def test_what_no_producer_may_be_is_refused() -> None:
+def test_invalid_init_producer_id_is_rejected() -> None:
     def test(producers: Producers) -> None:
         assert producers.init("").error_code == 42
         assert producers.init(timeout_ms=0).error_code == 50
@@ -177,7 +177,7 @@ def test_what_no_producer_may_be_is_refused() -> None:
     with_producers(test)
 
 
-def test_an_id_whose_epochs_are_used_up_is_followed_by_another() -> None:
+def test_producer_id_with_exhausted_epochs_is_replaced() -> None:
     def test(producers: Producers) -> None:
         first = producers.init()
         (transaction,) = producers.transactions._transactions.values()
@@ -189,7 +189,7 @@ def test_an_id_whose_epochs_are_used_up_is_followed_by_another() -> None:
     with_producers(test)
 
 
-def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced() -> None:
+def test_transaction_timeout_aborts_and_fences_the_producer() -> None:
     async def run() -> None:
         producers = Producers()
         producer = producers.init(timeout_ms=20)

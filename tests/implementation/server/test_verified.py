@@ -13,7 +13,7 @@ from support.client_processes import eventually
 from support.serving import Served
 
 
-def test_the_server_conforms_and_what_it_recorded_meanwhile_is_accepted(
+def test_server_conforms_and_so_does_its_recording(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     delay = "group.initial.rebalance.delay.ms=0"
@@ -34,7 +34,7 @@ JOIN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("asked_at_once", [1, 3])
-def test_who_asks_on_while_it_waits_to_be_answered_is_recorded_in_the_right_order(
+def test_pipelined_requests_are_recorded_in_the_right_order(
     asked_at_once: int, tmp_path: Path
 ) -> None:
     with Served(record=tmp_path / "recording") as server, ExitStack() as stack:
