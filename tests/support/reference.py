@@ -1,6 +1,6 @@
-"""The pages of reference, made of what they are about: options, the schema of results, docstrings.
+"""Generates the reference pages from the command line, the result schema and the docstrings.
 
-Run as a program this writes them.
+Run this module as a program to write them.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from support.scenarios import ROOT
 DOCS: Final = ROOT / "docs"
 SCHEMA: Final = ROOT / "reports" / "result.schema.json"
 
-WRITTEN: Final = "`PYTHONPATH=tests python tests/support/reference.py` writes this page, from {}."
+WRITTEN: Final = "`PYTHONPATH=tests python tests/support/reference.py` generates this page from {}."
 
 COMMANDS: Final = f"""\
 # Commands
 
-{WRITTEN.format("the options themselves")} `groupcheck COMMAND --help` says the
-same. The options of the pytest plugin are [with it](pytest.md#options).
+`groupcheck COMMAND --help` prints the same. For the options of the pytest plugin, see
+[its page](pytest.md#options). {WRITTEN.format("the command line")}
 """
 
 RESULT: Final = f"""\
 # The schema of a saved result
 
 `groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same; `replay`,
-`check` and `explore` write it with `--save FILE`. What the fields are
-for is said [with the reports](reports.md#the-saved-result); this is their form, as
-[`result.schema.json`](../reports/result.schema.json) has it.
-{WRITTEN.format("that")}
+`check` and `explore` write it with `--save FILE`. [Reports](reports.md#the-saved-result) describes
+the fields; this page lists their types.
+{WRITTEN.format("[`result.schema.json`](../reports/result.schema.json)")}
 """
 
 PYTHON: Final = f"""\
-# Python
+# Python API
 
-What may be imported, and what groupcheck calls. All else is its own business and may change.
+This page lists what you can import from groupcheck, and the methods that groupcheck calls. Everything
+else is internal and may change.
 {WRITTEN.format("the docstrings")}
 """
 
@@ -55,9 +55,9 @@ The fixture `groupcheck_port`, session-scoped:
 
 {fixture}
 
-[Its options and ini keys](pytest.md#options) have a page of their own. The suite is marked
-`groupcheck`; what a port lacks is said with
-[markers](pytest.md#what-a-port-lacks) such as `no_static_members`.
+See also its [options and ini keys](pytest.md#options). Every test of the suite has the marker
+`groupcheck`. [Markers](pytest.md#skip-features-that-a-port-does-not-have) such as
+`no_static_members` skip features that a port does not have.
 """
 
 
@@ -74,19 +74,19 @@ def commands() -> str:
 
 def _command(name: str, command: argparse.ArgumentParser) -> str:
     shown = [each for each in command._actions if each.dest != "help"]
-    told = "".join(f"| `{_written(each)}` | {_cell(each.help or '')} |\n" for each in shown)
+    rows = "".join(f"| `{_usage(each)}` | {_cell(each.help or '')} |\n" for each in shown)
     described = " ".join((command.description or "").split())
     text = f"## groupcheck {name}\n\n{described}\n"
-    if told:
-        text += f"\n| | |\n| --- | --- |\n{told}"
+    if rows:
+        text += f"\n| | |\n| --- | --- |\n{rows}"
     ports, _, status = (command.epilog or "").rpartition("\n\n")
     if ports:
         text += f"\n```text\n{ports.strip()}\n```\n"
     return text + (f"\n{status.strip()}\n" if status else "")
 
 
-def _written(action: argparse.Action) -> str:
-    """An option as it is written, and what comes after it."""
+def _usage(action: argparse.Action) -> str:
+    """An option with its argument."""
     value = "" if action.nargs == 0 else str(action.metavar or action.dest)
     if action.nargs == "+":
         value += "..."
@@ -103,19 +103,19 @@ def result() -> str:
     return "\n".join([RESULT, *(_object(name, each) for name, each in schema["$defs"].items())])
 
 
-def _object(name: str, told: dict[str, Any]) -> str:
-    needed = told.get("required", [])
+def _object(name: str, form: dict[str, Any]) -> str:
+    required = form.get("required", [])
     rows = "".join(
-        f"| `{field}` | {_type(each)}{'' if field in needed else ', may be left out'} |\n"
-        for field, each in told.get("properties", {}).items()
+        f"| `{field}` | {_type(each)}{'' if field in required else ', optional'} |\n"
+        for field, each in form.get("properties", {}).items()
     )
-    says = told.get("description", "").split("\n\n")[0].replace("\n", " ")
-    table = f"| field | type |\n| --- | --- |\n{rows}" if rows else f"{_type(told)}\n"
-    return f"## {name}\n\n" + (f"{says}\n\n" if says else "") + table
+    description = form.get("description", "").split("\n\n")[0].replace("\n", " ")
+    table = f"| field | type |\n| --- | --- |\n{rows}" if rows else f"{_type(form)}\n"
+    return f"## {name}\n\n" + (f"{description}\n\n" if description else "") + table
 
 
-def _type(told: dict[str, Any]) -> str:  # noqa: PLR0911 - a form of schema, a line
-    match told:
+def _type(form: dict[str, Any]) -> str:  # noqa: PLR0911 - one line for each form
+    match form:
         case {"$ref": reference}:
             name = reference.rpartition("/")[2]
             return f"[{name}](#{name.lower()})"
@@ -135,7 +135,7 @@ def _type(told: dict[str, Any]) -> str:  # noqa: PLR0911 - a form of schema, a l
 
 
 def python_api() -> str:
-    """What may be imported, and what is called."""
+    """The public functions, the contract of a Python port, and the fixture of the plugin."""
     fixture: Any = pytest_plugin.groupcheck_port
     parts = [
         PYTHON,
@@ -153,7 +153,7 @@ def _function(name: str, function: Callable[..., object]) -> str:
 
 
 def _plain(docstring: str) -> str:
-    """A docstring in Google's form, its sections as lists."""
+    """A docstring in Google's style, with its sections as lists."""
     return "\n".join(_lines(docstring.splitlines()))
 
 
@@ -163,14 +163,14 @@ def _lines(lines: list[str]) -> Iterator[str]:
         if line in {"Args:", "Raises:"}:
             section = True
             yield f"{line}\n"
-        elif section and (said := re.fullmatch(r" {4}(\w+): (.*)", line)):
-            yield f"- `{said[1]}`: {said[2]}"
+        elif section and (entry := re.fullmatch(r" {4}(\w+): (.*)", line)):
+            yield f"- `{entry[1]}`: {entry[2]}"
         else:
             yield f"  {line.strip()}" if section and line else line
 
 
 def _contract(docstring: str) -> str:
-    """The contract of a port: what is indented is code."""
+    """The contract of a port; indented lines are code."""
     _, _, contract = docstring.partition("\n\n")
     blocks = re.sub(r"(?m)^((?: {4}.*\n?)+)", r"```python\n\1```\n", contract)
     return re.sub(r"(?m)^ {4}", "", blocks)
