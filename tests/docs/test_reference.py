@@ -1,4 +1,4 @@
-"""The pages of reference say what is there now."""
+"""The generated reference pages are up to date."""
 
 from __future__ import annotations
 
@@ -11,7 +11,5 @@ from support.reference import PAGES
 
 
 @pytest.mark.parametrize(("path", "page"), PAGES.items(), ids=[path.name for path in PAGES])
-def test_a_page_of_reference_is_what_its_program_writes(
-    path: Path, page: Callable[[], str]
-) -> None:
-    assert path.read_text(encoding="utf-8") == page(), "tests/support/reference.py writes it"
+def test_a_reference_page_is_up_to_date(path: Path, page: Callable[[], str]) -> None:
+    assert path.read_text(encoding="utf-8") == page(), "run tests/support/reference.py"

@@ -1,4 +1,4 @@
-"""The site: built without a warning, nothing loaded from any network, and a browser shows it."""
+"""The documentation site: no warning, no external resource, working links, and a browser test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "srcset", "o
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("site")
-    # With --quiet it would be strict about nothing: warnings that are not logged do not count.
+    # Without --quiet: --strict counts logged warnings only.
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir"]
     done = subprocess.run(
         [*command, str(made)], cwd=ROOT, capture_output=True, text=True, check=False
@@ -37,24 +37,28 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class _Page(HTMLParser):
-    """What a page loads, where it leads, and which places in it have names."""
+    """The resources that a page loads, its links, and its anchors."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.addresses: list[str] = []
         self.links: list[str] = []
-        self.places = {""}
+        self.anchors = {""}
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = dict(attrs)
-        name = "href" if tag == "link" and said.get("rel") != "canonical" else LOADED.get(tag, "")
-        self.addresses += filter(None, [said.get(name)])
-        self.links += filter(None, [said.get("href") if tag == "a" else None])
-        self.places.add(said.get("id") or "")
+        attributes = dict(attrs)
+        name = (
+            "href"
+            if tag == "link" and attributes.get("rel") != "canonical"
+            else LOADED.get(tag, "")
+        )
+        self.addresses += filter(None, [attributes.get(name)])
+        self.links += filter(None, [attributes.get("href") if tag == "a" else None])
+        self.anchors.add(attributes.get("id") or "")
 
 
-def test_no_page_loads_anything_from_a_network(site: Path) -> None:
+def test_no_page_loads_an_external_resource(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 40
     for path in pages:
@@ -62,7 +66,7 @@ def test_no_page_loads_anything_from_a_network(site: Path) -> None:
         assert not [each for each in addresses if re.match(r"(https?:)?//", each)], path
 
 
-def test_every_link_leads_to_a_page_and_a_place_that_are_there(site: Path) -> None:
+def test_every_link_has_an_existing_page_and_anchor(site: Path) -> None:
     pages = {path: _Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
     followed = 0
     for path, page in pages.items():
@@ -72,24 +76,24 @@ def test_every_link_leads_to_a_page_and_a_place_that_are_there(site: Path) -> No
                 target = target / "index.html" if target.is_dir() else target
                 assert target in pages or target.exists(), f"{path}: {link.geturl()}"
                 if target in pages:
-                    places = pages[target].places
-                    assert unquote(link.fragment) in places, f"{path}: {link.geturl()}"
+                    anchors = pages[target].anchors
+                    assert unquote(link.fragment) in anchors, f"{path}: {link.geturl()}"
                 followed += 1
     assert followed > 1_000
 
 
-def test_a_link_to_elsewhere_is_encrypted() -> None:
+def test_external_links_use_https() -> None:
     for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "mkdocs.yml"]:
         text = page.read_text(encoding="utf-8")
         assert not re.findall(r"http://(?!localhost|127\.)\S+", text), page
 
 
-def test_no_style_loads_anything_from_a_network(site: Path) -> None:
+def test_no_style_sheet_loads_an_external_resource(site: Path) -> None:
     for path in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(https?:)?//|@import", path.read_text(encoding="utf-8"))
 
 
-def test_the_readme_is_the_home_page_and_a_link_to_a_file_shows_it(site: Path) -> None:
+def test_the_readme_is_the_home_page_and_linked_files_are_pages(site: Path) -> None:
     home = (site / "index.html").read_text(encoding="utf-8")
     assert 'href="start.html"' in home
     assert 'href="source/LICENSE.html"' in home
@@ -97,7 +101,7 @@ def test_the_readme_is_the_home_page_and_a_link_to_a_file_shows_it(site: Path) -
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves the site, and says nothing."""
+    """Serves the site without logging."""
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -105,7 +109,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def served(site: Path) -> Iterator[str]:
-    """The address of the site on this machine: from a file a browser lets no page search."""
+    """The address of the site on a local web server, which the search needs."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(site)))
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -116,7 +120,7 @@ def served(site: Path) -> Iterator[str]:
 
 
 def _wait_for(opened: Browser, script: str) -> Any:
-    """What a script comes to, once it comes to something."""
+    """The value of a script, once it is true."""
     waiting = f"const done = arguments[0], look = () => {{ const found = {script};"
     return opened.driver.execute_async_script(
         f"{waiting} found ? done(found) : setTimeout(look, 50); }}; look();"
@@ -124,14 +128,14 @@ def _wait_for(opened: Browser, script: str) -> Any:
 
 
 @needs("chromedriver")
-def test_in_a_browser_the_site_opens_is_gone_through_and_searched(served: str) -> None:
+def test_a_browser_opens_navigates_and_searches_the_site(served: str) -> None:
     with browser() as opened:
         opened.driver.set_script_timeout(20)
         opened.driver.get(f"{served}/index.html")
         assert "groupcheck" in opened.driver.title
         opened.run("arguments[0].click()", opened.one(".md-tabs a[href='start.html']"))
         assert _wait_for(opened, "location.pathname == '/start.html'")
-        assert opened.one("h1").text.startswith("Five minutes")
+        assert opened.one("h1").text.startswith("Tutorial")
         opened.one("[data-md-component=search-query]").send_keys("baseline")
         first = "document.querySelector('.md-search-result__link')?.href"
         found = _wait_for(opened, first)
@@ -144,7 +148,7 @@ def test_in_a_browser_the_site_opens_is_gone_through_and_searched(served: str) -
 
 
 @needs("chromedriver")
-def test_in_a_browser_the_site_opens_from_files_as_well(site: Path) -> None:
+def test_a_browser_opens_the_site_from_files(site: Path) -> None:
     with browser() as opened:
         for name in ("index", "reports", "commands"):
             opened.open(site / f"{name}.html")

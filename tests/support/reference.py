@@ -43,8 +43,8 @@ the fields; this page lists their types.
 PYTHON: Final = f"""\
 # Python API
 
-This page lists what you can import from groupcheck, and the methods that groupcheck calls. Everything
-else is internal and may change.
+This page lists what you can import from groupcheck, and the methods that groupcheck calls.
+Everything else is internal and may change.
 {WRITTEN.format("the docstrings")}
 """
 
