@@ -1,6 +1,6 @@
-"""Every command that the documentation shows is run as it stands, or it is said why not.
+"""Runs the commands in the documentation and compares their output.
 
-What is not run is parsed (`test_options_of_commands.py`).
+`test_options_of_commands.py` parses the commands that are not run.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 
 import pytest
 
-from support.documented import PAGES, Command, Saved, story, why_not
+from support.documented import PAGES, Command, SavedFile, contents, why_not
 
-# Where nothing is shown below it a verification is made short.
+# Options that shorten a verification whose output is not in the documentation.
 SHORT: Final = {
     "groupcheck verify": "--members 1 --examples 5 --walks 20",
     "pytest": "--groupcheck-members=1 --groupcheck-examples=5 --groupcheck-walks=20",
@@ -28,14 +28,14 @@ import json, sys
 from my_package.port import MyPort
 
 port = MyPort()
-ASKED = {{"advance": ["ms"], "fault": ["fault"], "open": ["profile", "config"],
+FIELDS = {{"advance": ["ms"], "fault": ["fault"], "open": ["profile", "config"],
     "request": ["id", "api", "apiVersion", "clientId", "clientHost", "body"]}}
 for line in sys.stdin:
-    asked = json.loads(line)
-    kind = asked["type"]
-    said = getattr(port, kind)(*(asked[key] for key in ASKED.get(kind, [])))
-    done = {{"type": "done", "port": said}} if kind == "open" else {{"type": "done"}}
-    for message in [*(said if kind != "open" else []), done]:
+    message = json.loads(line)
+    kind = message["type"]
+    returned = getattr(port, kind)(*(message[key] for key in FIELDS.get(kind, [])))
+    done = {{"type": "done", "port": returned}} if kind == "open" else {{"type": "done"}}
+    for message in [*(returned if kind != "open" else []), done]:
         print(json.dumps(message), flush=True)
 """
 RECORDING: Final = """\
@@ -44,13 +44,13 @@ RECORDING: Final = """\
 {"type":"response","id":1,"body":{"errorCode":25}}
 """
 
-TOLD: Final = {page.name: told for page in PAGES if (told := list(story(page)))}
+CONTENTS: Final = {page.name: each for page in PAGES if (each := list(contents(page)))}
 
-# What a reader is presumed to have, beside what the page tells him to save.
-THERE: Final = {
+# Files that exist before the commands of a page run.
+FILES: Final = {
     "my_package/__init__.py": "",
     "my_package/port.py": next(
-        told.text for told in reversed(TOLD["start.md"]) if isinstance(told, Saved)
+        each.text for each in reversed(CONTENTS["start.md"]) if isinstance(each, SavedFile)
     ),
     "my_package/my_port.py": "from my_package.port import MyPort as make\n",
     "my-port": PROGRAM,
@@ -61,7 +61,7 @@ THERE: Final = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "my_package").mkdir()
-    for name, text in THERE.items():
+    for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "my-port").chmod(0o755)
     return tmp_path
@@ -71,15 +71,17 @@ SLOW = {"code.md", "explore.md", "generators.md", "pytest.md", "reports.md", "st
 
 
 @pytest.mark.parametrize(
-    "told",
+    "page",
     [
-        pytest.param(told, id=page, marks=[pytest.mark.slow] if page in SLOW else [])
-        for page, told in TOLD.items()
+        pytest.param(each, id=page, marks=[pytest.mark.slow] if page in SLOW else [])
+        for page, each in CONTENTS.items()
     ],
 )
-def test_the_commands_of_a_page_do_what_it_says(told: list[Command | Saved], folder: Path) -> None:
-    for each in told:
-        if isinstance(each, Saved):
+def test_the_commands_of_a_page_print_the_output_on_the_page(
+    page: list[Command | SavedFile], folder: Path
+) -> None:
+    for each in page:
+        if isinstance(each, SavedFile):
             (folder / each.name).write_text(each.text, encoding="utf-8")
         elif not why_not(each):
             if "--baseline last/" in each.text:
@@ -90,13 +92,13 @@ def test_the_commands_of_a_page_do_what_it_says(told: list[Command | Saved], fol
 def _shortened(command: Command) -> str:
     text = command.text.removeprefix(".venv/bin/")
     for start, options in SHORT.items():
-        if text.startswith(start) and not command.shown:
+        if text.startswith(start) and not command.output:
             return f"{start} {options} {text.removeprefix(start)}"
     return text
 
 
 def _run(folder: Path, text: str) -> str:
-    """What the command printed; it found what it found, and nothing else went wrong."""
+    """The output of a command; its exit status must match its verdict."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1"}
     done = subprocess.run(
@@ -114,7 +116,7 @@ def _run(folder: Path, text: str) -> str:
 
 
 def _compare(printed: str, command: Command) -> None:
-    lines = command.shown.splitlines()
+    lines = command.output.splitlines()
     pattern = "".join(r"(?:.*\n)*?" if line == "..." else f"{re.escape(line)}\n" for line in lines)
     if lines:
         assert re.fullmatch(pattern, printed), f"{command.text} prints\n{printed}"

@@ -1,4 +1,4 @@
-"""A command of the documentation that is not run, or named in a sentence, is parsed at least."""
+"""Parses the commands in the documentation that are not run, or that a sentence names."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ import pytest
 from groupcheck import pytest_plugin
 from groupcheck.cli.exit_status import CommandError
 from groupcheck.cli.registry import parser
-from support.documented import NOT_RUN, PAGES, Command, parts, spoken, story, why_not
+from support.documented import NOT_RUN, PAGES, Command, contents, named_commands, parts, why_not
 from support.scenarios import ROOT
 
-LEFT_OUT: Final = [
-    each for page in PAGES for each in story(page) if isinstance(each, Command) and why_not(each)
+PARSED_ONLY: Final = [
+    each for page in PAGES for each in contents(page) if isinstance(each, Command) and why_not(each)
 ]
-NAMED: Final = {page.name: named for page in PAGES if (named := list(spoken(page)))}
+NAMED: Final = {page.name: named for page in PAGES if (named := list(named_commands(page)))}
 
 
-@pytest.mark.parametrize("command", LEFT_OUT, ids=lambda each: f"{each.page}: {each.text[:60]}")
-def test_what_is_not_run_is_parsed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", PARSED_ONLY, ids=lambda each: f"{each.page}: {each.text[:60]}")
+def test_a_command_that_is_not_run_is_parsed(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for words in parts(command.text):
         _parse(words, monkeypatch)
 
 
-def test_each_reason_not_to_run_a_command_is_needed() -> None:
-    reasons = {why_not(each) for each in LEFT_OUT}
+def test_every_reason_not_to_run_a_command_is_used() -> None:
+    reasons = {why_not(each) for each in PARSED_ONLY}
     assert set(NOT_RUN.values()) == reasons
 
 
-@pytest.mark.parametrize("told", list(NAMED.values()), ids=list(NAMED))
-def test_what_is_named_in_a_sentence_has_these_options(
-    told: list[Command], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("commands", list(NAMED.values()), ids=list(NAMED))
+def test_a_command_in_a_sentence_has_the_options_that_it_names(
+    commands: list[Command], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for each in told:
+    for each in commands:
         for words in parts(each.text.replace("PYTHONPATH=tests ", "")):
             if Path(words[0]).name == "groupcheck":
                 _check_options(words[1:])
@@ -49,7 +51,7 @@ def test_what_is_named_in_a_sentence_has_these_options(
                 assert (ROOT / words[1]).exists(), each.text
 
 
-def test_the_pytest_plugin_has_every_option_that_is_named_and_each_is_named() -> None:
+def test_the_documentation_names_every_option_of_the_pytest_plugin() -> None:
     options: set[str] = set()
 
     class Group:
@@ -70,7 +72,7 @@ def test_the_pytest_plugin_has_every_option_that_is_named_and_each_is_named() ->
 
 
 def _check_options(words: list[str]) -> None:
-    """A sentence names a command with some of its options, and gives no more than it is about."""
+    """Check the options only: a sentence may omit required arguments."""
     known = _commands()
     if words[0] not in known:
         assert words[0] in {"COMMAND", "--help", "--version"}
@@ -107,9 +109,9 @@ def _parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         case ["python", script, *arguments]:
             _parse_script(script, arguments, monkeypatch)
         case ["pytest", *_] | ["", ".venv/bin/activate"] | ["run"]:
-            pass  # its own options: what they do is not ours
+            pass  # options of other programs are not checked
         case _:
-            pytest.fail(f"nobody knows how to parse {words}: say it here")
+            pytest.fail(f"add a case to parse {words}")
 
 
 def _check_extras(packages: list[str]) -> None:
@@ -120,21 +122,21 @@ def _check_extras(packages: list[str]) -> None:
 
 
 class ParsedError(Exception):
-    """The options have been parsed, which is all that was to be seen."""
+    """Ends a script after it has parsed its options."""
 
 
 def _parse_script(script: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a program of the repository up to the point where it knows its options."""
+    """Run a program of the repository until it has parsed its options."""
     text = (ROOT / script).read_text(encoding="utf-8")
-    if "parse_args" not in text:  # it takes what it is given, and would begin
+    if "parse_args" not in text:  # it has no parser, and would start
         assert all(f'"{each}"' in text for each in arguments if each.startswith("--")), arguments
         return
     if not arguments:
         return
-    really = argparse.ArgumentParser.parse_args
+    parse_args = argparse.ArgumentParser.parse_args
 
     def parse(*given: Any, **named: Any) -> NoReturn:
-        really(*given, **named)
+        parse_args(*given, **named)
         raise ParsedError
 
     with monkeypatch.context() as patch:

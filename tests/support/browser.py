@@ -1,4 +1,4 @@
-"""Chromium without a window, as Debian has it, and what a test asks of a page in it."""
+"""Headless Chromium, as packaged by Debian, with what tests read from a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ARGUMENTS = (
 
 
 class Browser:
-    """A browser that knows which file it shows, and what the page said to its console."""
+    """A browser with short names for what tests need."""
 
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
@@ -45,19 +45,19 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def console(self) -> list[str]:
-        """What it said since it was last asked: errors, refused requests, warnings."""
-        said: Any = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
-        return [entry["message"] for entry in said]
+        """New messages of the console: errors, refused requests, warnings."""
+        log: Any = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [entry["message"] for entry in log]
 
     def prefer(self, feature: str, value: str) -> None:
-        """Prefer a colour scheme, or the like."""
+        """Set a media feature, such as the colour scheme."""
         features = {"features": [{"name": feature, "value": value}]}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser, ended afterwards; it is not looked for on any network."""
+    """A browser, closed at the end; selenium does not download one."""
     options = webdriver.ChromeOptions()
     for argument in ARGUMENTS:
         options.add_argument(argument)

@@ -1,8 +1,8 @@
-"""The commands that the documentation shows, as a reader meets them, and which of them are not run.
+"""The commands in the documentation, in order, and which of them are not run.
 
-Fenced blocks have a mark. `sh` is commands; so is a block without a mark that begins with a program
-that is named below. `console` is commands, after `$ `, each with what it prints, where a line `...`
-stands for any lines. A block with `title="NAME"` is a file that the reader is told to save.
+A fenced block with the mark `sh` contains commands, and so does one without a mark that begins with
+a known program. A `console` block contains commands, after `$ `, and their output, where a line
+`...` stands for any lines. A block with `title="NAME"` is a file to save.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROGRAMS: Final = (
     *("groupcheck", "mkdocs", "pip", "pytest", "python", "python3", "spark-submit"),
 )
 
-# What is not run, by how it begins, and why.
+# The reasons for commands that are not run, by their beginnings.
 NOT_RUN: Final = {
     "python3 -m venv": "it installs packages: .ci/run does that with the README's",
     ". .venv/bin/activate": "it is about a virtual environment that was not made",
@@ -48,42 +48,42 @@ _SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 class Command(NamedTuple):
-    """A command of a page, and what is shown below it, if anything is."""
+    """A command of a page, and its output if the page has it."""
 
     page: str
     text: str
-    shown: str = ""
+    output: str = ""
 
 
-class Saved(NamedTuple):
-    """A file that the reader is told to save."""
+class SavedFile(NamedTuple):
+    """A file that the reader saves."""
 
     name: str
     text: str
 
 
-def story(page: Path) -> Iterator[Command | Saved]:
-    """The commands of a page, and the files that are to be saved, in their order."""
+def contents(page: Path) -> Iterator[Command | SavedFile]:
+    """The commands of a page and the files to save, in order."""
     name = page.relative_to(ROOT).as_posix()
     for mark, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
         if title := re.search(r'title="([^"]+)"', mark):
-            yield Saved(title[1], text)
+            yield SavedFile(title[1], text)
         elif mark == "console":
             for each in text.removeprefix("$ ").split("\n$ "):
-                command, _, shown = each.partition("\n")
-                yield Command(name, command, shown)
+                command, _, output = each.partition("\n")
+                yield Command(name, command, output)
         elif mark == "sh" or (not mark and _program(text) in PROGRAMS):
             yield from (Command(name, each) for each in _split(text))
 
 
 def why_not(command: Command) -> str | None:
-    """Why it is not run, if it is not."""
+    """The reason why a command is not run, or None."""
     text = command.text.removeprefix(".venv/bin/")
     return next((why for start, why in NOT_RUN.items() if text.startswith(start)), None)
 
 
-def spoken(page: Path) -> Iterator[Command]:
-    """The commands that a page names in its sentences, with placeholders where they have some."""
+def named_commands(page: Path) -> Iterator[Command]:
+    """The commands in the sentences of a page, perhaps with placeholders."""
     name = page.relative_to(ROOT).as_posix()
     for text in _SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
         words = text.split()
@@ -92,7 +92,7 @@ def spoken(page: Path) -> Iterator[Command]:
 
 
 def parts(text: str) -> Iterator[list[str]]:
-    """The words of each command of a line of the shell."""
+    """The words of each command in a line of the shell."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars="&>")
     lexer.whitespace_split = True
     part: list[str] = []
@@ -109,13 +109,13 @@ def _program(text: str) -> str:
 
 
 def _split(text: str) -> Iterator[str]:
-    """The commands of a block: a line each, or as many as a quotation or a backslash takes."""
+    """The commands of a block: one per line, or several lines with a quotation or a backslash."""
     command = ""
     for line in text.splitlines():
         command += line
         try:
             shlex.split(command, comments=True)
-        except ValueError:  # a quotation that is not closed, or a backslash at the end
+        except ValueError:  # an open quotation, or a backslash at the end
             command += "\n"
             continue
         if shlex.split(command, comments=True):

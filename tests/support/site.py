@@ -1,8 +1,7 @@
-"""The site of the documentation, as MkDocs is told: pages that are not in docs/, and links to them.
+"""Hooks of MkDocs for the documentation site: pages outside docs/, and links to them.
 
-docs/ reads well where the repository is shown as it is: a link leads to a file. On the site the
-files at the root are pages too, the README the first of them, and any other file of the repository
-that a page links to is shown on a page of its own, as it is, under source/.
+In the repository a link leads to a file. On the site the files at the root are pages too, and the
+README is the home page. Each other file that a page links to has its own page under source/.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ search: {{ exclude: true }}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in docs/."""
+    """Add the pages outside docs/."""
     for name, page in PAGES.items():
         files.append(File.generated(config, page, content=_text(name)))
     pages = [each.src_uri for each in files.documentation_pages() if not each.generated_by]
-    for name in sorted(_shown([*(f"docs/{page}" for page in pages), *PAGES])):
+    for name in sorted(_linked_files([*(f"docs/{page}" for page in pages), *PAGES])):
         language = LANGUAGES.get(Path(name).suffix, "")
         text = _SOURCE.format(name=name, language=language, text=_text(name).rstrip("\n"))
         files.append(File.generated(config, _page(name), content=text))
@@ -54,7 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links lead to pages of the site."""
+    """Replace links to files by links to pages of the site."""
     del config, files
     here = page.file.src_uri
     if here.startswith("source/"):
@@ -63,19 +62,19 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _LINK.sub(lambda link: _page(_target(name, link[1])), markdown)
 
 
-def _shown(pages: Iterable[str]) -> set[str]:
-    """The files that pages link to and that are no pages themselves."""
+def _linked_files(pages: Iterable[str]) -> set[str]:
+    """The files that pages link to and that are not pages."""
     targets = {_target(page, link) for page in pages for link in _LINK.findall(_text(page))}
     return {name for name in targets - PAGES.keys() if not name.startswith("docs/")}
 
 
 def _target(page: str, link: str) -> str:
-    """The file that a link on a page leads to, both as paths in the repository."""
+    """The target of a link on a page; both are paths in the repository."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
 
 
 def _page(name: str) -> str:
-    """Where a file of the repository is on the site; pages that link are all at its root."""
+    """The path on the site of a file of the repository; all pages with links are at the root."""
     if name.startswith("docs/"):
         return name.removeprefix("docs/")
     return PAGES.get(name, f"source/{name}.md")
