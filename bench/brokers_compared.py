@@ -6,8 +6,8 @@
     python bench/brokers_compared.py page [--into DIR]
 
 `run` starts or resumes a long run on each port (all by default); `confirm` replays the sequence of
-each finding on Kafka of the same version; `check` fails if Kafka or this project's coordinator has a
-finding without a known cause; `page` writes docs/brokers-compared.md from the results in DIR.
+each finding on Kafka of the same version; `check` fails if Kafka or this project's coordinator has
+a finding without a known cause; `page` writes docs/brokers-compared.md from the results in DIR.
 """
 
 from __future__ import annotations

@@ -42,12 +42,12 @@ class KeepsAll(ModelPort):
         return Observation() if fault.name == "cleanup" else super().fault(fault, expected)
 
 
-def test_a_tour_of_a_lawful_port_with_cleanups_finds_nothing(space: Space) -> None:
+def test_tour_of_a_conforming_port_with_cleanups_has_no_findings(space: Space) -> None:
     assert _findings(space, ModelPort()) == []
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_port_that_lets_nothing_expire_is_found_out(profile: str) -> None:
+def test_port_without_expiry_diverges(profile: str) -> None:
     broker = {"offsets.retention.minutes": 1}
     kept = (Request(1, 2, commit(-1, "")), Advance(60_000), Request(2, 1, FETCH), Cleanup())
     steps = (*kept, Advance(1), Cleanup(), Request(3, 1, FETCH))
@@ -57,7 +57,7 @@ def test_a_port_that_lets_nothing_expire_is_found_out(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_trace_has_cleanups_retentions_and_how_long_the_broker_retains(profile: str) -> None:
+def test_trace_contains_cleanups_retention_times_and_the_broker_retention(profile: str) -> None:
     said = commit(-1, "")._replace(retention_time_ms=2**40)
     steps = (Request(1, 2, said), Advance(60_000), Cleanup())
     sequence = Sequence(profile, {"offsets.retention.minutes": 1}, steps)

@@ -32,7 +32,7 @@ def _described(*members: DescribedGroupMember) -> object:
     return normal(DescribeGroupsResponse((group,)), NAMES, 5)
 
 
-def test_an_id_that_nobody_was_told_is_free_and_so_is_the_order() -> None:
+def test_unrevealed_id_matches_any_id_in_any_order() -> None:
     other = UNTOLD._replace(member_id="other")
     assert _described(TOLD, UNTOLD) == _described(other, TOLD)
     assert _described(UNTOLD, other) == _described(UNTOLD._replace(member_id="third"), other)
@@ -51,13 +51,13 @@ def test_an_id_that_nobody_was_told_is_free_and_so_is_the_order() -> None:
         (UNTOLD, UNTOLD._replace(member_id="other")),
     ],
 )
-def test_all_but_the_id_of_a_member_nobody_was_told_of_is_compared(
+def test_comparison_of_an_unrevealed_member_leaves_out_only_its_id(
     members: tuple[DescribedGroupMember, ...],
 ) -> None:
     assert _described(*members) != _described(TOLD, UNTOLD)
 
 
-def test_a_member_that_is_listed_twice_does_not_stand_for_another() -> None:
+def test_member_listed_twice_does_not_match_two_members() -> None:
     other = UNTOLD._replace(member_id="other")
     assert _described(UNTOLD, UNTOLD) != _described(UNTOLD, other)
 
@@ -92,7 +92,7 @@ def _group(*symbols: str) -> Group:
         ([MemberView("real-1")], "members"),
     ],
 )
-def test_the_members_of_the_inner_state_are_compared_one_by_one(
+def test_members_of_the_inner_state_are_compared_one_by_one(
     views: list[MemberView], field: str | None
 ) -> None:
     names = {"real-1": "#1", "real-2": "#2"}
@@ -101,7 +101,7 @@ def test_the_members_of_the_inner_state_are_compared_one_by_one(
 
 
 @pytest.mark.parametrize("nullable", [None, "given"])
-def test_records_with_and_without_a_nullable_field_are_put_in_order(nullable: str | None) -> None:
+def test_records_with_and_without_a_nullable_field_can_be_sorted(nullable: str | None) -> None:
     listed = [JoinGroupResponseMember("a", instance, b"") for instance in (nullable, "i")]
     fetched = [OffsetFetchResponsePartition(0, metadata=metadata) for metadata in (nullable, "m")]
 

@@ -16,14 +16,14 @@ Check = Callable[[], None]
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_each_signal_interrupts_and_its_handler_is_put_back(number: signal.Signals) -> None:
+def test_each_signal_interrupts_and_its_handler_is_restored(number: signal.Signals) -> None:
     before = signal.getsignal(number), sys.unraisablehook
     with pytest.raises(KeyboardInterrupt), interruptible():
         signal.raise_signal(number)
     assert (signal.getsignal(number), sys.unraisablehook) == before
 
 
-def test_an_interruption_that_was_caught_is_raised_again() -> None:
+def test_caught_interruption_is_raised_again() -> None:
     with interruptible() as check:
         check()
         with pytest.raises(KeyboardInterrupt):
@@ -32,7 +32,7 @@ def test_an_interruption_that_was_caught_is_raised_again() -> None:
             check()
 
 
-def test_an_interruption_that_a_callback_of_the_interpreter_lost_is_raised_again(
+def test_interruption_lost_in_an_interpreter_callback_is_raised_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def callback(_phase: str, _info: object) -> None:
@@ -48,7 +48,7 @@ def test_an_interruption_that_a_callback_of_the_interpreter_lost_is_raised_again
     assert capsys.readouterr().err == ""
 
 
-def test_what_else_the_interpreter_lost_is_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_unraisable_exceptions_are_reported_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
 
@@ -62,7 +62,7 @@ def test_what_else_the_interpreter_lost_is_told_as_ever(monkeypatch: pytest.Monk
     assert told == [LookupError]
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
+def test_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with interruptible() as check:
@@ -72,7 +72,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_in_another_thread_nothing_is_changed() -> None:
+def test_signal_handlers_are_unchanged_in_another_thread() -> None:
     seen: list[object] = []
 
     def run() -> None:

@@ -85,7 +85,7 @@ def _ok(request_id: int) -> Response:
     return Response(request_id, HeartbeatResponse(ErrorCode.NONE))
 
 
-def test_the_order_of_the_member_list_and_the_names_of_members_are_free() -> None:
+def test_any_member_order_and_any_member_ids_are_accepted() -> None:
     script = Script()
     script.three_members()
     (state,) = script.oracle.states
@@ -94,14 +94,14 @@ def test_the_order_of_the_member_list_and_the_names_of_members_are_free() -> Non
     assert set(script.oracle.names.values()) == {"#1", "#3", "#5"}
 
 
-def test_after_the_leader_left_any_member_may_lead_until_one_shows_that_it_does() -> None:
+def test_any_member_can_be_leader_after_the_leader_left_until_a_response_reveals_it() -> None:
     script = Script()
     script.three_members()
     script.follow(_leave(7, "#1"))
     assert {s.group and s.group.leader for s in script.oracle.states} == {"#3", "#5"}
 
 
-def test_an_answer_that_differs_in_one_field_is_rejected_with_the_lawful_one() -> None:
+def test_response_that_differs_in_one_field_is_rejected_with_the_allowed_one() -> None:
     script = Script()
     script.three_members()
     with pytest.raises(DivergedError) as diverged:
@@ -113,14 +113,14 @@ def test_an_answer_that_differs_in_one_field_is_rejected_with_the_lawful_one() -
     assert diverged.value.rejection.outcomes[0].fired == ("heartbeat/other-generation",)
 
 
-def test_a_missing_answer_is_rejected() -> None:
+def test_missing_response_is_rejected() -> None:
     script = Script()
     with pytest.raises(DivergedError) as diverged:
         script.do(_heartbeat(1, 0, "m"))
     assert diverged.value.rejection.differences[0].kind == "no answer"
 
 
-def test_an_answer_to_a_request_that_has_to_wait_is_rejected() -> None:
+def test_response_to_a_request_that_has_to_wait_is_rejected() -> None:
     script = Script()
     script.follow(_join(1))
     answer = Response(2, JoinGroupResponse(ErrorCode.NONE, 1))
@@ -129,7 +129,7 @@ def test_an_answer_to_a_request_that_has_to_wait_is_rejected() -> None:
     assert diverged.value.rejection.differences[0].kind == "answered too early"
 
 
-def test_two_answers_to_one_request_are_rejected() -> None:
+def test_two_responses_to_one_request_are_rejected() -> None:
     script = Script()
     refused = Response(1, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     with pytest.raises(DivergedError) as diverged:
@@ -137,7 +137,7 @@ def test_two_answers_to_one_request_are_rejected() -> None:
     assert diverged.value.rejection.differences[0].kind == "answered twice"
 
 
-def test_an_id_that_was_given_before_is_not_a_new_member() -> None:
+def test_new_member_with_a_known_id_is_rejected() -> None:
     script = Script()
     same = JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="twin")
     script.do(_join(1), Response(1, same))
@@ -145,7 +145,7 @@ def test_an_id_that_was_given_before_is_not_a_new_member() -> None:
         script.do(_join(2), Response(2, same))
 
 
-def test_a_member_id_required_without_an_id_is_rejected() -> None:
+def test_member_id_required_without_an_id_is_rejected() -> None:
     with pytest.raises(DivergedError):
         Script().do(_join(1), Response(1, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED)))
 
@@ -162,7 +162,7 @@ def _waiting_for_the_delay(script: Script) -> None:
 
 
 @pytest.mark.parametrize("elapsed_ms", [DELAY_MS, DELAY_MS + 400])
-def test_on_a_real_clock_a_timer_may_have_fired_when_it_is_due_or_be_a_little_late(
+def test_timer_on_a_real_clock_can_fire_on_time_or_slightly_late(
     elapsed_ms: int,
 ) -> None:
     for answers in ((), (_admitted(2),)):
@@ -176,7 +176,7 @@ def test_on_a_real_clock_a_timer_may_have_fired_when_it_is_due_or_be_a_little_la
     [(DELAY_MS - 500, lambda: (_admitted(2),)), (DELAY_MS + 600, tuple)],
     ids=["early", "too late"],
 )
-def test_on_a_real_clock_a_timer_that_is_early_or_too_late_is_rejected(
+def test_timer_on_a_real_clock_that_is_early_or_too_late_is_rejected(
     elapsed_ms: int, answers: Callable[[], tuple[Response, ...]]
 ) -> None:
     script = Script(late_ms=500)
@@ -200,7 +200,7 @@ def _almost_over(script: Script, left_ms: int = 100) -> None:
     [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION],
     ids=["after the request", "before the request"],
 )
-def test_a_timer_due_around_a_request_may_have_fired_on_either_side_of_it(
+def test_timer_due_around_a_request_can_fire_before_or_after_it(
     error: ErrorCode, elapsed_ms: int
 ) -> None:
     script = Script(late_ms=500)
@@ -209,7 +209,7 @@ def test_a_timer_due_around_a_request_may_have_fired_on_either_side_of_it(
     assert {s.group and s.group.generation_id for s in script.oracle.states} == {1}
 
 
-def test_a_timer_that_was_overdue_may_have_fired_before_a_request_that_took_no_time() -> None:
+def test_overdue_timer_can_fire_before_a_request_that_took_no_time() -> None:
     script = Script(late_ms=500)
     _almost_over(script)
     script.do(Advance(0), elapsed_ms=200)
@@ -225,7 +225,7 @@ def test_a_timer_that_was_overdue_may_have_fired_before_a_request_that_took_no_t
     ],
     ids=["as after neither", "as after a timer that did not fire", "as after one not due yet"],
 )
-def test_what_fits_neither_side_of_a_timer_is_still_rejected(
+def test_response_that_is_wrong_before_and_after_the_timer_is_rejected(
     left_ms: int, answers: tuple[Response, ...]
 ) -> None:
     script = Script(late_ms=500)
@@ -241,7 +241,7 @@ NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
     ("first", "second", "lawful"),
     [(NONE, NONE, True), (UNKNOWN, NONE, True), (UNKNOWN, UNKNOWN, True), (NONE, UNKNOWN, False)],
 )
-def test_of_two_timers_due_around_a_request_none_the_first_or_both_may_have_fired_before_it(
+def test_none_the_first_or_both_of_two_timers_due_around_a_request_can_fire_before_it(
     first: ErrorCode, second: ErrorCode, *, lawful: bool
 ) -> None:
     script = Script(late_ms=500)
@@ -261,7 +261,7 @@ def test_of_two_timers_due_around_a_request_none_the_first_or_both_may_have_fire
 
 
 @pytest.mark.parametrize(("after_ms", "lawful"), [(2_950, True), (3_450, False)])
-def test_a_timer_that_a_slow_request_sets_may_have_begun_when_the_request_was_slow(
+def test_timer_set_by_a_slow_request_can_start_at_any_time_during_the_request(
     after_ms: int, *, lawful: bool
 ) -> None:
     script = Script(late_ms=500)

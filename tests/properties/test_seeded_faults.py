@@ -48,14 +48,14 @@ def _verified(fault: str) -> Result:
     ).run()
 
 
-def test_each_bug_is_put_in_or_it_is_said_why_it_cannot_be_shown() -> None:
+def test_each_kafka_bug_is_seeded_or_has_a_reason_why_it_cannot_be_observed() -> None:
     assert len(KAFKA) + len(ABSENT) == FACTS
     assert SHOWN_IN.keys() == FAULTS.keys()
     assert 10 * len(LONGER) <= len(KAFKA)
 
 
 @pytest.mark.parametrize("fault", CASES)
-def test_a_fault_is_found_and_shown_by_the_shortest_sequence_there_is(fault: str) -> None:
+def test_fault_is_found_with_the_shortest_possible_sequence(fault: str) -> None:
     found = _verified(fault).findings
     space, _ = _explored(FAULTS[fault].profile, SHOWN_IN[fault])
     steps = min(len(finding.sequence.steps) for finding in found)
@@ -63,7 +63,7 @@ def test_a_fault_is_found_and_shown_by_the_shortest_sequence_there_is(fault: str
 
 
 @pytest.mark.parametrize("fault", CASES)
-def test_the_trace_of_a_finding_finds_it_again_and_no_lawful_port_shows_it(fault: str) -> None:
+def test_trace_of_a_finding_reproduces_it_and_a_conforming_port_passes_it(fault: str) -> None:
     first, *others = _verified(fault).findings
     again = _found_again(fault, first)
     # Others may need that the copy draws, where Kafka leaves something open, what it drew then.
@@ -80,7 +80,7 @@ def _found_again(fault: str, finding: Finding) -> list[tuple[str, ...] | None]:
 
 
 @pytest.mark.parametrize("fault", MADE_UP)
-def test_the_state_machine_finds_the_fault_by_itself_and_it_is_small_without_a_graph(
+def test_state_machine_alone_finds_the_fault_with_a_short_sequence(
     fault: str,
 ) -> None:
     def trial(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
@@ -91,7 +91,7 @@ def test_the_state_machine_finds_the_fault_by_itself_and_it_is_small_without_a_g
     assert len(shrink(finding, trial).sequence.steps) <= 6
 
 
-def test_the_table_of_seeded_faults_tells_of_each_what_is_found() -> None:
+def test_table_of_seeded_faults_matches_the_findings() -> None:
     page = Path(__file__, "../../../docs/seeded-faults.md").resolve().read_text(encoding="utf-8")
     for name, fault in KAFKA.items():
         first = min(_verified(name).findings, key=lambda finding: len(finding.sequence.steps))

@@ -78,13 +78,13 @@ SEQUENCE = Sequence(
 )
 
 
-def test_a_sequence_survives_the_way_to_a_file_and_back(tmp_path: Path) -> None:
+def test_sequence_is_unchanged_after_saving_and_loading(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text(dump(SEQUENCE), encoding="utf-8")
     assert load(path) == SEQUENCE
 
 
-def test_every_path_of_a_space_survives_the_way_to_json_lines_and_back() -> None:
+def test_every_path_of_an_instance_is_unchanged_after_saving_and_loading() -> None:
     space = explore(virtual_spaces(PROFILES["2.7"], 2)["storing"])
     graph = StateGraph(space)
     for node in range(0, len(space.nodes), 25):
@@ -93,7 +93,7 @@ def test_every_path_of_a_space_survives_the_way_to_json_lines_and_back() -> None
         assert parse(dump(sequence), "trace") == sequence
 
 
-def test_renumbering_counts_requests_from_one_and_takes_member_ids_along() -> None:
+def test_renumbering_counts_requests_from_one_and_renames_member_ids() -> None:
     join, sync, leave = (s for s in SEQUENCE.renumbered().steps if isinstance(s, Request))
     assert (join.request_id, sync.request_id, leave.request_id) == (1, 2, 3)
     assert isinstance(sync.body, SyncGroupRequest)
@@ -102,7 +102,7 @@ def test_renumbering_counts_requests_from_one_and_takes_member_ids_along() -> No
     assert leave.body == LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
 
 
-def test_a_member_id_is_known_only_after_the_join_group_that_told_it() -> None:
+def test_member_id_is_known_only_after_the_join_group_that_revealed_it() -> None:
     heartbeat = Request(2, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
     assert well_formed([Request(1, 3, JOIN), heartbeat])
     assert not well_formed([heartbeat, Request(1, 3, JOIN)])
@@ -268,14 +268,14 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         ),
     ],
 )
-def test_what_is_not_a_trace_is_refused_with_the_line(lines: list[str], complaint: str) -> None:
+def test_invalid_trace_is_refused_with_its_line_number(lines: list[str], complaint: str) -> None:
     with pytest.raises(MalformedTraceError, match=complaint) as refused:
         parse("\n".join(lines), "t")
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 250
 
 
-def test_the_largest_numbers_that_kafkas_fields_hold_are_taken() -> None:
+def test_largest_values_of_kafkas_fields_are_accepted() -> None:
     commit = COMMIT % (OFFSET % (2**31 - 1, 2**63 - 1, -(2**31)))
     lines = [
         _header(config='{"group.max.session.timeout.ms":2147483647}'),
@@ -285,7 +285,7 @@ def test_the_largest_numbers_that_kafkas_fields_hold_are_taken() -> None:
     assert replay(parse("\n".join(lines), "t"), BuiltinPort()) is None
 
 
-def test_in_a_version_that_holds_no_appends_all_else_may_happen_to_the_coordinator() -> None:
+def test_version_without_held_appends_allows_all_other_faults() -> None:
     names = ["crash", "unload", "load", "loading", "shutdown"]
     lines = [_header('"4.1"'), *(f'{{"type":"fault","fault":"{name}"}}' for name in names)]
     steps = parse("\n".join(lines), "t").steps
@@ -293,7 +293,7 @@ def test_in_a_version_that_holds_no_appends_all_else_may_happen_to_the_coordinat
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_the_group_without_a_name_is_for_what_refuses_it_or_leaves_it_as_it_is(
+def test_empty_group_id_is_accepted_only_where_no_group_is_created(
     version: int,
 ) -> None:
     lines = [
@@ -324,13 +324,13 @@ def test_only_a_newline_ends_a_line_of_a_trace(odd: str, tmp_path: Path) -> None
     assert load(path) == sequence
 
 
-def test_a_binary_file_is_refused_as_a_trace(tmp_path: Path) -> None:
+def test_binary_file_is_refused_as_a_trace(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(MalformedTraceError, match="not a text file in UTF-8"):
         load(path)
 
 
-def test_a_file_without_an_end_is_refused_as_a_trace() -> None:
+def test_endless_file_is_refused_as_a_trace() -> None:
     with pytest.raises(MalformedTraceError, match="longer than 67108864 bytes"):
         load(Path("/dev/zero"))

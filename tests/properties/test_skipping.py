@@ -50,7 +50,7 @@ class NotingPort(BuiltinPort):
     "feature",
     [Feature.STATIC_MEMBERS, Feature.MAX_SIZE, Feature.HELD_APPENDS, Feature.CRASHES],
 )
-def test_a_port_shows_just_the_rules_that_can_do_without_what_it_lacks_and_is_not_asked_for_that(
+def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
     feature: Feature, few: Explored
 ) -> None:
     asked: set[Feature] = set()
@@ -69,6 +69,6 @@ def test_a_port_shows_just_the_rules_that_can_do_without_what_it_lacks_and_is_no
     }
 
 
-def test_a_port_that_lacks_nothing_is_left_as_it_is() -> None:
+def test_port_with_all_features_is_unchanged() -> None:
     source = PortSource("port", BuiltinPort)
     assert sparing(source, ()) is source

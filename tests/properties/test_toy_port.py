@@ -37,7 +37,7 @@ def test_the_toy_coordinator_conforms() -> None:
         assert space.shares.shown >= 0.98 * space.shares.edges
 
 
-def test_what_the_toy_coordinator_does_not_have_is_left_out() -> None:
+def test_features_that_the_toy_coordinator_lacks_are_skipped() -> None:
     given = explored({name: SHORT[name] for name in ("crowded", "loners", "failing-static")})
     settings = Settings(examples=0)
     result = Verification(port_source(f"exec:node {TOY}"), settings, given=given).run()
@@ -48,7 +48,7 @@ def test_what_the_toy_coordinator_does_not_have_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("fault", "length"), [("old-generation-heartbeat", 3), ("follower-sees-members", 3)]
 )
-def test_a_fault_of_the_toy_coordinator_is_found_and_made_minimal(fault: str, length: int) -> None:
+def test_fault_of_the_toy_coordinator_is_found_and_minimised(fault: str, length: int) -> None:
     result = _verify(Settings(examples=0), f"--fault={fault}")
     assert len(result.findings[0].sequence.steps) == length
 
@@ -57,9 +57,7 @@ def test_a_fault_of_the_toy_coordinator_is_found_and_made_minimal(fault: str, le
     ("fault", "kind"),
     [("crash", "port crashed"), ("garbage", "protocol error"), ("answer-twice", "protocol error")],
 )
-def test_a_toy_coordinator_that_fails_itself_is_a_finding_of_that_kind(
-    fault: str, kind: str
-) -> None:
+def test_failing_toy_coordinator_is_a_finding_of_that_kind(fault: str, kind: str) -> None:
     result = _verify(Settings(members=1, examples=0), f"--fault={fault}")
     failures = [f.failure for f in result.findings if f.failure is not None]
     assert [failure.kind for failure in failures] == [kind] * len(failures) != []

@@ -44,7 +44,7 @@ def _verify(
     return Verification(PortSource("port", connect), settings, given=given).run()
 
 
-def test_the_builtin_coordinator_conforms_and_shows_every_labelled_edge_for_two_members() -> None:
+def test_builtin_coordinator_conforms_and_covers_every_transition_for_two_members() -> None:
     result = _verify(lambda: BuiltinPort(1), Settings(seed=1))
     assert result.conforms
     assert [space.name for space in result.spaces] == list(virtual(PROFILES["2.7"], Settings()))
@@ -56,7 +56,7 @@ def test_the_builtin_coordinator_conforms_and_shows_every_labelled_edge_for_two_
     assert 1 <= result.tours.ratio <= 1.2
 
 
-def test_every_pair_of_adjacent_edges_is_shown_if_that_is_asked_for() -> None:
+def test_pairs_option_covers_every_pair_of_adjacent_transitions() -> None:
     result = _verify(BuiltinPort, SMALL._replace(pairs=True, examples=0))
     assert result.conforms
     assert [space.name for space in result.pairs] == ["membership", "metadata", "storing"]
@@ -76,7 +76,7 @@ def test_every_pair_of_adjacent_edges_is_shown_if_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
-def test_every_space_is_walked_if_that_is_asked_for_but_the_one_of_a_real_clock(
+def test_every_instance_option_runs_all_instances_except_the_real_time_one(
     profile: str,
 ) -> None:
     settings = Settings(profile, every_space=True)
@@ -86,7 +86,7 @@ def test_every_space_is_walked_if_that_is_asked_for_but_the_one_of_a_real_clock(
     assert all(walked[name].members == members[name] for name in walked.keys() - {"loners"})
 
 
-def test_a_lawful_port_that_takes_other_branches_and_hides_its_state_conforms() -> None:
+def test_port_with_other_allowed_choices_and_no_visible_state_conforms() -> None:
     seeds = iter(range(1_000))
     result = _verify(lambda: ModelPort(next(seeds)))
     assert result.conforms
@@ -94,7 +94,7 @@ def test_a_lawful_port_that_takes_other_branches_and_hides_its_state_conforms() 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.untraced
-def test_the_model_conforms_to_itself_in_every_version(profile: str) -> None:
+def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
     given = together(virtual_spaces(PROFILES[profile], 2))
     result = _verify(lambda: ModelPort(2), Settings(profile, examples=40), given)
     assert result.conforms
@@ -103,7 +103,7 @@ def test_the_model_conforms_to_itself_in_every_version(profile: str) -> None:
     assert result.shown >= {"4.1": 0.8}.get(profile, 0.95) * result.edges
 
 
-def test_a_port_of_one_version_is_found_not_to_be_the_other() -> None:
+def test_port_of_one_version_diverges_from_another() -> None:
     class Newer(ModelPort):
         def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
             del profile
@@ -114,7 +114,7 @@ def test_a_port_of_one_version_is_found_not_to_be_the_other() -> None:
     assert len(result.findings) > 1
 
 
-def test_findings_are_the_shortest_first_and_each_is_there_once() -> None:
+def test_findings_are_unique_and_sorted_by_length() -> None:
     result = _verify(lambda: faulty_port("a heartbeat from an old generation is accepted"))
     lengths = [len(finding.sequence.steps) for finding in result.findings]
     assert lengths == sorted(lengths)
@@ -122,7 +122,7 @@ def test_findings_are_the_shortest_first_and_each_is_there_once() -> None:
     assert not result.conforms
 
 
-def test_an_identical_run_has_findings_of_the_same_ids() -> None:
+def test_identical_runs_have_the_same_finding_ids() -> None:
     fault = "a heartbeat from an old generation is accepted"
     results = [_verify(lambda: faulty_port(fault)) for _ in range(2)]
     first, second = [[f.finding_id for f in result.findings] for result in results]
@@ -141,7 +141,7 @@ class SupportsNothing(ModelPort):
         return Observation(unsupported=fault.name)
 
 
-def test_a_port_that_answers_nothing_is_not_said_to_conform() -> None:
+def test_port_that_never_responds_does_not_conform() -> None:
     result = _verify(SupportsNothing)
     assert result.answered == 0
     assert not result.findings
@@ -162,7 +162,7 @@ class Crashing(ModelPort):
         return super().request(request, expected)
 
 
-def test_a_port_that_fails_is_a_finding_of_its_own_kind_made_as_small_as_any() -> None:
+def test_port_failure_is_a_minimised_finding_of_its_own_kind() -> None:
     result = _verify(Crashing)
     (finding,) = result.findings
     assert finding.failure is not None
@@ -178,7 +178,7 @@ class FailsToOpen(ModelPort):
         raise HUNG
 
 
-def test_a_port_that_fails_when_a_test_begins_is_a_finding_without_steps() -> None:
+def test_port_failure_at_the_start_of_a_test_is_a_finding_without_steps() -> None:
     (finding,) = _verify(FailsToOpen).findings
     assert finding.sequence.steps == ()
     assert finding.failure is not None
@@ -203,7 +203,7 @@ def _hanging(port: Port, method: str, when: Callable[..., bool] = lambda *_: Tru
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_port_that_hangs_is_waited_for_a_few_times_whatever_it_hangs_at(method: str) -> None:
+def test_hanging_port_is_waited_for_only_a_few_times(method: str) -> None:
     port = ModelPort(0)
     hangs = _hanging(port, method)
     result = _verify(lambda: port, Settings(members=1))
@@ -211,7 +211,7 @@ def test_a_port_that_hangs_is_waited_for_a_few_times_whatever_it_hangs_at(method
     assert len(hangs) <= (1 if method == "open" else 3)
 
 
-def test_a_hang_that_the_state_machine_meets_is_waited_for_once() -> None:
+def test_hang_in_the_state_machine_is_waited_for_once() -> None:
     port = ModelPort(0)
     hangs = _hanging(port, "request", lambda request, _: request.client_id == "client-1")
     (finding,) = _verify(lambda: port).findings
@@ -219,7 +219,7 @@ def test_a_hang_that_the_state_machine_meets_is_waited_for_once() -> None:
     assert len(hangs) == 1
 
 
-def test_hangs_while_other_findings_are_made_minimal_are_waited_for_a_few_times() -> None:
+def test_hangs_during_minimisation_are_waited_for_only_a_few_times() -> None:
     port = faulty_port("a heartbeat from an old generation is accepted")
     phases: list[str] = []
     hangs = _hanging(port, "request", lambda *_: phases[-1] == "making findings minimal")
@@ -243,7 +243,7 @@ class Spins(FaultyPythonPort):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_python_object_that_never_returns_is_found_to_hang(method: str) -> None:
+def test_python_object_that_never_returns_is_reported_as_hanging(method: str) -> None:
     result = _verify(lambda: PythonPort(lambda: Spins(method), limit_s=0.1))
     assert any(finding.hung for finding in result.findings)
 
@@ -274,7 +274,7 @@ def _interrupted_in(phase: str, port: Port, after: int) -> Result:
 
 
 @pytest.mark.parametrize("phase", ["labelled edges, metadata", "random sequences"])
-def test_an_interrupted_run_keeps_what_it_has_even_if_the_interruption_is_lost(phase: str) -> None:
+def test_interrupted_run_keeps_its_findings_even_if_the_interruption_is_lost(phase: str) -> None:
     result = _interrupted_in(phase, ModelPort(), 100)
     assert result.ended_early == "interrupted"
     assert not result.conforms
@@ -282,7 +282,7 @@ def test_an_interrupted_run_keeps_what_it_has_even_if_the_interruption_is_lost(p
     assert [space.states for space in result.spaces] == [61, 24, 126]
 
 
-def test_an_interruption_while_findings_are_made_minimal_keeps_those_that_are() -> None:
+def test_interruption_during_minimisation_keeps_the_minimised_findings() -> None:
     source = PortSource(
         "port", lambda: faulty_port("a heartbeat from an old generation is accepted")
     )
@@ -315,7 +315,7 @@ class Gone(ModelPort):
         return super().open(profile, config)
 
 
-def test_a_port_that_is_gone_ends_the_run_with_what_was_found_until_then() -> None:
+def test_port_that_disappears_ends_the_run_with_the_findings_so_far() -> None:
     result = _verify(Gone)
     assert result.ended_early == "it has gone away"
     assert result.sequences == 20
@@ -327,12 +327,12 @@ class NeverThere(Gone):
     patience = 0
 
 
-def test_a_port_that_cannot_be_reached_at_all_is_no_result() -> None:
+def test_unreachable_port_gives_no_result() -> None:
     with pytest.raises(PortUnavailableError):
         _verify(NeverThere)
 
 
-def test_the_port_source_of_builtin_makes_a_new_port_each_time() -> None:
+def test_builtin_port_source_makes_a_new_port_each_time() -> None:
     source = port_source("builtin")
     assert source.connect() is not source.connect()
 
@@ -362,7 +362,7 @@ class Watching(BuiltinPort):
         return seen
 
 
-def test_an_arrow_is_counted_as_often_as_a_port_goes_along_it() -> None:
+def test_transition_count_is_the_number_of_times_the_port_takes_it() -> None:
     """One that no step takes together with another."""
     port = Watching()
     settings = Settings(members=1, examples=0, walks=0)

@@ -1,4 +1,4 @@
-"""Consumers of real client libraries, each in a process of its own, and what may become of them."""
+"""Consumers of real client libraries, each in its own process, and their possible fates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers by name, on a clock in seconds: a group as worked examples tell of it."""
+"""Consumers by name on a clock in seconds, as worked examples describe a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coordinator under test, with requests in short."""
+"""A coordinator under test, with short forms of requests."""
 
 from __future__ import annotations
 

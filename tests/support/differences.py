@@ -1,4 +1,4 @@
-"""What differs between the profiles, beside the tests in which two of them answer differently.
+"""The differences between versions, next to the tests in which two versions respond differently.
 
 `tests/model/differences.tsv` names the differences, each with what it is about. Run as a program
 this writes the page that shows the table.

@@ -1,4 +1,4 @@
-"""Whether a small history is lawful, by trying every order; the search knows nothing of it."""
+"""An independent check of small histories: tries every order of overlapping requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk whose calls fail, or on which the machine stops, as a test decides."""
+"""A disk whose calls fail, or on which the machine stops, at a point that the test chooses."""
 
 from __future__ import annotations
 

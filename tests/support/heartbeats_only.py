@@ -1,4 +1,4 @@
-"""A coordinator that supports nothing but Heartbeat, and knows nobody."""
+"""A coordinator that supports only Heartbeat, and knows no member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killing a program that appends to a log, again and again, and looking for what was lost."""
+"""Kills a program that appends to a log, repeatedly, and looks for lost records."""
 
 from __future__ import annotations
 

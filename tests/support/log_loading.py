@@ -1,4 +1,4 @@
-"""What a coordinator knows after loading a log, by Kafka's rules: for tests to compare logs by."""
+"""The state of a coordinator after loading a log, by Kafka's rules, to compare logs by."""
 
 from __future__ import annotations
 

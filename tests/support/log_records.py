@@ -1,4 +1,4 @@
-"""Records and batches for tests of the log, chosen by Hypothesis or made in short."""
+"""Records and batches for tests of the log, from Hypothesis or in short forms."""
 
 from __future__ import annotations
 

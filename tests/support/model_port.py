@@ -1,4 +1,4 @@
-"""The model itself as a port: the most lawful coordinator there is, free in its choices."""
+"""The model itself as a port: makes every choice that Kafka allows."""
 
 from __future__ import annotations
 

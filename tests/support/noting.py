@@ -1,4 +1,4 @@
-"""Clients on threads that note what they ask a broker, and what they are answered when."""
+"""Clients on threads that record their requests to a broker, the responses and the times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coordinator that knows nobody, and each fifth time says that it does."""
+"""A coordinator that knows no member, and claims to every fifth time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a play's clients ask of offsets and groups besides commits and fetches."""
+"""Short forms of requests about offsets and groups, besides commits and fetches."""
 
 from __future__ import annotations
 

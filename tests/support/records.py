@@ -1,4 +1,4 @@
-"""Any record of the vocabulary, for Hypothesis."""
+"""A Hypothesis strategy for any record of the vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories of groups as rows of the events table, replayed: what comes of them."""
+"""Replays histories of groups, given as rows of the events table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved results of real verifications, each done once for all the tests that look at it."""
+"""Saved results of real verifications, each made once for all tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`groupcheck serve` in a process of its own, clients that load it, and what they were told."""
+"""`groupcheck serve` in its own process, with clients that load it and what it acknowledged."""
 
 from __future__ import annotations
 

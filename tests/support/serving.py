@@ -1,4 +1,4 @@
-"""A server for the length of a test, on a thread of its own."""
+"""A server for the duration of a test, on its own thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port that answers a few requests wrongly, and then is busy: something to be interrupted."""
+"""A port that gives a few wrong responses and then blocks, for tests of interruption."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The explored spaces, each explored once for all the tests that look at it, in all processes."""
+"""Explored model instances, each explored once for all tests in all processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the state machine finds of a fault by itself."""
+"""The finding of the Hypothesis state machine alone for a fault."""
 
 from __future__ import annotations
 
