@@ -30,7 +30,7 @@ space                members  generations   states      edges    TLC  explorer  
 class Measured(NamedTuple):
     """One instance: what there is in it, and how many seconds each took to find it.
 
-    `counted` is what TLC says it found: distinct states, and labelled edges.
+    `counted` is what TLC found: distinct states, and transitions.
     """
 
     space: str
@@ -92,5 +92,5 @@ def _row(one: Measured) -> str:
     )
     if not one.agreed:
         states, edges = one.counted
-        row += f"  TLC finds something else: {states:,} states and {edges:,} labelled edges\n"
+        row += f"  TLC finds something else: {states:,} states and {edges:,} transitions\n"
     return row

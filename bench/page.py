@@ -1,6 +1,6 @@
-"""How large the page of HTML is, how long it takes to be made, and to be opened in Chromium.
+"""How large the HTML report is, and how long it takes to make and to open in Chromium.
 
-Of a small result, of all that is verified by default, and of a hundred thousand labelled edges.
+For a small result, a default verification, and a hundred thousand transitions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of Kafka's past bugs a verification finds: `python bench/seeded_faults.py [--whole]`.
+"""Which of Kafka's past bugs a verification finds: `python bench/seeded_faults.py [--whole]`.
 
 Writes docs/seeded-faults.md: of each bug what tours and walks of one space come to, in about two
 minutes. With `--whole` each copy is verified as by default, too, and by tours, walks and the state

@@ -65,7 +65,7 @@ def test_it_has_exit_status_1_where_the_two_do_not_find_the_same(
 ) -> None:
     monkeypatch.setattr(tla, "check", _finds(24, 287))
     assert main(["bench", *QUICK]) == 1
-    assert "TLC finds something else: 24 states and 287 labelled edges" in capsys.readouterr().out
+    assert "TLC finds something else: 24 states and 287 transitions" in capsys.readouterr().out
 
 
 def test_elsewhere_than_in_a_clone_of_the_repository_it_says_so(

@@ -1,4 +1,4 @@
-"""Cleanups on the way to a port and back: what a port lets expire is judged."""
+"""Cleanups: what a port lets expire is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Being told to stop: every way of it ends the block, and nothing is left changed after it."""
+"""Every kind of interruption ends the block, and handlers are restored after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bugs that Kafka had, put into a copy of the coordinator: found, and shown in few steps."""
+"""Bugs that Kafka had, seeded into copies of the coordinator, are found with short sequences."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class SlowLog(ControlledLog):
     __slots__ = ()
 
     def release_first(self) -> None:
-        """Tell who has waited longest; all of them, if the log is one where they wait together."""
+        """Complete the oldest append, or all of them if the log completes them together."""
         held = self._held or []
         count = len(held) if self._fails_at_once else 1
         told, self._held = held[:count], held[count:]

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 PROGRAM = Path(__file__).with_name("consume.py")
 LIBRARIES = ("confluent-kafka", "kafka-python", "aiokafka")
-# How each library is told the same.
+# The same settings, as each library names them.
 TIMES: dict[str, int] = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 150}
 PATIENCE_S = 25.0
 

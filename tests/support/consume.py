@@ -1,7 +1,7 @@
 """A consumer in a process of its own: `consume.py LIBRARY ADDRESS GROUP TOPIC SETTINGS`.
 
 It says on standard output, as JSON Lines, which partitions it has whenever that changes, and does
-what it is told on standard input: `commit N` commits that offset for all it has, `committed` says
+the commands on standard input: `commit N` commits that offset for all it has, `committed` says
 what is committed for them, `leave` ends it in good order. What else may become of a consumer is
 done to it from outside, with signals.
 """
@@ -170,7 +170,7 @@ def say(**what: Any) -> None:
 
 
 def main(library: str, address: str, group: str, topic: str, settings: str) -> None:
-    """Consume until told to leave."""
+    """Consume until the command to leave."""
     told: queue.Queue[str] = queue.Queue()
 
     def listen() -> None:

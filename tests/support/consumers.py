@@ -49,7 +49,7 @@ class Consumers:
     def join(
         self, name: str, protocols: tuple[Protocol, ...] = COOPERATIVE, *, lost: bool = False
     ) -> Call[JoinGroupResponse]:
-        """JoinGroup, with an id if the consumer was told one; an answer may be lost on its way."""
+        """JoinGroup, with the consumer's id if it knows one; the response may be lost."""
         told = self._told(name)
         call = self.play.join(
             told.member_id if told else "",

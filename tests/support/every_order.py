@@ -17,7 +17,7 @@ World = tuple[Coordinator, frozenset[int]]
 
 
 def explained(whole: Sequence[Operation | Event], setting: Setting) -> bool:
-    """Whether an order is lawful, by trying all of them."""
+    """Whether Kafka allows any order of the requests, by trying all of them."""
     over = [n for n, each in enumerate(whole) if each.ends != NEVER]
     others = [n for n, each in enumerate(whole) if each.ends == NEVER]
     return any(

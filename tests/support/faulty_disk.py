@@ -28,7 +28,7 @@ class FaultyDisk(Disk):
     """Counts its calls and lets some of them fail; it waits for nothing.
 
     Args:
-        before: Is told each call's number and name, and raises what is to happen in its place.
+        before: Called with each call's number and name; raises the fault that replaces the call.
 
     """
 

@@ -25,7 +25,7 @@ from groupcheck.properties.sequence import FAULTS
 
 
 class ModelPort:
-    """Answers as the model does; among lawful outcomes it takes one at random."""
+    """Responds as the model does; takes one of the allowed outcomes at random."""
 
     real_time = False
     max_versions: Mapping[str, int] | None = None

@@ -52,7 +52,7 @@ class Notes:
         return told
 
     def hang_up(self) -> None:
-        """Have whoever asks stop."""
+        """Stop the clients."""
         with suppress(OSError):
             self._connection.socket.shutdown(socket.SHUT_RDWR)
 
@@ -70,7 +70,7 @@ class NotingClient(threading.Thread):
         self.notes = Notes(port, client.name)
 
     def run(self) -> None:
-        with suppress(PortFailedError):  # it is told to stop, or the server is gone
+        with suppress(PortFailedError):  # the client has to stop, or the server is gone
             while True:
                 version, body = self.client.next()
                 self.client.told(body, self.notes.ask(version, body))

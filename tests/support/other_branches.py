@@ -1,8 +1,8 @@
-"""The built-in coordinator going other ways than it would: right ports, none of them to be blamed.
+"""The built-in coordinator with other choices than its own: a conforming port in every case.
 
-Where Kafka leaves something open it chooses otherwise: the leader, a tied vote, which of the timers
-of one instant fires first. What comes in no order comes in another one: the answers of one step,
-and members, topics and partitions in an answer.
+Where Kafka leaves something open it chooses differently: the leader, a tied vote, which of the
+timers of one instant fires first. It also changes orders that do not matter: of the responses of
+one step, and of members, topics and partitions in a response.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ MEMBERS, ANSWERS, TOPICS = "members", "answers of one step", "topics and partiti
 
 
 class OtherBranches(BuiltinPort):
-    """Chooses in another way in each test, as `CHOICES` has them, or always in one of these.
+    """Chooses differently in each test, by `CHOICES` in turn, or always by one of them.
 
-    `chosen` says how often there was something to choose, or several to be put in another order.
+    `chosen` counts the choices, and the lists that were reordered.
     """
 
     def __init__(self, seed: int = 0, choices: Sequence[str] = tuple(CHOICES)) -> None:

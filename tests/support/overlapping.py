@@ -42,7 +42,7 @@ BEHAVIOURS = {"2.7": PROFILE_2_7, "4.1": PROFILE_4_1}
 
 
 class Client:
-    """Somebody who joins, syncs, and then does what a member does, and now and then more."""
+    """A client that joins, syncs, sends a member's requests, and sometimes others."""
 
     def __init__(self, name: str, group: str, random: Random) -> None:
         self.name = name

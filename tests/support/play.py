@@ -74,7 +74,7 @@ def by_topic(
 
 
 class World(NamedTuple):
-    """One lawful course of the play: the state, and the answers so far by request id.
+    """One allowed course of the play: the state, and the responses so far by request id.
 
     `trail` are the states that the group has gone through, several in one step among them.
     """

@@ -60,7 +60,7 @@ def served(data_dir: Path, *options: str) -> Iterator[Process]:
 
 
 class Told(NamedTuple):
-    """What a client was told last that was for good: a stable generation, and an offset."""
+    """The last acknowledged state of a client: a stable generation, and an offset."""
 
     member_id: str = ""
     generation_id: int = 0
@@ -139,7 +139,7 @@ def committed(wire: Wire, group_id: str) -> int:
 
 
 def lost(port: int, told: dict[str, Told]) -> list[str]:
-    """What the server has not kept of what it had told its clients."""
+    """The acknowledged state that the server has lost."""
     found = []
     with connected_to(port) as wire:
         for group_id, (member_id, generation_id, offset, _) in told.items():

@@ -28,7 +28,7 @@ WAIT_S = 20.0  # for what happens in a moment
 
 
 class Served:
-    """A server on a free port of the loopback; `notes` is what it told its operator.
+    """A server on a free port of the loopback; `notes` are its log messages.
 
     Args:
         topics: that are there from the start, with the number of their partitions.

@@ -1,7 +1,7 @@
-"""Whether a finding of Kafka 0.10 comes of a session that was begun twice in one millisecond.
+"""Whether a session that starts twice in one millisecond explains a finding of Kafka 0.10.
 
-Each request of a member begins its session anew and ends the timer of the last one, unless that
-was begun in the same millisecond: then both run (`shouldKeepMemberAlive` asks for a later one). The
+Each request of a member restarts its session and cancels the previous timer, unless that one
+started in the same millisecond: then both run (`shouldKeepMemberAlive` asks for a later one). The
 second to end is not asked whether the member is there still (`GroupCoordinator.scala:737`).
 """
 
@@ -17,7 +17,7 @@ from groupcheck.properties.windows import Windows
 
 
 def explains(finding: Finding, windows: Windows) -> bool:
-    """Whether all that was seen is lawful where any session may have another timer like its own."""
+    """Whether Kafka allows all observations if any session can have a second timer like its own."""
     sequence = finding.sequence
     if finding.failure is not None:
         return False

@@ -1,4 +1,4 @@
-"""The shortest sequence of a space that a faulty copy answers unlawfully, found by trying them all.
+"""The shortest sequence of a model instance that reveals a faulty copy, found by trying them all.
 
 An oracle for the shrinker, which knows nothing of it.
 """
@@ -25,7 +25,7 @@ NONE = 1_000
 
 
 class Way(NamedTuple):
-    """A lawful way: its steps but one where times follow upon each other, and where it leads to."""
+    """A path without a difference: its steps, with consecutive times merged, and its last state."""
 
     length: int
     node: int

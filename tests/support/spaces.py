@@ -23,15 +23,15 @@ from support.economy import SHARED, untraced
 
 
 def explored(profile: str, name: str) -> Space:
-    """A space of two members of a profile, which is not to be changed."""
+    """The instance of two members of a version; do not change it."""
     return whole(spaces(PROFILES[profile], 2)[name])
 
 
 def whole(instance: Instance) -> Space:
-    """The space of an instance as it is by the rules as they are; it is not to be changed.
+    """The state space of an instance under Kafka's rules; do not change it.
 
     Raises:
-        ValueError: its rules are none of Kafka's: of those each test explores its own.
+        ValueError: its rules are not Kafka's; a test explores such an instance itself.
     """
     profile = instance.profile
     if profile is not PROFILES.get(profile.name):
@@ -42,7 +42,7 @@ def whole(instance: Instance) -> Space:
     name = repr((profile.name, plain, sorted(instance.features), settings))
     if name not in _WHOLE:
         _WHOLE[name] = _explored(instance, hashlib.sha256(name.encode()).hexdigest())
-        gc.freeze()  # it stays to the end: no collection need look through it
+        gc.freeze()  # it is never freed: the garbage collector need not look at it
     return _WHOLE[name]
 
 
@@ -50,7 +50,7 @@ _WHOLE: dict[str, Space] = {}
 
 
 def together(instances: Mapping[str, Instance]) -> Explored:
-    """Spaces as a verification is given them."""
+    """Instances in the form that a verification takes."""
     found = {name: whole(instance) for name, instance in instances.items()}
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
 
@@ -61,13 +61,13 @@ def _explored(instance: Instance, name: str) -> Space:
         if folder is None:
             return explore(instance)
         space = _shared(Path(folder, name), lambda: explore(instance))
-        # Rules are functions, and stay behind.
+        # Rules are functions, which are not pickled.
         numbers = {node: number for number, node in enumerate(space.nodes)}
         return space._replace(instance=instance, numbers=numbers)
 
 
 def _shared(file: Path, made: Callable[[], Space]) -> Space:
-    """What the first process to come here has made: it is read in a tenth of the time."""
+    """What the first process made; to read it takes a tenth of the time."""
     with file.open("a+b") as kept:
         fcntl.flock(kept, fcntl.LOCK_EX)  # until it is closed
         kept.seek(0)
@@ -86,6 +86,6 @@ def every_space(profile: str) -> dict[str, Space]:
 
 @cache
 def exploration(profile: str) -> Exploration:
-    """All spaces of a profile together, as `groupcheck explore` has them."""
+    """All instances of a version together, as `groupcheck explore` has them."""
     with patch.object(exploration_of_all, "explore", lambda instance, _tell, **_: whole(instance)):
         return run(Settings(PROFILES[profile]), lambda _what, _total: lambda _done: None)

@@ -1,7 +1,7 @@
-"""The built-in coordinator and the model in lockstep: tours of spaces, and wanderings beyond them.
+"""The built-in coordinator and the model in lockstep: tours of instances, and random walks.
 
-A wandering chooses its steps at random among all that clients may ask and all that may happen in
-the state that the model is in, every feature together, and a time that may be any.
+A walk chooses its steps at random among all requests and faults that are possible in the model's
+state, with all features together, and any time between them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Walked(NamedTuple):
 
 
 def toured(space: Space, seed: int = 1, port: Port | None = None) -> Walked:
-    """A tour of all labelled edges of a space that the coordinator's choices lead to."""
+    """A tour of all transitions of a model instance that the coordinator's choices lead to."""
     steps, port = 0, port or BuiltinPort(seed)
     for walked, finding in tour(Coverage(space, Random(seed)), port, STEPS):
         steps += walked
@@ -67,7 +67,7 @@ def wandered(instance: Instance, seed: int, steps: int, port: Port | None = None
         run = Run(port, instance.profile, instance.broker)
         try:
             for given in _steps(instance, run, pick):
-                with suppress(UnfairError):  # of one that was loaded and told nobody its id
+                with suppress(UnfairError):  # of a loaded member whose id was never revealed
                     run.step(given)
                 done += 1
         except FoundError as found:

@@ -1,4 +1,4 @@
-"""Brokers of a few lines: one that a test tells what to say, and one with a whole coordinator."""
+"""Small brokers: one with scripted responses, and one with a whole coordinator."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Broker(socketserver.ThreadingTCPServer):
         self.versions_error = 0
         self.find_errors: list[int] = []
         self.topic_errors: list[int] = []
-        self.settings: dict[str, str | None] = {}  # what it tells; nothing else is known to it
+        self.settings: dict[str, str | None] = {}  # those it describes; it knows no others
         self.sockets: list[socket.socket] = []
         self.here = threading.local()  # the socket that a thread answers on
 
@@ -152,7 +152,7 @@ class Broker6(Broker):
 
 
 class CoordinatorBroker(Broker):
-    """A lawful broker on a real clock: the built-in coordinator behind Kafka's wire protocol."""
+    """A conforming broker on a real clock: the built-in coordinator with Kafka's wire protocol."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(self._receive)
@@ -188,7 +188,7 @@ class CoordinatorBroker(Broker):
             asked, asker = self._owed[request_id]
             message = codec.to_message(body, asked.version)
             message.with_header(correlation_id=asked.header.correlation_id)
-            with suppress(OSError):  # whoever asked has gone
+            with suppress(OSError):  # the client has gone
                 asker.sendall(message.encode(header=True, framed=True))
 
 
