@@ -27,7 +27,16 @@ from support.state_machine import found_by_the_state_machine
 FACTS: Final = 27  # of Kafka's past bugs, as they are counted in docs/seeded-faults.md
 
 FAULTS: Final = {**KAFKA, **MADE_UP}
-SLOW: Final = {"KAFKA-2720", "KAFKA-7610", "KAFKA-8220"}
+SLOW: Final = {
+    "KAFKA-2720",
+    "KAFKA-4704",
+    "KAFKA-7610",
+    "KAFKA-8220",
+    "KAFKA-8715",
+    "KAFKA-10284",
+    "KAFKA-13435",
+    "KAFKA-13636",
+}
 CASES: Final = slow_if(lambda fault: fault in SLOW, FAULTS)
 
 
@@ -80,6 +89,7 @@ def _found_again(fault: str, finding: Finding) -> list[tuple[str, ...] | None]:
 
 
 @pytest.mark.parametrize("fault", MADE_UP)
+@pytest.mark.slow
 def test_state_machine_alone_finds_the_fault_with_a_short_sequence(
     fault: str,
 ) -> None:
@@ -91,6 +101,7 @@ def test_state_machine_alone_finds_the_fault_with_a_short_sequence(
     assert len(shrink(finding, trial).sequence.steps) <= 6
 
 
+@pytest.mark.slow
 def test_table_of_seeded_faults_matches_the_findings() -> None:
     page = Path(__file__, "../../../docs/seeded-faults.md").resolve().read_text(encoding="utf-8")
     for name, fault in KAFKA.items():

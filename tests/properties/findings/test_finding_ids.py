@@ -52,6 +52,7 @@ def _trial(fault: str) -> Trial:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.slow
 def test_tours_by_other_seeds_come_to_the_same_ids(fault: str) -> None:
     first, second = [[f.finding_id for f in _toured(fault, seed)] for seed in (0, 1)]
     assert first == second != []
