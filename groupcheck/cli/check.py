@@ -172,14 +172,14 @@ def _write_page(path: Path, saved: Saved, status: int) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-def _finding_of(told: Told) -> Finding | None:
+def _finding_of(group: Told) -> Finding | None:
     """The finding in a group's own recording, as `groupcheck replay` finds it."""
-    if told.recording is None:
+    if group.recording is None:
         return None
     from groupcheck.properties.histories.recorded import judge_text
     from groupcheck.properties.sequence import MalformedTraceError
 
     try:
-        return judge_text(told.recording).finding
+        return judge_text(group.recording).finding
     except MalformedTraceError:  # it lacks responses (groupcheck history), or is a log
         return None

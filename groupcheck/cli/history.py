@@ -58,12 +58,12 @@ def run(options: argparse.Namespace) -> int:
         interruptible(),
     ):
         noted = load(options.file)
-        judged = judge(noted, windows, options.max_points)
-    if judged.rejected is None and judged.undecided is not None:
+        checked = judge(noted, windows, options.max_points)
+    if checked.rejected is None and checked.undecided is not None:
         msg = (
-            f"no verdict on group {shown(judged.undecided)} after {judged.points} points of the "
+            f"no verdict on group {shown(checked.undecided)} after {checked.points} points of the "
             "search; --max-points allows more"
         )
         raise CommandError(msg)
-    print_text(told(judged, None if noted.exact else windows))
-    return DIVERGES if judged.rejected else CONFORMS
+    print_text(told(checked, None if noted.exact else windows))
+    return DIVERGES if checked.rejected else CONFORMS

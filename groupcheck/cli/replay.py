@@ -98,11 +98,11 @@ def _check_recording(options: argparse.Namespace) -> int:
         interruptible(),
     ):
         recorded = load(options.trace)
-        judged = judge(recorded)
-    groups, steps, finding, group_id = judged.groups, judged.steps, judged.finding, judged.group_id
+        checked = judge(recorded)
+    groups, steps, finding, group_id = checked.groups, checked.steps, checked.finding, checked.group_id
     if options.save:
         trace, profile = str(options.trace), recorded[0].profile
-        done = Replayed(trace, "", profile, groups, steps, finding, group_id, judged.cut)
+        done = Replayed(trace, "", profile, groups, steps, finding, group_id, checked.cut)
         save(told(done, watch.took()), options.save, _status(finding))
     if options.verbose:
         print_text("".join(f"{_group(each)}\n" for each in recorded))
@@ -112,7 +112,7 @@ def _check_recording(options: argparse.Namespace) -> int:
     verdict = (
         f"{counted(steps, 'step')} of {counted(groups, 'group')}, each answered as Kafka would"
     )
-    print_text("".join(f"{line}\n" for line in (verdict, *judged.cut)))
+    print_text("".join(f"{line}\n" for line in (verdict, *checked.cut)))
     return CONFORMS
 
 

@@ -145,9 +145,9 @@ def test_runs_of_other_texts_of_a_file_are_not_put_together(saved: Saved) -> Non
         merged([Named("one", saved), Named("other", other)])
 
 
-def test_a_program_cannot_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_cannot_be_traced(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "exec:cat", "--code", "."]) == 2
-    assert "builtin and python:, and not exec:cat" in capsys.readouterr().err
+    assert "builtin or python:, not exec:cat" in capsys.readouterr().err
 
 
 def test_code_that_is_not_there_cannot_be_watched(capsys: pytest.CaptureFixture[str]) -> None:

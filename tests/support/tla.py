@@ -78,7 +78,10 @@ def config(space: str, instance: Instance, *, answers: bool = False) -> str:
     }
     for constant, value in constants.items():
         text = re.sub(f"{constant} = .*", f"{constant} = {value}", text)
-    return text.replace("VIEW State\n", "") if answers else text
+    if not answers:
+        return text
+    text = text.replace("SPECIFICATION Spec", "SPECIFICATION ObservedSpec")
+    return text.replace("VIEW State\n", "").replace("Observed = FALSE", "Observed = TRUE")
 
 
 def _set(strings: Iterable[str]) -> str:

@@ -108,9 +108,9 @@ def checked(case: Case, folder: Path) -> Row:
         return tla_as_model.coordinator(dict(said), case.instance)
 
     states = digest(map(state, counted.states))
-    answered = tla.check(folder, with_answers, dump="states")
-    answers = digest((state(each), each["answers"]) for each in answered.states)
-    return row._replace(states=states, answered=answered.distinct, answers=answers)
+    observed = tla.check(folder, with_answers, dump="states")
+    seen = [(state(each), each["answers"], each["rules"]) for each in observed.states if each["rules"]]
+    return row._replace(states=states, answered=len(seen), answers=digest(seen))
 
 
 def digest(values: Iterable[object]) -> str:
