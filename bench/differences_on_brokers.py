@@ -1,10 +1,10 @@
-"""Show the differences between versions on the brokers themselves; writes a page.
+"""Show the differences between versions on brokers; writes a page.
 
     python bench/differences_on_brokers.py [0.10.2=PORT 2.7=PORT 4.1=PORT] [--out FILE]
 
-Each sequence of tests/support/differences_on_the_wire.py is played on two brokers, and judged on
-each by its own profile. Without ports Kafka of these versions is started. Exit status 1 if two
-brokers answer alike, or one of them not as its profile.
+It runs each sequence of tests/support/differences_on_the_wire.py on two brokers and checks each
+against its own profile. Without ports it starts Kafka of these versions. The exit status is 1 if
+two brokers give equal answers or one does not conform.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NO_ANSWER = "no answer"
 
 
 class Played(NamedTuple):
-    """What a broker answered to each step that is a request, in words; and what was found."""
+    """A broker's answer to each request in words, and the id of a finding, if any."""
 
     answers: Mapping[int, str]
     finding: str = ""
 
 
 def play(shown: Shown, profile: str, source: PortSource) -> Played:
-    """Play a sequence on a broker."""
+    """Run a sequence on a broker."""
     settings = dict(source.broker_settings().values)
     port = source.connect()
     steps = shown.on(profile, settings.get(INITIAL_DELAY, 0))
@@ -65,7 +65,7 @@ def play(shown: Shown, profile: str, source: PortSource) -> Played:
 
 
 def steps_in_words(shown: Shown) -> str:
-    """The sequence, as the newer of the two is asked."""
+    """Return the sequence as the newer version gets it."""
     steps = shown.on(shown.newer, 0)
     names, words = letters(steps), []
     for number, (step, given) in enumerate(zip(shown.steps, steps, strict=True), 1):
@@ -81,22 +81,22 @@ def steps_in_words(shown: Shown) -> str:
 
 
 def cell(played: Played, other: Played) -> str:
-    """The answers that are not the other's."""
+    """Return the answers that differ from the other version's."""
     if played.finding:
         return f"**finding {played.finding}**"
     differing = [n for n, said in played.answers.items() if other.answers.get(n) != said]
-    return "<br>".join(f"to {n}: {played.answers[n]}" for n in differing) or "as the other"
+    return "<br>".join(f"to {n}: {played.answers[n]}" for n in differing) or "equal"
 
 
 class Brokers:
-    """The brokers, each started when it is first needed, with the settings that are needed."""
+    """The brokers, each started when it is first needed, with the needed settings."""
 
     def __init__(self, named: Mapping[str, str]) -> None:
         self._named = named
         self._sources: dict[str, PortSource] = {}
 
     def of(self, profile: str, needs: Mapping[str, int]) -> PortSource:
-        """One of that version, with these settings."""
+        """Return a broker of that version with these settings."""
         spec = self._named[profile]
         if "://" not in spec:
             newer = {k: v for k, v in needs.items() if k != SIZE or profile != "0.10.2"}
@@ -108,35 +108,34 @@ class Brokers:
         has = source.broker_settings().values
         for name, value in needs.items():
             if profile != "0.10.2" and has.get(name, value) != value:
-                msg = f"{spec} has {name}={has[name]}, and {value} is needed"
+                msg = f"{spec} has {name}={has[name]}, but the sequence needs {value}"
                 raise PortUnavailableError(msg)
         return source
 
     def stop(self) -> None:
-        """End those that were started."""
+        """Stop the brokers."""
         for source in self._sources.values():
             source.stop()
 
 
 HEAD = """\
-# The differences between versions, on the brokers themselves
+# Differences between versions, on brokers
 
-Each [difference between the profiles](differences.md) that can be shown over the wire is shown here
-on brokers: the same requests, two versions, two answers. A request is of the version that is given,
-or of the newest that the older broker speaks. Each broker was judged by its own profile as well,
-which had nothing against its answers{but}.
+Each [difference between the profiles](differences.md) that is visible over the wire, on brokers:
+the same requests, two versions, two responses. A request has the given version, or the newest that
+the older broker supports. Each broker also conforms to its own profile in these sequences{but}.
 
 `python bench/differences_on_brokers.py --out docs/differences-on-brokers.md` wrote this page
 on {date}, with {brokers}.
 The sequences are in [`differences_on_the_wire.py`](../tests/support/differences_on_the_wire.py).
 
-| difference | sequence | the older | the newer |
+| difference | sequence | older version | newer version |
 | --- | --- | --- | --- |
 """
 
 
 def page(named: Mapping[str, str]) -> tuple[str, bool]:
-    """The page, and whether every difference was shown."""
+    """Return the page, and whether every difference is visible."""
     brokers, table, well, findings = Brokers(named), [], True, 0
     try:
         for shown in SHOWN:
@@ -156,12 +155,11 @@ def page(named: Mapping[str, str]) -> tuple[str, bool]:
     finally:
         brokers.stop()
     kafka = ", ".join(f"`{spec}` as {PROFILES[name].kafka}" for name, spec in named.items())
-    but = f", but for {findings}" if findings else ""
+    but = f", except in {findings}" if findings else ""
     today = datetime.now(UTC).date().isoformat()
     text = HEAD.format(date=today, brokers=kafka, but=but) + "".join(table)
-    text += (
-        "\nThe others cannot be shown over the wire alone:\n\n| difference | why |\n| --- | --- |\n"
-    )
+    text += "\nThe other differences are not visible over the wire alone:\n\n"
+    text += "| difference | why |\n| --- | --- |\n"
     text += "".join(f"| {name} | {NOT_SHOWN[name]} |\n" for name in rows() if name in NOT_SHOWN)
     return text, well
 

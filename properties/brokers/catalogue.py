@@ -41,10 +41,12 @@ def missing(definition: BrokerDefinition) -> str | None:
 
 def listing() -> list[Listed]:
     """Return every broker that has a name, and whether it can run here."""
-    found = [Listed(d.name, d.title, d.profile, d.needs, missing(d)) for d in recipes().values()]
+    every = recipes().values()
+    found = [Listed(d.name, d.title, d.profile, d.needs, missing(d)) for d in every]
     absent = no_package("confluent_kafka", "kafka", extra="wire")
     needs = "the packages of groupcheck[wire]"
-    return [*found, Listed("librdkafka-mock", "librdkafka's mock broker", "2.7", needs, absent)]
+    title = "librdkafka's mock broker"
+    return [*found, Listed("librdkafka-mock", title, "2.7", needs, absent)]
 
 
 class SharedBroker:

@@ -69,8 +69,8 @@ class Port(Protocol):
     """A coordinator under test.
 
     On a `real_time` port `advance` sleeps, and observations carry the elapsed time; such a port has
-    `windows` (see `windows_of`). `max_versions` maps each supported API to the highest supported
-    version, once the port is open; None means whatever the profile has.
+    `windows` (see `windows_of`). `max_versions` maps each supported API to the highest version,
+    once the port is open; None means whatever the profile has.
 
     `expected` has the ids of the requests that a correct port answers by the end of the call. A
     port in virtual time answers all it can before `done` and ignores them; a port in real time

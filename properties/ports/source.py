@@ -33,8 +33,8 @@ class UnknownPortError(ValueError):
 class PortSource(NamedTuple):
     """Opens the ports of one coordinator: `connect` returns a new port, `stop` releases the rest.
 
-    For a coordinator on a real clock, `windows` has the time tolerances, `broker_settings` asks for
-    its settings (may raise `PortUnavailableError`), and `interrupt` ends every wait of its ports.
+    A coordinator on a real clock has `windows` for its timings; `broker_settings` asks for its
+    settings (may raise `PortUnavailableError`), and `interrupt` ends every wait of its ports.
     `health_check` checks whether the coordinator is up; `clear_broker_info` drops what is cached of
     it, which a restart may change; `restart` starts it again after it has ended, if this process
     started it. If `typed`, another process can make the same ports from `spec` and the run's seed.

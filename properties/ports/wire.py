@@ -69,8 +69,8 @@ class WirePort:
         host: the host of any broker of the cluster.
         port: its port.
         connect_timeout_ms: the timeout of a connection attempt.
-        windows: how long to wait for a response that must come, and how long to wait after it for
-            responses to other waiting requests; each further response extends the wait.
+        windows: how long to wait for a response that must come, and after it for responses to
+            other waiting requests; each further response extends the wait.
         newest_versions: upper limits of API versions, for a broker that advertises versions that
             it does not support.
         null_as_empty: see `codec.to_record`.

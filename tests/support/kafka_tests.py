@@ -1,8 +1,8 @@
-"""The tests of Kafka's GroupCoordinatorTest beside the scenarios here that hold what they hold.
+"""The tests of Kafka's GroupCoordinatorTest, with the scenarios here that check the same.
 
-`tests/model/kafka/tests.tsv` names them all, in Kafka's order, each with what it is about and, if
-no scenario holds it, why: `waits: FEATURE` or `does not apply: REASON`. Run as a program this
-writes the page that shows the table.
+`tests/model/kafka/tests.tsv` lists them all, in Kafka's order, each with its subject and, if no
+scenario covers it, the reason: `waits: FEATURE` or `does not apply: REASON`. Run as a program, this
+writes docs/kafka-tests.md.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ PAGE = ROOT / "docs" / "kafka-tests.md"
 HEAD = """\
 # Kafka's own tests
 
-Kafka's coordinator has a test suite of its own, `GroupCoordinatorTest` (tag 2.7.2,
-`core/src/test/scala/unit/kafka/coordinator/group/GroupCoordinatorTest.scala`). This page says of
-each of its {all} tests which scenario here holds the model to the same, or why none does. The
-scenarios are written anew, with values of their own; one may hold several of Kafka's tests.
+Kafka tests its coordinator with `GroupCoordinatorTest` (tag 2.7.2,
+`core/src/test/scala/unit/kafka/coordinator/group/GroupCoordinatorTest.scala`). For each of its
+{all} tests this page names the scenario that checks the same on the model, or the reason why none
+does. The scenarios are independent code with other values; one may cover several of Kafka's tests.
 
 {figures}
 
 `PYTHONPATH=tests python tests/support/kafka_tests.py` writes this page from the scenarios and from
 [the list of Kafka's tests](../tests/model/kafka/tests.tsv).
 
-| Kafka's test | what it is about | held by |
+| Kafka's test | subject | scenario |
 | --- | --- | --- |
 """
 
 
 class Row(NamedTuple):
-    """One of Kafka's tests; `unheld` says why no scenario holds it, and is empty if one does."""
+    """One of Kafka's tests; `reason` says why no scenario covers it, and is empty if one does."""
 
     name: str
     subject: str
-    unheld: str
+    reason: str
 
 
 def rows() -> list[Row]:
-    """All of Kafka's tests, in its order."""
+    """Return all of Kafka's tests, in its order."""
     lines = (SCENARIOS / "tests.tsv").read_text(encoding="utf-8").splitlines()
     return [Row(*line.split("\t")) for line in lines]
 
@@ -54,7 +54,7 @@ NAMES = frozenset(row.name for row in rows())
 
 
 def holds(*names: str) -> Callable[[F], F]:
-    """Say that a scenario shows what these tests of Kafka's show.
+    """Mark a scenario that covers these tests of Kafka.
 
     Raises:
         LookupError: Kafka has no such test.
@@ -66,27 +66,27 @@ def holds(*names: str) -> Callable[[F], F]:
 
 
 def scenarios() -> list[Scenario]:
-    """Every scenario that holds a test of Kafka's."""
+    """Return every scenario that covers a test of Kafka."""
     return list(decorated(SCENARIOS.glob("test_*.py"), "holds"))
 
 
 def page() -> str:
-    """The table as a page."""
-    held = links(scenarios())
+    """Return the page."""
+    covered = links(scenarios())
     table = rows()
     lines = [
-        f"| `{name}` | {subject} | {'; '.join(held.get(name, [unheld]))} |\n"
-        for name, subject, unheld in table
+        f"| `{name}` | {subject} | {'; '.join(covered.get(name, [reason]))} |\n"
+        for name, subject, reason in table
     ]
     return HEAD.format(all=len(table), figures=_figures(table)) + "".join(lines)
 
 
 def _figures(table: list[Row]) -> str:
-    """How many are held, and how many are not for which kind of reason."""
-    counts = Counter(row.unheld.partition(":")[0] for row in table)
-    figures = [f"{counts.pop('')} are held"]
+    """Return how many are covered, and how many are not, by the kind of reason."""
+    counts = Counter(row.reason.partition(":")[0] for row in table)
+    figures = [f"{counts.pop('')} are covered"]
     if waiting := counts.pop("waits", 0):
-        figures.append(f"{waiting} wait for what the model does not have yet")
+        figures.append(f"{waiting} wait for a feature of the model")
     figures.append(f"{counts.pop('does not apply', 0)} do not apply")
     return ", ".join(figures) + "."
 

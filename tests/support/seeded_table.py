@@ -1,4 +1,4 @@
-"""The table of seeded faults, docs/seeded-faults.md: what of each is found, where, and how soon."""
+"""The tables of docs/seeded-faults.md: the finding of each seeded fault, its length and time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from support.faults import ABSENT, KAFKA
 from support.faults.fault import Fault
 
-# For each fault a small one of the spaces that show it by default.
+# For each fault a small one of the default instances that reveal it.
 SHOWN_IN: Final = {
     "KAFKA-2720": "membership",
     "KAFKA-6005": "metadata",
@@ -39,46 +39,46 @@ SHOWN_IN: Final = {
     "the generation is not raised when the last member leaves": "metadata",
     "a follower is given the member list": "metadata",
 }
-# How many steps more a finding takes than the shortest there is, where it does.
+# By how many steps a finding is longer than the shortest sequence.
 LONGER: Final[dict[str, int]] = {}
 
-WALKS: Final = 500  # as by default
+WALKS: Final = 500  # the default
 
 HEAD: Final = """\
 # Bugs that Kafka had
 
-27 bugs that releases of Kafka had, put into copies of the coordinator of this repository
-(`tests/support/faults/`): would `groupcheck verify` have found them? A bug is judged by a version
-under which what is right is a rule, so that one repaired in 2.2 is put into 2.7, and one repaired
-after 2.7 into 4.1.
+Would `groupcheck verify` have found the bugs that releases of Kafka had? This page seeds 27 of
+them into copies of this project's coordinator (`tests/support/faults/`). Each is checked against a
+version whose specification has the correct behaviour: a bug that was fixed in 2.2 is seeded into
+2.7, and a bug that was fixed after 2.7 into 4.1.
 
-`python bench/seeded_faults.py` writes this page, and a test holds it to the truth. Each copy
-is verified on one of the spaces that a verification has by default, by tours and 500 random walks,
-its inner state shown. *Steps* are those of the shortest finding, *shortest* those of the shortest
-sequence of the space that shows the bug at all, found by trying them all; *seconds* are those of
-one CPU for all of it, which goes on past what is found, and until what was found is minimal.
-`--whole` writes the second table as well: what finds each bug in a verification by default.
+`python bench/seeded_faults.py` writes this page, and a test compares it with a run. It verifies
+each copy on one of the default model instances, with tours, 500 random walks, and the inner state
+reported. *steps* is the length of the shortest finding, *shortest* that of the shortest sequence
+in the instance that reveals the bug, found by exhaustive search. *seconds* is the CPU time, which
+includes going on after the first finding and minimising all findings. `--whole` also writes the
+second table: which generator finds each bug in a default verification.
 
-| bug | version | what the copy does | space | finding | steps | shortest | seconds |
+| bug | version | behaviour of the copy | instance | finding | steps | shortest | seconds |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 WHOLE_HEAD: Final = """
-## What finds each
+## Which generator finds each bug
 
-`python bench/seeded_faults.py --whole`: each copy is verified as `groupcheck verify` does by
-default, on every space, with its 500 walks and 100 sequences of the state machine; and by each of
-the three sources alone, which stops at its first finding. Given are seconds of one CPU until what
-was found is minimal, for the *whole run* with those that it takes to explore the spaces; a dash
-where a source does not find the bug by itself. *Findings* are those of the whole run. All is with
-seed 0. KAFKA-4704 shows only where a group was removed before, which no state of the model tells:
-with some seeds tours and walks come by it, and with others they do not.
+`python bench/seeded_faults.py --whole` verifies each copy with the defaults of `groupcheck
+verify`: on every model instance, with tours, 500 walks and 100 sequences of the Hypothesis state
+machine; then with each of the three generators alone, up to its first finding. The numbers are CPU
+seconds until the findings are minimal; those of the *whole run* include exploring the instances. A
+dash means that the generator does not find the bug alone. *findings* is the number in the whole
+run. The seed is 0. KAFKA-4704 needs a group that was removed earlier, which is not part of the
+model's state: tours and walks find it with some seeds only.
 
 | bug | tours | walks | state machine | whole run | findings |
 | --- | --- | --- | --- | --- | --- |
 """
 
-ABSENT_TITLE: Final = "\n## What no sequence shows\n"
+ABSENT_TITLE: Final = "\n## Bugs that no sequence reveals\n"
 ABSENT_HEAD: Final = f"""{ABSENT_TITLE}
 | bug | why |
 | --- | --- |
@@ -88,7 +88,7 @@ SOURCES: Final = ("tours", "walks", "state machine")
 
 
 class Whole(NamedTuple):
-    """What finds one fault: the seconds that each source takes, None if it does not find it."""
+    """The seconds in which each generator finds a fault; None if it does not find it alone."""
 
     name: str
     alone: Mapping[str, float | None]
@@ -97,7 +97,7 @@ class Whole(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What was found of one fault in its space."""
+    """The finding of one fault in its instance."""
 
     name: str
     fault: Fault
@@ -108,24 +108,24 @@ class Shown(NamedTuple):
 
 
 def page(found: Sequence[Shown], whole: str) -> str:
-    """The page, with the table of what finds each bug in a whole verification."""
+    """Return the page, with the table of a default verification."""
     absent = "".join(f"| {name} | {why} |\n" for name, why in ABSENT.items())
     equal = sum(each.steps == each.shortest for each in found)
-    told = f"\nThe finding is as short as can be in {equal} of {len(found)}.\n"
+    told = f"\nThe finding has the minimal length for {equal} of {len(found)}.\n"
     return HEAD + "".join(map(line, found)) + told + whole + ABSENT_HEAD + absent
 
 
 def whole_of(text: str) -> str:
-    """The part of a page that `whole_table` has made."""
+    """Return the part of a page that `whole_table` has written."""
     return text[text.index(WHOLE_HEAD.splitlines()[1]) - 1 : text.index(ABSENT_TITLE)]
 
 
 def whole_table(found: Sequence[Whole]) -> str:
-    """What finds each bug, and how many bugs each source finds."""
+    """Return the table of a default verification, and how many bugs each generator finds."""
     counts = ", ".join(f"{source} {count}" for source, count in _counts(found).items())
-    told = f"\nOf {len(found)} bugs the whole run finds {len(found)}; alone {counts}.\n"
+    told = f"\nOf {len(found)} bugs the whole run finds {len(found)}; alone: {counts}.\n"
     if left := [name for name in KAFKA if all(name != each.name for each in found)]:
-        told += f"Not run yet as they are now: {', '.join(left)}.\n"
+        told += f"Not measured in their current form: {', '.join(left)}.\n"
     return WHOLE_HEAD + "".join(map(_whole_line, found)) + told
 
 

@@ -25,18 +25,17 @@ KAFKA: Mapping[str, Fault] = MappingProxyType({**MEMBERS, **STATICS, **OFFSETS, 
 ABSENT: Mapping[str, str] = MappingProxyType(
     {
         "KAFKA-10614": (
-            "A partition that was lost is loaded late, and its groups are stale. What was asked"
-            " for first is told from what was asked for later by the leader epoch alone, and the"
-            " port protocol has none: a port is told to load, and loads."
+            "A late load of a lost partition makes its groups stale. Only the leader epoch orders"
+            " loads and unloads, and the port protocol has none: a port loads when it is asked."
         ),
         "KAFKA-18672": (
-            "A record of an unknown version is misread. A port writes its own log, and no other"
-            " version is ever in it; `tests/implementation/log/test_codec.py` holds it for the log"
-            " of this repository."
+            "A record of an unknown version is misread. A port writes its own log, which has only"
+            " known versions; `tests/implementation/log/test_codec.py` tests it for this project's"
+            " log."
         ),
     }
 )
-"""Bugs that no sequence of the port protocol can show, and why."""
+"""Bugs that no sequence of the port protocol can reveal, and why."""
 
 
 class FaultyPort(BuiltinPort):

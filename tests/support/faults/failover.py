@@ -35,7 +35,7 @@ class FailsOnNamesUsedAgain(Loading):
 
 @FAILOVER.of("KAFKA-4704", hidden=lambda copy: stored(copy)[-1:] == (None,))
 def _fails_on_names_used_again(coordinator: Coordinator) -> None:
-    """Nothing of a partition is loaded if a group was removed, and commits made it again."""
+    """A removed group that commits have created again stops the load of its partition."""
     coordinator._loading.__class__ = FailsOnNamesUsedAgain
 
 
@@ -52,7 +52,7 @@ class LoadsTheOldest(Loading):
 
 @FAILOVER.of("KAFKA-5600", hidden=lambda copy: stored(copy)[:1])
 def _loads_the_oldest(coordinator: Coordinator) -> None:
-    """Of two records of a group in the log the older one counts."""
+    """The older of two records of a group in the log takes effect."""
     coordinator._loading.__class__ = LoadsTheOldest
 
 
@@ -76,7 +76,7 @@ def _when_they_expire(coordinator: Coordinator) -> Hashable:
 
 @FAILOVER.of("KAFKA-8069", hidden=_when_they_expire)
 def _takes_none_for_a_time(coordinator: Coordinator) -> None:
-    """An offset is loaded that says of no time at which it expires, and has expired by then."""
+    """An offset without an expiry time has expired when it is loaded."""
     coordinator._loading.__class__ = TakesNoneForATime
 
 
@@ -90,7 +90,7 @@ class LooksForOwnersFirst(Preconditions):
 
 @FAILOVER.of("MINOR #4788")
 def _looks_for_owners_first(coordinator: Coordinator) -> None:
-    """While a partition is loaded it counts as somebody else's."""
+    """A loading partition is treated as not owned."""
     api(coordinator, HeartbeatRequest)._preconditions.__class__ = LooksForOwnersFirst
 
 
@@ -105,7 +105,7 @@ class DoesNotKnowWhomItLost(Preconditions):
 
 @FAILOVER.of("KAFKA-8386")
 def _does_not_know_whom_it_lost(coordinator: Coordinator) -> None:
-    """Members of a group that was unloaded are told that they are unknown, and join again.
+    """Members of an unloaded group get UNKNOWN_MEMBER_ID, and join again.
 
     In Kafka those were told so who had found the group before it was unloaded, and came to it
     afterwards. Requests of the port protocol are not as close together as that: here it is all.

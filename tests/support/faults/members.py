@@ -41,7 +41,7 @@ class DropsEmptyGroups(Rebalance):
 
 @MEMBERS.of("KAFKA-2720")
 def _drops_empty_groups(coordinator: Coordinator) -> None:
-    """A group is gone with its last member, and its offsets with it."""
+    """Removing the last member removes the group with its offsets."""
     become(coordinator, coordinator._rebalance, DropsEmptyGroups)
 
 
@@ -63,7 +63,7 @@ class MakesThemLenient(Groups):
 
 @MEMBERS.of("KAFKA-6005")
 def _takes_any_protocols(coordinator: Coordinator) -> None:
-    """Whoever comes to an Empty group is let in without any protocol."""
+    """A JoinGroup without a protocol is accepted in an Empty group."""
     coordinator._shared.groups.__class__ = MakesThemLenient
 
 
@@ -79,7 +79,7 @@ class KeepsNewMembers(Membership):
 
 @MEMBERS.of("KAFKA-7610")
 def _keeps_new_members(coordinator: Coordinator) -> None:
-    """A new member is waited for as long as the rebalance takes, whether or not it is there."""
+    """The session of a waiting new member does not expire during the rebalance."""
     become(coordinator, _membership(coordinator), KeepsNewMembers)
 
 
@@ -92,7 +92,7 @@ class LetsPendingMembersIn(JoinApi):
 
 @MEMBERS.of("KAFKA-9885")
 def _lets_pending_members_in(coordinator: Coordinator) -> None:
-    """Whoever was given an id may join, be the group as large as group.max.size or not."""
+    """A pending member may join a group that has reached group.max.size."""
     become(coordinator, api(coordinator, JoinGroupRequest), LetsPendingMembersIn)
 
 
@@ -120,7 +120,7 @@ def _of_those_gone(coordinator: Coordinator) -> Hashable:
 
 @MEMBERS.of("KAFKA-8896", hidden=_of_those_gone)
 def _looks_for_those_gone(coordinator: Coordinator) -> None:
-    """The session of a member that is gone ends nevertheless, and looks for it in vain."""
+    """The session timer of a removed member fires, and its member is missing."""
     become(coordinator, _membership(coordinator), LooksForThoseGone)
 
 
@@ -153,7 +153,7 @@ def _first_timers(coordinator: Coordinator) -> Hashable:
 
 @MEMBERS.of("KAFKA-9232", hidden=_first_timers)
 def _forgets_to_stop_the_first_timer(coordinator: Coordinator) -> None:
-    """Who joins without having been given an id is gone after 5 minutes, though it has joined."""
+    """A member that joined without a pending id is removed after 5 minutes."""
     membership = _membership(coordinator)
     become(coordinator, membership, ForgetsToStopTheFirstTimer)
     assert isinstance(membership, ForgetsToStopTheFirstTimer)
@@ -174,7 +174,7 @@ class WorriesWhoHasJoined(HeartbeatApi):
 
 @MEMBERS.of("KAFKA-10134")
 def _worries_who_has_joined(coordinator: Coordinator) -> None:
-    """Who has joined, and waits for nothing but assignments, is told to join again."""
+    """A heartbeat in CompletingRebalance returns REBALANCE_IN_PROGRESS."""
     become(coordinator, api(coordinator, HeartbeatRequest), WorriesWhoHasJoined)
 
 
@@ -188,7 +188,7 @@ class WaitsForSyncsForEver(Rebalance):
 
 @MEMBERS.of("KAFKA-12890", "4.1")
 def _waits_for_syncs_for_ever(coordinator: Coordinator) -> None:
-    """A leader that does not sync, but is alive, is waited for without an end."""
+    """A leader that sends heartbeats but no SyncGroup blocks the group forever."""
     become(coordinator, coordinator._rebalance, WaitsForSyncsForEver)
 
 

@@ -36,13 +36,13 @@ class TakesAnyGeneration(CommitApi):
 
 @OFFSETS.of("KAFKA-2596")
 def _takes_any_generation(coordinator: Coordinator) -> None:
-    """A commit of any generation makes a group that is not there."""
+    """An OffsetCommit with any generation creates the group."""
     become(coordinator, api(coordinator, OffsetCommitRequest), TakesAnyGeneration)
 
 
 @OFFSETS.of("KAFKA-4472")
 def _overflows(coordinator: Coordinator) -> None:
-    """The retention is reckoned in milliseconds of 32 bits, and may come out as less than none."""
+    """The retention overflows 32 bits of milliseconds and may become negative."""
     removal = coordinator._removal
     removal._retention_ms = (removal._retention_ms + 2**31) % 2**32 - 2**31
 
@@ -58,7 +58,7 @@ def _wants_a_name(original: Handle) -> Handle:
 
 @OFFSETS.of("KAFKA-6773")
 def _refuses_the_nameless(coordinator: Coordinator) -> None:
-    """The group without a name is refused to those who commit and fetch."""
+    """OffsetCommit and OffsetFetch reject the empty group id."""
     wrap(coordinator, OffsetCommitRequest, _wants_a_name)
     wrap(coordinator, OffsetFetchRequest, _wants_a_name)
 
@@ -80,7 +80,7 @@ class WantsRetention(CommitApi):
 
 @OFFSETS.of("KAFKA-7403")
 def _wants_retention(coordinator: Coordinator) -> None:
-    """A commit that leaves the retention to the broker cannot be written, and fails."""
+    """An OffsetCommit with the default retention cannot be written, and fails."""
     become(coordinator, api(coordinator, OffsetCommitRequest), WantsRetention)
 
 
@@ -94,7 +94,7 @@ class ExpiresWhileRebalancing(Removal):
 
 @OFFSETS.of("KAFKA-13636", "4.1")
 def _expires_while_rebalancing(coordinator: Coordinator) -> None:
-    """Offsets expire while the group rebalances, of topics that it may soon want again."""
+    """Offsets expire during a rebalance, for topics that the group may subscribe to again."""
     become(coordinator, coordinator._removal, ExpiresWhileRebalancing)
 
 
@@ -109,7 +109,7 @@ class WantsMembers(CommitApi):
 
 @OFFSETS.of("KAFKA-14201", "4.1")
 def _wants_members(coordinator: Coordinator) -> None:
-    """A consumer without a group may not commit if it says its group.instance.id."""
+    """An OffsetCommit without a generation fails if it has a group.instance.id."""
     become(coordinator, api(coordinator, OffsetCommitRequest), WantsMembers)
 
 
@@ -126,7 +126,7 @@ class ForgetsTransactions(Removal):
 
 @OFFSETS.of("KAFKA-19163", "4.1")
 def _forgets_transactions(coordinator: Coordinator) -> None:
-    """A group is removed that has nothing but what waits for the end of a transaction."""
+    """A group is removed whose only offsets are pending in a transaction."""
     become(coordinator, coordinator._removal, ForgetsTransactions)
 
 
@@ -150,5 +150,5 @@ class LosesErrors(FetchApi):
 
 @OFFSETS.of("KAFKA-19246", "4.1")
 def _loses_errors(coordinator: Coordinator) -> None:
-    """OffsetFetch v1, which has no error of the whole, is told of none at all."""
+    """OffsetFetch v1, which has no top-level error, returns no error at all."""
     become(coordinator, api(coordinator, OffsetFetchRequest), LosesErrors)

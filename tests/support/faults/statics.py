@@ -32,13 +32,13 @@ class SparesNobody(Rebalance):
 
 @STATICS.of("KAFKA-8220")
 def _spares_nobody(coordinator: Coordinator) -> None:
-    """A static member that does not join again in time is removed, though its session goes on."""
+    """The rebalance timeout removes a static member whose session has not expired."""
     become(coordinator, coordinator._rebalance, SparesNobody)
 
 
 @STATICS.of("KAFKA-8715")
 def _stamps_ids(coordinator: Coordinator) -> None:
-    """The id of a static member is made of the time, and that of its next restart may be equal."""
+    """The new id of a restarted static member may equal its old one."""
     shared = coordinator._shared
     random = shared.new_member_id
 
@@ -71,13 +71,13 @@ def _what_is_stored(coordinator: Coordinator) -> Hashable:
 
 @STATICS.of("KAFKA-10284", hidden=_what_is_stored)
 def _does_not_store_ids(coordinator: Coordinator) -> None:
-    """The new id of a static member that comes back is not in the log."""
+    """The new id of a restarted static member is not written to the log."""
     become(coordinator, _statics(coordinator), DoesNotStoreIds)
 
 
 @STATICS.of("KAFKA-13435", "4.1")
 def _never_tells_the_leader(coordinator: Coordinator) -> None:
-    """A static leader that comes back is not told the members, and cannot see what has changed."""
+    """A restarted static leader gets no member list and cannot see what has changed."""
     statics = _statics(coordinator)
     statics._behaviour = statics._behaviour._replace(skip_assignment_since=NEVER_SINCE)
 
