@@ -41,26 +41,15 @@ from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.core.views import view
 from groupcheck.implementation.log.log import Log
 from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import (
     API_OF,
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    EndTxnRequest,
     ErrorCode,
     GroupView,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
     Request,
     RequestBody,
     Response,
     ResponseBody,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
 )
 
 Handle = Callable[[Request, Any], ResponseBody | None]
@@ -226,10 +215,13 @@ class Coordinator:
 
     def _answer_shutdown(self, request: Request, body: RequestBody) -> ResponseBody:
         error = self._shutdown_error(request)
-        if isinstance(body, EndTxnRequest) and error is not ErrorCode.INVALID_GROUP_ID:
+        if isinstance(body, kafka.EndTxnRequest) and error is not ErrorCode.INVALID_GROUP_ID:
             self._transactions.append_marker(body)
         as_asked = self._shared.behaviour.repeats_requested_partitions
-        if isinstance(body, OffsetCommitRequest | TxnOffsetCommitRequest) and not as_asked:
+        if (
+            isinstance(body, kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest)
+            and not as_asked
+        ):
             request = request._replace(body=each_once(body))
         return error_response(request, error)
 
@@ -251,7 +243,7 @@ class Coordinator:
     @property
     def is_active(self) -> bool:
         """Whether it has not been shut down."""
-        return self._handlers[HeartbeatRequest] != self._answer_shutdown
+        return self._handlers[kafka.HeartbeatRequest] != self._answer_shutdown
 
     @property
     def now_ms(self) -> int:
@@ -275,7 +267,7 @@ class Coordinator:
 def _without_member_id(request: Request) -> Request:
     """The request without its member id: after an unexpected error the response has none."""
     body = request.body
-    if isinstance(body, JoinGroupRequest):
+    if isinstance(body, kafka.JoinGroupRequest):
         return request._replace(body=body._replace(member_id=""))
     return request
 
@@ -284,16 +276,16 @@ def _handlers(shared: Shared, parts: Parts) -> dict[type, Handle]:
     """The method that handles each request."""
     commits, administration = CommitApi(shared, parts), AdminApi(shared, parts)
     return {
-        HeartbeatRequest: HeartbeatApi(shared, parts).heartbeat,
-        JoinGroupRequest: JoinApi(shared, parts).join,
-        SyncGroupRequest: SyncApi(shared, parts).sync,
-        LeaveGroupRequest: LeaveApi(shared, parts).leave,
-        OffsetCommitRequest: commits.commit,
-        TxnOffsetCommitRequest: commits.commit_in_transaction,
-        EndTxnRequest: parts.transactions.end,
-        OffsetFetchRequest: FetchApi(shared, parts).fetch,
-        DescribeGroupsRequest: administration.describe,
-        ListGroupsRequest: administration.list_groups,
-        DeleteGroupsRequest: administration.delete_groups,
-        OffsetDeleteRequest: administration.delete_offsets,
+        kafka.HeartbeatRequest: HeartbeatApi(shared, parts).heartbeat,
+        kafka.JoinGroupRequest: JoinApi(shared, parts).join,
+        kafka.SyncGroupRequest: SyncApi(shared, parts).sync,
+        kafka.LeaveGroupRequest: LeaveApi(shared, parts).leave,
+        kafka.OffsetCommitRequest: commits.commit,
+        kafka.TxnOffsetCommitRequest: commits.commit_in_transaction,
+        kafka.EndTxnRequest: parts.transactions.end,
+        kafka.OffsetFetchRequest: FetchApi(shared, parts).fetch,
+        kafka.DescribeGroupsRequest: administration.describe,
+        kafka.ListGroupsRequest: administration.list_groups,
+        kafka.DeleteGroupsRequest: administration.delete_groups,
+        kafka.OffsetDeleteRequest: administration.delete_offsets,
     }

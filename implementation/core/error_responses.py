@@ -7,51 +7,20 @@ from itertools import repeat
 from typing import Any, Final, TypeVar
 
 from groupcheck.implementation.core.offsets import TopicPartition
-from groupcheck.model.vocabulary import (
-    DeletableGroupResult,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DescribedGroup,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    EndTxnRequest,
-    EndTxnResponse,
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    Request,
-    ResponseBody,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, Request, ResponseBody
 
 P = TypeVar("P")
 T = TypeVar("T")
-WithPartitions = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+WithPartitions = (
+    kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest | kafka.OffsetDeleteRequest
+)
 
 
 def error_response(request: Request, error: ErrorCode) -> ResponseBody:
     """The response of the request's API that carries only the error."""
     body = request.body
-    if isinstance(body, OffsetFetchRequest) and request.api_version < _FETCH_ERROR_SINCE:
+    if isinstance(body, kafka.OffsetFetchRequest) and request.api_version < _FETCH_ERROR_SINCE:
         return _fetch(body, error)
     return _SHAPES[type(body)](body, error)
 
@@ -66,28 +35,32 @@ def by_topic(
     return tuple(topic(name, tuple(found)) for name, found in topics.items())
 
 
-def _join(body: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
-    return JoinGroupResponse(error, member_id=body.member_id)
+def _join(body: kafka.JoinGroupRequest, error: ErrorCode) -> kafka.JoinGroupResponse:
+    return kafka.JoinGroupResponse(error, member_id=body.member_id)
 
 
-def _describe(body: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(tuple(DescribedGroup(error, name) for name in body.groups))
+def _describe(body: kafka.DescribeGroupsRequest, error: ErrorCode) -> kafka.DescribeGroupsResponse:
+    return kafka.DescribeGroupsResponse(
+        tuple(kafka.DescribedGroup(error, name) for name in body.groups)
+    )
 
 
-def _delete(body: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:
+def _delete(body: kafka.DeleteGroupsRequest, error: ErrorCode) -> kafka.DeleteGroupsResponse:
     names = dict.fromkeys(body.groups_names)
-    return DeleteGroupsResponse(tuple(DeletableGroupResult(name, error) for name in names))
+    return kafka.DeleteGroupsResponse(
+        tuple(kafka.DeletableGroupResult(name, error) for name in names)
+    )
 
 
 def commit_topics(
-    body: OffsetCommitRequest | TxnOffsetCommitRequest, errors: Iterator[ErrorCode]
-) -> tuple[OffsetCommitResponseTopic, ...]:
+    body: kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest, errors: Iterator[ErrorCode]
+) -> tuple[kafka.OffsetCommitResponseTopic, ...]:
     """The error of each partition of a commit, in the order of the request, duplicates included."""
     return tuple(
-        OffsetCommitResponseTopic(
+        kafka.OffsetCommitResponseTopic(
             topic.name,
             tuple(
-                OffsetCommitResponsePartition(partition.partition_index, next(errors))
+                kafka.OffsetCommitResponsePartition(partition.partition_index, next(errors))
                 for partition in topic.partitions
             ),
         )
@@ -114,35 +87,35 @@ def each_once(body: WithPartitions) -> Any:  # noqa: ANN401 - a body of the same
 _FETCH_ERROR_SINCE: Final = 2
 
 
-def _fetch(body: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
+def _fetch(body: kafka.OffsetFetchRequest, error: ErrorCode) -> kafka.OffsetFetchResponse:
     topics = tuple(
-        OffsetFetchResponseTopic(
+        kafka.OffsetFetchResponseTopic(
             topic.name,
             tuple(
-                OffsetFetchResponsePartition(index, error_code=error)
+                kafka.OffsetFetchResponsePartition(index, error_code=error)
                 for index in topic.partition_indexes
             ),
         )
         for topic in body.topics or ()
     )
-    return OffsetFetchResponse(error, topics)
+    return kafka.OffsetFetchResponse(error, topics)
 
 
 _SHAPES: Final[dict[type, Callable[[Any, ErrorCode], ResponseBody]]] = {
-    JoinGroupRequest: _join,
-    SyncGroupRequest: lambda _, error: SyncGroupResponse(error),
-    HeartbeatRequest: lambda _, error: HeartbeatResponse(error),
-    LeaveGroupRequest: lambda _, error: LeaveGroupResponse(error),
-    OffsetCommitRequest: lambda body, error: OffsetCommitResponse(
+    kafka.JoinGroupRequest: _join,
+    kafka.SyncGroupRequest: lambda _, error: kafka.SyncGroupResponse(error),
+    kafka.HeartbeatRequest: lambda _, error: kafka.HeartbeatResponse(error),
+    kafka.LeaveGroupRequest: lambda _, error: kafka.LeaveGroupResponse(error),
+    kafka.OffsetCommitRequest: lambda body, error: kafka.OffsetCommitResponse(
         commit_topics(body, repeat(error))
     ),
-    OffsetFetchRequest: lambda _, error: OffsetFetchResponse(error),
-    TxnOffsetCommitRequest: lambda body, error: TxnOffsetCommitResponse(
+    kafka.OffsetFetchRequest: lambda _, error: kafka.OffsetFetchResponse(error),
+    kafka.TxnOffsetCommitRequest: lambda body, error: kafka.TxnOffsetCommitResponse(
         commit_topics(body, repeat(error))
     ),
-    EndTxnRequest: lambda _, error: EndTxnResponse(error),
-    DescribeGroupsRequest: _describe,
-    ListGroupsRequest: lambda _, error: ListGroupsResponse(error),
-    DeleteGroupsRequest: _delete,
-    OffsetDeleteRequest: lambda _, error: OffsetDeleteResponse(error),
+    kafka.EndTxnRequest: lambda _, error: kafka.EndTxnResponse(error),
+    kafka.DescribeGroupsRequest: _describe,
+    kafka.ListGroupsRequest: lambda _, error: kafka.ListGroupsResponse(error),
+    kafka.DeleteGroupsRequest: _delete,
+    kafka.OffsetDeleteRequest: lambda _, error: kafka.OffsetDeleteResponse(error),
 }

@@ -10,17 +10,8 @@ from typing import Final
 from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.partitions import Serving
-from groupcheck.model.vocabulary import (
-    EndTxnRequest,
-    ErrorCode,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    OffsetDeleteRequest,
-    Request,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, Request
 
 _ERRORS: Final = {
     Serving.SERVED: ErrorCode.NONE,
@@ -30,13 +21,13 @@ _ERRORS: Final = {
 
 # For the other APIs an empty group id is valid.
 _NEED_GROUP_ID: Final = (
-    JoinGroupRequest,
-    SyncGroupRequest,
-    HeartbeatRequest,
-    LeaveGroupRequest,
-    TxnOffsetCommitRequest,
-    EndTxnRequest,
-    OffsetDeleteRequest,
+    kafka.JoinGroupRequest,
+    kafka.SyncGroupRequest,
+    kafka.HeartbeatRequest,
+    kafka.LeaveGroupRequest,
+    kafka.TxnOffsetCommitRequest,
+    kafka.EndTxnRequest,
+    kafka.OffsetDeleteRequest,
 )
 
 # The first version of SyncGroup that requires the protocol type and name (KIP-559).
@@ -59,19 +50,19 @@ class Preconditions:
     def shutdown_error(self, request: Request) -> ErrorCode:
         """The error of a coordinator that is shut down."""
         body = request.body
-        if isinstance(body, SyncGroupRequest) and lacks_protocol(request, body):
+        if isinstance(body, kafka.SyncGroupRequest) and lacks_protocol(request, body):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         is_empty = isinstance(body, _NEED_GROUP_ID) and not body.group_id
         if is_empty and not self._behaviour.shutdown_before_group_id:
             return ErrorCode.INVALID_GROUP_ID
-        if isinstance(body, EndTxnRequest):
+        if isinstance(body, kafka.EndTxnRequest):
             # The broker that writes the markers returns an error, or finds no coordinator.
             markers = self._behaviour.appends_markers
             return ErrorCode.NOT_LEADER_OR_FOLLOWER if markers else ErrorCode.UNKNOWN_SERVER_ERROR
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def lacks_protocol(request: Request, body: SyncGroupRequest) -> bool:
+def lacks_protocol(request: Request, body: kafka.SyncGroupRequest) -> bool:
     """Whether a SyncGroup lacks the protocol type or name that its version requires."""
     missing = body.protocol_type is None or body.protocol_name is None
     return missing and request.api_version >= _PROTOCOL_REQUIRED_SINCE

@@ -4,6 +4,8 @@ They have no versions, and only the fields that this broker reads or sets. Field
 Kafka's message definitions in snake case.
 """
 
+# ruff: noqa: D101 - the names of messages and of their parts are Kafka's
+
 from __future__ import annotations
 
 from typing import Final, NamedTuple
@@ -30,23 +32,17 @@ class ApiVersionsRequest(NamedTuple):
 
 
 class ApiVersion(NamedTuple):
-    """The versions of one API."""
-
     api_key: int
     min_version: int
     max_version: int
 
 
 class ApiVersionsResponse(NamedTuple):
-    """The answer to ApiVersions."""
-
     error_code: ErrorCode
     api_keys: tuple[ApiVersion, ...]
 
 
 class MetadataRequestTopic(NamedTuple):
-    """A requested topic."""
-
     name: str
 
 
@@ -58,16 +54,12 @@ class MetadataRequest(NamedTuple):
 
 
 class MetadataResponseBroker(NamedTuple):
-    """A broker: this one."""
-
     node_id: int
     host: str
     port: int
 
 
 class MetadataResponsePartition(NamedTuple):
-    """A partition: this broker leads it."""
-
     error_code: ErrorCode
     partition_index: int
     leader_id: int
@@ -77,16 +69,12 @@ class MetadataResponsePartition(NamedTuple):
 
 
 class MetadataResponseTopic(NamedTuple):
-    """A topic, or why it is not available."""
-
     error_code: ErrorCode
     name: str
     partitions: tuple[MetadataResponsePartition, ...] = ()
 
 
 class MetadataResponse(NamedTuple):
-    """The answer to Metadata."""
-
     brokers: tuple[MetadataResponseBroker, ...]
     cluster_id: str
     controller_id: int
@@ -102,8 +90,6 @@ class FindCoordinatorRequest(NamedTuple):
 
 
 class Coordinator(NamedTuple):
-    """The coordinator of one group or transaction."""
-
     key: str
     node_id: int
     host: str
@@ -112,8 +98,6 @@ class Coordinator(NamedTuple):
 
 
 class FindCoordinatorResponse(NamedTuple):
-    """The answer to FindCoordinator."""
-
     error_code: ErrorCode = ErrorCode.NONE
     node_id: int = -1
     host: str = ""
@@ -122,15 +106,11 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class ListOffsetsPartition(NamedTuple):
-    """A partition, and the time of the requested offset."""
-
     partition_index: int
     timestamp: int
 
 
 class ListOffsetsTopic(NamedTuple):
-    """A topic's partitions."""
-
     name: str
     partitions: tuple[ListOffsetsPartition, ...]
 
@@ -143,8 +123,6 @@ class ListOffsetsRequest(NamedTuple):
 
 
 class ListOffsetsPartitionResponse(NamedTuple):
-    """The offset of a partition."""
-
     partition_index: int
     error_code: ErrorCode
     timestamp: int = -1
@@ -153,29 +131,21 @@ class ListOffsetsPartitionResponse(NamedTuple):
 
 
 class ListOffsetsTopicResponse(NamedTuple):
-    """The offsets of a topic's partitions."""
-
     name: str
     partitions: tuple[ListOffsetsPartitionResponse, ...]
 
 
 class ListOffsetsResponse(NamedTuple):
-    """The answer to ListOffsets."""
-
     topics: tuple[ListOffsetsTopicResponse, ...]
 
 
 class FetchPartition(NamedTuple):
-    """A partition to read, and the first offset."""
-
     partition: int
     fetch_offset: int
     partition_max_bytes: int
 
 
 class FetchTopic(NamedTuple):
-    """A topic's partitions."""
-
     topic: str
     partitions: tuple[FetchPartition, ...]
 
@@ -199,8 +169,6 @@ class AbortedTransaction(NamedTuple):
 
 
 class PartitionData(NamedTuple):
-    """The records of a partition."""
-
     partition_index: int
     error_code: ErrorCode
     high_watermark: int = -1
@@ -211,29 +179,21 @@ class PartitionData(NamedTuple):
 
 
 class FetchableTopicResponse(NamedTuple):
-    """The records of a topic's partitions."""
-
     topic: str
     partitions: tuple[PartitionData, ...]
 
 
 class FetchResponse(NamedTuple):
-    """The answer to Fetch."""
-
     error_code: ErrorCode = ErrorCode.NONE
     responses: tuple[FetchableTopicResponse, ...] = ()
 
 
 class PartitionProduceData(NamedTuple):
-    """Records for a partition."""
-
     partition_index: int
     records: bytes | None
 
 
 class TopicProduceData(NamedTuple):
-    """Records for a topic."""
-
     name: str
     partition_data: tuple[PartitionProduceData, ...]
 
@@ -246,8 +206,6 @@ class ProduceRequest(NamedTuple):
 
 
 class PartitionProduceResponse(NamedTuple):
-    """The offsets of a partition's appended records."""
-
     partition_index: int
     error_code: ErrorCode
     base_offset: int = -1
@@ -255,15 +213,11 @@ class PartitionProduceResponse(NamedTuple):
 
 
 class TopicProduceResponse(NamedTuple):
-    """The offsets of a topic's appended records."""
-
     name: str
     partition_responses: tuple[PartitionProduceResponse, ...]
 
 
 class ProduceResponse(NamedTuple):
-    """The answer to Produce."""
-
     responses: tuple[TopicProduceResponse, ...]
 
 
@@ -282,8 +236,6 @@ class DescribeConfigsRequest(NamedTuple):
 
 
 class DescribeConfigsResourceResult(NamedTuple):
-    """A setting."""
-
     name: str
     value: str
     read_only: bool
@@ -291,8 +243,6 @@ class DescribeConfigsResourceResult(NamedTuple):
 
 
 class DescribeConfigsResult(NamedTuple):
-    """The settings of a resource."""
-
     error_code: ErrorCode
     resource_type: int
     resource_name: str
@@ -300,14 +250,10 @@ class DescribeConfigsResult(NamedTuple):
 
 
 class DescribeConfigsResponse(NamedTuple):
-    """The answer to DescribeConfigs."""
-
     results: tuple[DescribeConfigsResult, ...]
 
 
 class OffsetFetchRequestGroup(NamedTuple):
-    """A group, and the partitions of the requested offsets."""
-
     group_id: str
     topics: tuple[OffsetFetchRequestTopic, ...] | None = None
 
@@ -320,8 +266,6 @@ class OffsetFetchGroupsRequest(NamedTuple):
 
 
 class OffsetFetchResponseGroup(NamedTuple):
-    """The offsets of one group."""
-
     group_id: str
     error_code: ErrorCode
     topics: tuple[OffsetFetchResponseTopic, ...]
@@ -343,16 +287,12 @@ class InitProducerIdRequest(NamedTuple):
 
 
 class InitProducerIdResponse(NamedTuple):
-    """The answer to InitProducerId."""
-
     error_code: ErrorCode
     producer_id: int = -1
     producer_epoch: int = -1
 
 
 class AddPartitionsToTxnTopic(NamedTuple):
-    """Partitions to add to a transaction."""
-
     name: str
     partitions: tuple[int, ...]
 
@@ -367,22 +307,16 @@ class AddPartitionsToTxnRequest(NamedTuple):
 
 
 class AddPartitionsToTxnPartitionResult(NamedTuple):
-    """Whether the partition was added."""
-
     partition_index: int
     partition_error_code: ErrorCode
 
 
 class AddPartitionsToTxnTopicResult(NamedTuple):
-    """Whether the topic's partitions were added."""
-
     name: str
     results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
 
 
 class AddPartitionsToTxnResponse(NamedTuple):
-    """The answer to AddPartitionsToTxn."""
-
     results: tuple[AddPartitionsToTxnTopicResult, ...]
 
 
@@ -396,8 +330,6 @@ class AddOffsetsToTxnRequest(NamedTuple):
 
 
 class AddOffsetsToTxnResponse(NamedTuple):
-    """The answer to AddOffsetsToTxn."""
-
     error_code: ErrorCode
 
 
@@ -411,8 +343,6 @@ class EndTxnRequest(NamedTuple):
 
 
 class EndTxnResponse(NamedTuple):
-    """The answer to EndTxn."""
-
     error_code: ErrorCode
 
 

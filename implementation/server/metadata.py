@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
-from groupcheck.implementation.server.messages import (
-    ApiVersion,
-    ApiVersionsResponse,
-    Coordinator,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    MetadataRequest,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
 from groupcheck.implementation.server.ranges import API_KEYS, Range
 from groupcheck.implementation.server.settings import Settings
 from groupcheck.implementation.server.topics import BadTopicError, Partition, Topics
@@ -41,7 +25,7 @@ class Metadata:
 
     def __init__(self, served: Mapping[str, Range], topics: Topics, settings: Settings) -> None:
         self._versions = tuple(
-            ApiVersion(API_KEYS[name], versions.oldest, versions.newest)
+            messages.ApiVersion(API_KEYS[name], versions.oldest, versions.newest)
             for name, versions in served.items()
         )
         self._topics = topics
@@ -49,16 +33,16 @@ class Metadata:
 
     def api_versions(self, call: Call) -> None:
         """Answer ApiVersions."""
-        call.reply(ApiVersionsResponse(ErrorCode.NONE, self._versions))
+        call.reply(messages.ApiVersionsResponse(ErrorCode.NONE, self._versions))
 
-    def too_new(self) -> ApiVersionsResponse:
+    def too_new(self) -> messages.ApiVersionsResponse:
         """The version 0 response to a version that is not served (KIP-511)."""
         own = tuple(v for v in self._versions if v.api_key == API_KEYS["ApiVersions"])
-        return ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, own)
+        return messages.ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, own)
 
     def metadata(self, call: Call) -> None:
         """Answer Metadata; requested topics are created if that is allowed."""
-        body: MetadataRequest = call.body
+        body: messages.MetadataRequest = call.body
         if body.topics is None:
             names = self._topics.names()
         else:
@@ -66,27 +50,27 @@ class Metadata:
         create = body.topics is not None and body.allow_auto_topic_creation
         host, port = call.client.reached
         call.reply(
-            MetadataResponse(
-                (MetadataResponseBroker(NODE_ID, host, port),),
+            messages.MetadataResponse(
+                (messages.MetadataResponseBroker(NODE_ID, host, port),),
                 CLUSTER_ID,
                 NODE_ID,
                 tuple(self._topic(name, create=create) for name in names),
             )
         )
 
-    def _topic(self, name: str, *, create: bool) -> MetadataResponseTopic:
+    def _topic(self, name: str, *, create: bool) -> messages.MetadataResponseTopic:
         try:
             partitions = self._partitions(name, create=create)
         except BadTopicError as error:
-            return MetadataResponseTopic(error.error_code, name)
+            return messages.MetadataResponseTopic(error.error_code, name)
         if not partitions:
-            return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
+            return messages.MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
         here = (NODE_ID,)
         partitions_here = (
-            MetadataResponsePartition(ErrorCode.NONE, index, NODE_ID, 0, here, here)
+            messages.MetadataResponsePartition(ErrorCode.NONE, index, NODE_ID, 0, here, here)
             for index in range(len(partitions))
         )
-        return MetadataResponseTopic(ErrorCode.NONE, name, tuple(partitions_here))
+        return messages.MetadataResponseTopic(ErrorCode.NONE, name, tuple(partitions_here))
 
     def _partitions(self, name: str, *, create: bool) -> list[Partition]:
         if create:
@@ -95,26 +79,28 @@ class Metadata:
 
     def find_coordinator(self, call: Call) -> None:
         """Answer FindCoordinator: this broker, for every key."""
-        body: FindCoordinatorRequest = call.body
+        body: messages.FindCoordinatorRequest = call.body
         host, port = call.client.reached
         error = ErrorCode.NONE if body.key_type in KEY_TYPES else ErrorCode.INVALID_REQUEST
         here = (-1, "", -1) if error else (NODE_ID, host, port)
-        coordinators = tuple(Coordinator(key, *here, error) for key in body.coordinator_keys)
-        call.reply(FindCoordinatorResponse(error, *here, coordinators))
+        coordinators = tuple(
+            messages.Coordinator(key, *here, error) for key in body.coordinator_keys
+        )
+        call.reply(messages.FindCoordinatorResponse(error, *here, coordinators))
 
     def describe_configs(self, call: Call) -> None:
         """Answer DescribeConfigs: the broker's settings; topics have none of their own."""
-        body: DescribeConfigsRequest = call.body
+        body: messages.DescribeConfigsRequest = call.body
         asked = dict.fromkeys(body.resources)
-        call.reply(DescribeConfigsResponse(tuple(map(self._configs, asked))))
+        call.reply(messages.DescribeConfigsResponse(tuple(map(self._configs, asked))))
 
-    def _configs(self, asked: DescribeConfigsResource) -> DescribeConfigsResult:
+    def _configs(self, asked: messages.DescribeConfigsResource) -> messages.DescribeConfigsResult:
         kind, name = asked.resource_type, asked.resource_name
         if kind != BROKER_RESOURCE or name not in {"", str(NODE_ID)}:
-            return DescribeConfigsResult(ErrorCode.INVALID_REQUEST, kind, name)
+            return messages.DescribeConfigsResult(ErrorCode.INVALID_REQUEST, kind, name)
         default = Settings().kafka_names()
         configs = tuple(
-            DescribeConfigsResourceResult(
+            messages.DescribeConfigsResourceResult(
                 setting,
                 str(value),
                 read_only=True,
@@ -123,4 +109,4 @@ class Metadata:
             for setting, value in self._settings.kafka_names().items()
             if asked.configuration_keys is None or setting in asked.configuration_keys
         )
-        return DescribeConfigsResult(ErrorCode.NONE, kind, name, configs)
+        return messages.DescribeConfigsResult(ErrorCode.NONE, kind, name, configs)

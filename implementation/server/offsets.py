@@ -9,31 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
 from groupcheck.implementation.server.groups import Answered, Groups
-from groupcheck.implementation.server.messages import (
-    OffsetFetchGroupsRequest,
-    OffsetFetchGroupsResponse,
-    OffsetFetchRequestGroup,
-    OffsetFetchResponseGroup,
-)
 from groupcheck.implementation.server.topics import Topics
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    RequestBody,
-    ResponseBody,
-    TxnOffsetCommitRequest,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, RequestBody, ResponseBody
 
 SEVERAL_GROUPS: Final = 8  # the first version of OffsetFetch for several groups
 ONE_GROUP: Final = 7  # the version of the request to the coordinator for each of them
@@ -50,11 +31,13 @@ class Offsets:
 
     def commit(self, call: Call) -> None:
         """Answer OffsetCommit or TxnOffsetCommit; only known partitions go to the coordinator."""
-        body: OffsetCommitRequest | TxnOffsetCommitRequest = call.body
+        body: kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest = call.body
         known, unknown = self._split(body)
-        refused = _refused(unknown, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
+        refused = _refused(
+            unknown, kafka.OffsetCommitResponseTopic, kafka.OffsetCommitResponsePartition
+        )
         if not known.topics:
-            call.reply(OffsetCommitResponse(refused))
+            call.reply(kafka.OffsetCommitResponse(refused))
             return
 
         def answered(response: Any) -> None:  # noqa: ANN401 - the response of either API
@@ -64,12 +47,14 @@ class Offsets:
 
     def delete(self, call: Call) -> None:
         """Answer OffsetDelete; the group's error replaces those of partitions."""
-        body: OffsetDeleteRequest = call.body
+        body: kafka.OffsetDeleteRequest = call.body
         known, unknown = self._split(body)
-        refused = _refused(unknown, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
+        refused = _refused(
+            unknown, kafka.OffsetDeleteResponseTopic, kafka.OffsetDeleteResponsePartition
+        )
 
         def answered(response: ResponseBody) -> None:
-            if isinstance(response, OffsetDeleteResponse) and not response.error_code:
+            if isinstance(response, kafka.OffsetDeleteResponse) and not response.error_code:
                 response = response._replace(topics=_merged(response.topics, refused))
             call.reply(response)
 
@@ -80,23 +65,23 @@ class Offsets:
         if call.api_version < SEVERAL_GROUPS:
             self.ask(call, call.body, call.reply)
             return
-        body: OffsetFetchGroupsRequest = call.body
+        body: messages.OffsetFetchGroupsRequest = call.body
         if not body.groups:
-            call.reply(OffsetFetchGroupsResponse(()))
+            call.reply(messages.OffsetFetchGroupsResponse(()))
             return
-        answers: dict[int, OffsetFetchResponseGroup] = {}
+        answers: dict[int, messages.OffsetFetchResponseGroup] = {}
 
-        def ask(number: int, group: OffsetFetchRequestGroup) -> None:
+        def ask(number: int, group: messages.OffsetFetchRequestGroup) -> None:
             def answered(response: ResponseBody) -> None:
-                assert isinstance(response, OffsetFetchResponse)  # noqa: S101 - the API's response
-                answers[number] = OffsetFetchResponseGroup(
+                assert isinstance(response, kafka.OffsetFetchResponse)  # noqa: S101 - the API's response
+                answers[number] = messages.OffsetFetchResponseGroup(
                     group.group_id, response.error_code, response.topics
                 )
                 if len(answers) == len(body.groups):
                     groups = tuple(answers[i] for i in range(len(answers)))
-                    call.reply(OffsetFetchGroupsResponse(groups))
+                    call.reply(messages.OffsetFetchGroupsResponse(groups))
 
-            one = OffsetFetchRequest(group.group_id, group.topics, body.require_stable)
+            one = kafka.OffsetFetchRequest(group.group_id, group.topics, body.require_stable)
             self.ask(call._replace(api_version=ONE_GROUP), one, answered)
 
         for number, group in enumerate(body.groups):

@@ -6,21 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
+from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
-from groupcheck.implementation.server.messages import (
-    FETCH_SESSION_ID_NOT_FOUND,
-    OFFSET_OUT_OF_RANGE,
-    FetchableTopicResponse,
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopicResponse,
-    PartitionData,
-)
 from groupcheck.implementation.server.topics import EARLIEST, LATEST, Partition, Topics
 from groupcheck.model.vocabulary import ErrorCode
 
@@ -37,25 +24,25 @@ class Reading:
 
     def list_offsets(self, call: Call) -> None:
         """Answer ListOffsets."""
-        body: ListOffsetsRequest = call.body
+        body: messages.ListOffsetsRequest = call.body
         committed = body.isolation_level == READ_COMMITTED
         topics = (
-            ListOffsetsTopicResponse(
+            messages.ListOffsetsTopicResponse(
                 topic.name,
                 tuple(self._offset(topic.name, p, committed=committed) for p in topic.partitions),
             )
             for topic in body.topics
         )
-        call.reply(ListOffsetsResponse(tuple(topics)))
+        call.reply(messages.ListOffsetsResponse(tuple(topics)))
 
     def _offset(
-        self, topic: str, asked: ListOffsetsPartition, *, committed: bool
-    ) -> ListOffsetsPartitionResponse:
+        self, topic: str, asked: messages.ListOffsetsPartition, *, committed: bool
+    ) -> messages.ListOffsetsPartitionResponse:
         index = asked.partition_index
         partition = self._topics.partition(topic, index)
         if partition is None:
             unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return ListOffsetsPartitionResponse(index, unknown)
+            return messages.ListOffsetsPartitionResponse(index, unknown)
         timestamp = -1
         if asked.timestamp == LATEST:
             offset = partition.stable_offset if committed else partition.end_offset
@@ -63,16 +50,16 @@ class Reading:
             offset = partition.start_offset
         else:
             timestamp, offset = partition.offset_at(asked.timestamp)
-        return ListOffsetsPartitionResponse(index, ErrorCode.NONE, timestamp, offset, 0)
+        return messages.ListOffsetsPartitionResponse(index, ErrorCode.NONE, timestamp, offset, 0)
 
     def fetch(self, call: Call) -> None:
         """Answer Fetch when enough records are available, or at the end of the wait.
 
         There are no fetch sessions: each request names all partitions.
         """
-        body: FetchRequest = call.body
+        body: messages.FetchRequest = call.body
         if body.session_id:
-            call.reply(FetchResponse(FETCH_SESSION_ID_NOT_FOUND))
+            call.reply(messages.FetchResponse(messages.FETCH_SESSION_ID_NOT_FOUND))
             return
         _Fetch(self._topics, call).look()
 
@@ -85,7 +72,7 @@ class _Fetch:
     def __init__(self, topics: Topics, call: Call) -> None:
         self._topics = topics
         self._call = call
-        self._body: FetchRequest = call.body
+        self._body: messages.FetchRequest = call.body
         self._timer: asyncio.TimerHandle | None = None
 
     def look(self) -> None:
@@ -101,9 +88,9 @@ class _Fetch:
                 got = len(data.records or b"")
                 left, size = max(left - got, 0), size + got
                 complete = complete or bool(data.error_code)
-            found.append(FetchableTopicResponse(topic.topic, tuple(partitions)))
+            found.append(messages.FetchableTopicResponse(topic.topic, tuple(partitions)))
         if complete or size >= self._body.min_bytes or not self._may_wait():
-            self._end(FetchResponse(responses=tuple(found)))
+            self._end(messages.FetchResponse(responses=tuple(found)))
 
     def _may_wait(self) -> bool:
         """Wait for an append or for the end of the wait; False when that is over."""
@@ -119,7 +106,7 @@ class _Fetch:
             partition.appended.add(self.look)
         return True
 
-    def _end(self, response: FetchResponse) -> None:
+    def _end(self, response: messages.FetchResponse) -> None:
         if self._timer is not None:
             self._timer.cancel()
         for partition in self._partitions():
@@ -133,13 +120,15 @@ class _Fetch:
                 if partition is not None:
                     yield partition
 
-    def _data(self, topic: str, asked: FetchPartition, left: int) -> PartitionData:
+    def _data(
+        self, topic: str, asked: messages.FetchPartition, left: int
+    ) -> messages.PartitionData:
         partition = self._topics.partition(topic, asked.partition)
         if partition is None:
-            return PartitionData(asked.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return messages.PartitionData(asked.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         offset = asked.fetch_offset
         committed = self._body.isolation_level == READ_COMMITTED
-        data = PartitionData(
+        data = messages.PartitionData(
             asked.partition,
             ErrorCode.NONE,
             partition.end_offset,
@@ -147,7 +136,7 @@ class _Fetch:
             partition.start_offset,
         )
         if not partition.start_offset <= offset <= partition.end_offset:
-            return data._replace(error_code=OFFSET_OUT_OF_RANGE)
+            return data._replace(error_code=messages.OFFSET_OUT_OF_RANGE)
         if left <= 0:
             return data
         end_offset = partition.stable_offset if committed else partition.end_offset

@@ -6,36 +6,17 @@ Transactions are in memory only. Kafka's transaction log and fencing across brok
 from __future__ import annotations
 
 import asyncio
-import io
-import struct
+import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
 
-from kio.records.schema import NewRecordBatch, Record
-from kio.records.writers import write_new_batch
-
+from groupcheck.implementation.log.batches import RawBatch, build, marker_record
+from groupcheck.implementation.log.records import Marker
+from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
 from groupcheck.implementation.server.groups import Groups
-from groupcheck.implementation.server.messages import (
-    INVALID_PRODUCER_EPOCH,
-    INVALID_PRODUCER_ID_MAPPING,
-    INVALID_TRANSACTION_TIMEOUT,
-    AddOffsetsToTxnRequest,
-    AddOffsetsToTxnResponse,
-    AddPartitionsToTxnPartitionResult,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopicResult,
-    EndTxnRequest,
-    EndTxnResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
 from groupcheck.implementation.server.topics import (
-    CONTROL,
-    TRANSACTIONAL,
     Batch,
     Partition,
     Topics,
@@ -49,7 +30,9 @@ MOST_EPOCHS: Final = 2**15 - 1
 MOST_TRANSACTIONS: Final = 10_000
 OPERATION_NOT_ATTEMPTED: Final = ErrorCode(55)
 
-Asked = AddPartitionsToTxnRequest | AddOffsetsToTxnRequest | EndTxnRequest
+Asked = (
+    messages.AddPartitionsToTxnRequest | messages.AddOffsetsToTxnRequest | messages.EndTxnRequest
+)
 
 
 class _Transaction:
@@ -78,13 +61,13 @@ class Transactions:
 
     def init_producer_id(self, call: Call) -> None:
         """Answer InitProducerId; an open transaction of the producer is aborted."""
-        body: InitProducerIdRequest = call.body
+        body: messages.InitProducerIdRequest = call.body
         if body.transactional_id is None:
-            call.reply(InitProducerIdResponse(ErrorCode.NONE, next(self._producer_ids), 0))
+            call.reply(messages.InitProducerIdResponse(ErrorCode.NONE, next(self._producer_ids), 0))
             return
         error, transaction = self._claimed(body)
         if transaction is None:
-            call.reply(InitProducerIdResponse(error))
+            call.reply(messages.InitProducerIdResponse(error))
             return
         transaction.timeout_ms = body.transaction_timeout_ms
 
@@ -93,17 +76,19 @@ class Transactions:
             if transaction.producer_epoch >= MOST_EPOCHS:
                 transaction.producer_id, transaction.producer_epoch = next(self._producer_ids), 0
             producer = (transaction.producer_id, transaction.producer_epoch)
-            call.reply(InitProducerIdResponse(ErrorCode.NONE, *producer))
+            call.reply(messages.InitProducerIdResponse(ErrorCode.NONE, *producer))
 
         self._end(transaction, committed=False, ended=ended)
 
-    def _claimed(self, body: InitProducerIdRequest) -> tuple[ErrorCode, _Transaction | None]:
+    def _claimed(
+        self, body: messages.InitProducerIdRequest
+    ) -> tuple[ErrorCode, _Transaction | None]:
         """The transaction of a producer that starts, or the error."""
         transactional_id = body.transactional_id or ""
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST, None
         if not 0 < body.transaction_timeout_ms <= MAX_TIMEOUT_MS:
-            return INVALID_TRANSACTION_TIMEOUT, None
+            return messages.INVALID_TRANSACTION_TIMEOUT, None
         transaction = self._transactions.get(transactional_id)
         if transaction is None:
             if len(self._transactions) >= MOST_TRANSACTIONS:
@@ -112,12 +97,12 @@ class Transactions:
             self._transactions[transactional_id] = transaction
         claimed = (body.producer_id, body.producer_epoch)
         if claimed not in {(-1, -1), (transaction.producer_id, transaction.producer_epoch)}:
-            return INVALID_PRODUCER_EPOCH, None
+            return messages.INVALID_PRODUCER_EPOCH, None
         return ErrorCode.NONE, transaction
 
     def add_partitions(self, call: Call) -> None:
         """Answer AddPartitionsToTxn: all of the partitions are added, or none."""
-        body: AddPartitionsToTxnRequest = call.body
+        body: messages.AddPartitionsToTxnRequest = call.body
         error, transaction = self._found(body)
         found = {
             (topic.name, index): self._topics.partition(topic.name, index)
@@ -130,36 +115,38 @@ class Transactions:
             transaction.partitions.update(dict.fromkeys(p for p in found.values() if p))
             self._begin(transaction)
 
-        def result(name: str, index: int) -> AddPartitionsToTxnPartitionResult:
+        def result(name: str, index: int) -> messages.AddPartitionsToTxnPartitionResult:
             unknown = found[name, index] is None and error is OPERATION_NOT_ATTEMPTED
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if unknown else error
-            return AddPartitionsToTxnPartitionResult(index, code)
+            return messages.AddPartitionsToTxnPartitionResult(index, code)
 
         topics = (
-            AddPartitionsToTxnTopicResult(t.name, tuple(result(t.name, i) for i in t.partitions))
+            messages.AddPartitionsToTxnTopicResult(
+                t.name, tuple(result(t.name, i) for i in t.partitions)
+            )
             for t in body.topics
         )
-        call.reply(AddPartitionsToTxnResponse(tuple(topics)))
+        call.reply(messages.AddPartitionsToTxnResponse(tuple(topics)))
 
     def add_offsets(self, call: Call) -> None:
         """Answer AddOffsetsToTxn: the group's offsets wait for the end of the transaction."""
-        body: AddOffsetsToTxnRequest = call.body
+        body: messages.AddOffsetsToTxnRequest = call.body
         error, transaction = self._found(body)
         if transaction is not None:
             transaction.groups[body.group_id] = None
             self._begin(transaction)
-        call.reply(AddOffsetsToTxnResponse(error))
+        call.reply(messages.AddOffsetsToTxnResponse(error))
 
     def end(self, call: Call) -> None:
         """Answer EndTxn when the markers are written."""
-        body: EndTxnRequest = call.body
+        body: messages.EndTxnRequest = call.body
         error, transaction = self._found(body)
         if transaction is None:
-            call.reply(EndTxnResponse(error))
+            call.reply(messages.EndTxnResponse(error))
             return
 
         def ended() -> None:
-            call.reply(EndTxnResponse(ErrorCode.NONE))
+            call.reply(messages.EndTxnResponse(ErrorCode.NONE))
 
         self._end(transaction, committed=body.committed, ended=ended)
 
@@ -167,9 +154,9 @@ class Transactions:
         """The transaction of a request, or the error."""
         transaction = self._transactions.get(body.transactional_id)
         if transaction is None or transaction.producer_id != body.producer_id:
-            return INVALID_PRODUCER_ID_MAPPING, None
+            return messages.INVALID_PRODUCER_ID_MAPPING, None
         if transaction.producer_epoch != body.producer_epoch:
-            return INVALID_PRODUCER_EPOCH, None
+            return messages.INVALID_PRODUCER_EPOCH, None
         return ErrorCode.NONE, transaction
 
     def _begin(self, transaction: _Transaction) -> None:
@@ -218,24 +205,7 @@ class Transactions:
 
 def _marker(transaction: _Transaction, *, committed: bool) -> Batch:
     """The control batch that ends a transaction (EndTransactionMarker.java, ControlRecordType)."""
-    record: Any = Record(
-        attributes=0,  # type: ignore[arg-type] # kio's numbers are types of their own
-        timestamp=datetime.now(UTC),  # type: ignore[arg-type] # as is its time
-        offset=0,  # type: ignore[arg-type]
-        key=struct.pack(">hh", 0, int(committed)),
-        value=struct.pack(">hi", 0, 0),
-        headers=(),
-    )
-    batch: Any = NewRecordBatch
-    with io.BytesIO() as buffer:
-        write_new_batch(
-            buffer,
-            batch(
-                producer_id=transaction.producer_id,
-                producer_epoch=transaction.producer_epoch,
-                base_sequence=-1,
-                records=(record,),
-                attributes=TRANSACTIONAL | CONTROL,
-            ),
-        )
-        return next(batches(buffer.getvalue()))
+    marker = Marker.COMMIT if committed else Marker.ABORT
+    record = marker_record(marker, time.time_ns() // 1_000_000)
+    batch = RawBatch((record,), transaction.producer_id, transaction.producer_epoch, marker)
+    return next(batches(bytes(build(batch))))
