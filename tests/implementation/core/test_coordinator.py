@@ -1,4 +1,7 @@
-"""The optimised coordinator alone: scenarios of Kafka 2.7, with no model to compare with."""
+"""Scenarios of the coordinator that the model does not have: choices, costs, and details of 2.7.
+
+Scenarios of one group are in tests/model and run on the coordinator, too (support/scenario.py).
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,7 @@ def test_pending_member_delays_the_join_phase_and_stays_pending_after_it() -> No
 def test_last_member_leaves_at_once_while_an_id_is_pending() -> None:
     bench = stable(1)
     bench.join(version=4)
-    bench.leave("m1")  # no member, so a rebalance timeout of nothing
+    bench.leave("m1")  # no member, so the rebalance timeout is 0
     assert (bench.view.state, bench.view.generation_id) == (GroupState.EMPTY, 2)
     assert bench.view.pending_members == ("m2",)
 
@@ -210,7 +213,7 @@ def test_equal_commits_in_one_millisecond_are_one_pending_commit() -> None:
     bench.log.hold()
     for offset in (1, 2, 1):
         bench.commit(offset)
-    bench.release()  # the first clears what the third had staged, and the second finds nothing
+    bench.release()  # the first clears what the third has pending, and the second finds nothing
     assert bench.fetch(stable=True) == (1, ErrorCode.NONE)
 
 
@@ -376,7 +379,7 @@ def test_timers_of_different_groups_are_no_choice() -> None:
     assert len(bench.answers) == 2
 
 
-# The door
+# Entry points
 
 
 def test_member_id_starts_with_the_client_id() -> None:
@@ -400,11 +403,11 @@ def test_negative_time_is_rejected() -> None:
         Coordinator().advance(-1)
 
 
-# Whatever happens
+# Invariants
 
 
 def random_request(pick: Random, bench: Bench) -> None:
-    """One request of any kind, mostly sensible."""
+    """A random request, usually a valid one."""
     views = bench.coordinator.views()
     known = [m.member_id for view in views for m in view.members or ()]
     pending = [member_id for view in views for member_id in view.pending_members or ()]
@@ -430,7 +433,9 @@ def random_request(pick: Random, bench: Bench) -> None:
 
 
 def check(group: Group) -> None:
-    """What is counted is what a scan would count, and exactly who can be late has a timer."""
+    """The counts agree with the members, and exactly the members and ids that can expire have
+    timers.
+    """
     members = group.members.values()
     parked = [m for m in members if m.join_request_id is not None]
     assert group.awaiting_join == len(parked)
@@ -469,11 +474,11 @@ def test_counts_and_timers_of_a_group_agree_with_its_members(seed: int) -> None:
     assert generation_id > 5
 
 
-# What things cost
+# Costs
 
 
 def instructions(act: Callable[[], object]) -> int:
-    """How many bytecode instructions it takes."""
+    """The number of executed bytecode instructions."""
     executed = 0
 
     def trace(frame: FrameType, event: str, _arg: object) -> Any:
@@ -492,7 +497,7 @@ def instructions(act: Callable[[], object]) -> int:
 
 
 def cost_of_a_heartbeat(size: int) -> tuple[int, int]:
-    """In bytecode instructions and in heap entries."""
+    """The cost in bytecode instructions and in heap entries."""
     bench = stable(size)
     bench.advance(1)
     heartbeat = Request(0, 4, HeartbeatRequest("g", 1, f"m{size // 2}"))

@@ -1,4 +1,4 @@
-"""The built-in coordinator does as the model does, step by step, inner state and all."""
+"""The built-in coordinator agrees with the model in each step, responses and inner state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.story import story
 from support.wandering import Walked, everything, toured, wandered
 
-# Those are large with one member too: the long form, bench/lockstep.py, has them.
+# These are large with one member, too: bench/lockstep.py has them.
 LARGE = {
     "failing-administration",
     "failing-transactions",

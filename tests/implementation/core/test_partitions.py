@@ -1,4 +1,4 @@
-"""Which partition a group is in: numbers that Kafka's language gives, not this project."""
+"""The partition of a group, compared with numbers computed by Java."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_partition_of_a_known_group_is_kafkas() -> None:
 
 
 def test_hash_without_an_absolute_value_is_partition_0() -> None:
-    # "polygenelubricants" has the hash Integer.MIN_VALUE, as is well known in Java.
+    # "polygenelubricants" has the hash Integer.MIN_VALUE in Java.
     assert partition_for("polygenelubricants", 50) == 0
     assert partition_for("polygenelubricants", 7) == 0
 

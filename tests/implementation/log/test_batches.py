@@ -1,4 +1,4 @@
-"""Record batches as bytes, held against kafka-python's reader and builders."""
+"""Record batches as bytes, compared with kafka-python's reader and builders."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_kafka_python_writes_the_same_bytes(batch: RawBatch) -> None:
         builder.append(record.offset - base, record.timestamp, record.key, record.value, [])
     theirs = builder.build()
     theirs[0:8] = struct.pack(">q", base)
-    theirs[12:16] = bytes(4)  # the leader's epoch, which the checksum does not cover
+    theirs[12:16] = bytes(4)  # the leader epoch, which the checksum does not cover
     assert build(batch) == theirs
 
 
@@ -186,7 +186,7 @@ def test_batch_with_a_changed_byte_is_unsound_or_has_the_same_records(
         (span,) = spans(bytes(built), 0)
     except UnsoundError:
         return
-    # Only the base offset and the leader's epoch are not covered by the checksum.
+    # The checksum does not cover the base offset and the leader epoch.
     assert at < 8 or 12 <= at < 16
     assert [r[1:] for r in same(parse(span.batch).records)] == [r[1:] for r in same(batch.records)]
 
@@ -224,7 +224,7 @@ def test_older_batch_with_wrong_lengths_is_rejected_despite_its_checksum(
 @pytest.mark.parametrize("length", range(-1, 61))
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_batch_shorter_than_its_header_is_rejected(magic: int, length: int) -> None:
-    # aiokafka's compiled reader would end the process.
+    # aiokafka's compiled reader would kill the process.
     data = struct.pack(">qiib", 0, length, 0, magic) + bytes(100)
     with pytest.raises(UnsoundError):
         list(spans(data[: 12 + max(length, 5)], 0))

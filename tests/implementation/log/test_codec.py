@@ -1,4 +1,4 @@
-"""Records as bytes, held against kafka-python's reading of Kafka's message definitions."""
+"""Records as bytes, compared with kafka-python's reading of Kafka's message definitions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def renamed(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def without(record: OffsetCommitRecord, version: int) -> OffsetCommitRecord:
-    """What is left of an offset in a version."""
+    """The fields of an offset that a version has."""
     if record.value is None:
         return record
     value = record.value
@@ -89,7 +89,7 @@ def without(record: OffsetCommitRecord, version: int) -> OffsetCommitRecord:
 
 
 def group_without(record: GroupMetadataRecord, version: int) -> GroupMetadataRecord:
-    """What is left of a group in a version."""
+    """The fields of a group that a version has."""
     if record.value is None:
         return record
     members = record.value.members
@@ -248,7 +248,7 @@ def test_bytes_after_the_last_field_are_ignored() -> None:
 
 
 def test_unknown_tagged_fields_of_a_record_are_skipped() -> None:
-    # KIP-915: later versions of Kafka add nothing but tagged fields.
+    # KIP-915: later versions of Kafka add only tagged fields.
     key, value = encode(OFFSET, Format(4, 4))
     assert value is not None
     assert value[-1:] == b"\0"
@@ -269,7 +269,7 @@ def test_tagged_field_longer_than_the_record_is_rejected() -> None:
 
 @pytest.mark.parametrize("length", [b"\xff\xff\xff\xff", b"\xff\xff\xff\xfe", b"\x7f\xff\xff\xff"])
 def test_member_array_with_a_wrong_length_is_rejected(length: bytes) -> None:
-    # kio's own reader of arrays would end the process at the last of these.
+    # kio's own reader of arrays would be killed by the last of these.
     key, value = encode(GROUP._replace(value=GroupMetadataValue("", 0)), FORMATS["2.7"])
     assert value is not None
     assert value[-4:] == bytes(4)

@@ -1,4 +1,4 @@
-"""What compaction drops makes no difference to whoever loads the log."""
+"""Compaction makes no difference to loading the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log that is held, let go and told to fail: what is in it, and who is told when."""
+"""A log whose appends are held, released and made to fail."""
 
 from __future__ import annotations
 

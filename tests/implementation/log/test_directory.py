@@ -40,7 +40,7 @@ def opened(path: Path, **arguments: object) -> Iterator[DirectoryLog]:
 
 
 def append(log: DirectoryLog, *batches: Batch, partition: int = 27) -> list[ErrorCode]:
-    """Append batches in one flush, and tell how each went."""
+    """Append batches in one flush; returns the results."""
     errors: list[ErrorCode] = []
     for batch in batches:
         log.append(partition, batch, errors.append)
@@ -317,7 +317,7 @@ def test_no_append_is_accepted_after_a_truncation_fails(
 
 
 def test_full_disk_is_a_storage_error(tmp_path: Path) -> None:
-    # A limit on the size of files is a full disk that needs no privileges.
+    # A limit on the size of files acts like a full disk and needs no privileges.
     program = f"""
 import resource
 from pathlib import Path
@@ -365,7 +365,7 @@ def test_append_failures_are_logged_once_and_so_is_the_recovery(
     ]
 
 
-# Who may use it
+# Access
 
 
 def test_second_process_on_the_directory_is_rejected(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ DirectoryLog(Path({str(tmp_path)!r}))
 
 @contextmanager
 def unprivileged() -> Iterator[Path]:
-    """A folder in which this process may read and not write, whoever runs it."""
+    """A folder that this process can read and not write, whichever user runs it."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A segment that Kafka 4.1.0 made (`golden/Golden.java` says how), with every version there is."""
+"""A segment that Kafka 4.1.0 wrote (with `golden/Golden.java`), with every record version."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_kafkas_segment_is_appended_to_and_compacted(log: DirectoryLog) -> None:
 
 
 def kafkas() -> list[tuple[bytes | None, bytes | None]]:
-    """Every key and value of the segment, as bytes."""
+    """All keys and values of the segment, as bytes."""
     return [
         (record.key, record.value)
         for span in spans(GOLDEN.read_bytes(), 0)
@@ -140,7 +140,7 @@ def test_records_equal_kafkas_bytes_in_each_version(version: int) -> None:
         key, value = encode(record, Format(version, version))
         assert value is not None
         if version == 4 and isinstance(record, OffsetCommitRecord):
-            # Kafka was given the topic's id, which is not kept here.
+            # Kafka was given the topic id, which is dropped here.
             assert value.endswith(b"\0")
             value = value[:-1] + b"\1\0\x10" + bytes(7) + b"\1" + bytes(7) + b"\2"
         assert (key, value) in kafkas()
@@ -154,9 +154,9 @@ def test_batches_and_markers_equal_kafkas_bytes() -> None:
         ours = to_bytes(batch, Format(3, 3), time)
         ours[0:8] = bytes_of[0:8]
         if batch.marker is not None:
-            # Its value holds the coordinator's epoch, which Kafka had been told is 5.
+            # The value has the coordinator's epoch, which was 5 in Kafka.
             assert (bytes_of[-5:-1], bytes(ours[-5:-1])) == (b"\0\0\0\5", bytes(4))
             assert ours[21:-5] == bytes_of[21:-5]
         else:
-            # Kafka's producers do not know the leader's epoch.
+            # Kafka's producers do not set the leader epoch.
             assert ours[16:] == bytes_of[16:]

@@ -1,4 +1,4 @@
-"""What was acknowledged survives a killed process."""
+"""Acknowledged appends survive a killed process."""
 
 from __future__ import annotations
 

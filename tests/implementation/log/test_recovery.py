@@ -1,4 +1,4 @@
-"""What is left of a log when its writer, or the machine, stops at any moment."""
+"""What remains of a log when its writer, or the machine, stops at any moment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST = f"{0:020}.log"
 
 
 def write(path: Path, batches: list[Batch], segment_bytes: int = 1 << 20) -> list[int]:
-    """Write a log, and tell where in its first segment each batch ends."""
+    """Write a log; returns the end of each batch in its first segment."""
     ends = []
     segment = path / FOLDER / FIRST
     log = DirectoryLog(path, segment_bytes=segment_bytes, disk=HastyDisk())
@@ -86,7 +86,7 @@ def test_trailing_zeros_are_truncated(lost: int, zeros: int) -> None:
         segment.write_bytes(segment.read_bytes()[:kept] + bytes(zeros + lost))
         whole = sum(end <= kept for end in ends)
         found = read(path)
-        # A batch may end with the zeros that took the place of its own.
+        # A batch may end with zeros of its own.
         assert found in (BATCHES[:whole], BATCHES[: whole + 1])
 
 
@@ -110,7 +110,7 @@ def test_changed_byte_is_rejected_or_truncated_at_the_end_and_never_read(
             assert str(error).startswith(f"{segment} is corrupt at byte ")  # noqa: PT017 - or it is read
             assert "there is a whole batch at byte" in str(error)  # noqa: PT017 - as above
         else:
-            # What the checksums do not cover is a batch's offset, and the epoch of its leader.
+            # The checksums do not cover the offset and the leader epoch of a batch.
             assert found == BATCHES or (last and found == BATCHES[:-1])
 
 
@@ -151,7 +151,7 @@ def test_segment_without_an_offset_as_its_name_is_rejected(tmp_path: Path) -> No
 
 # Stops, at every call
 
-# With the power, of the names that were changed and not synced yet, these are lost.
+# In a power failure, these unsynced changes of names are lost.
 LOST = {
     "killed": None,
     "power lost": slice(None),
@@ -165,7 +165,7 @@ def stops(path: Path, number: int) -> tuple[FaultyDisk, Path]:
 
 
 def append_all(path: Path, disk: FaultyDisk, batches: list[Batch]) -> int:
-    """Append until the machine stops, and tell how many appends were acknowledged."""
+    """Append until the machine stops; returns the number of acknowledged appends."""
     done: list[ErrorCode] = []
     log = None
     try:
@@ -201,7 +201,7 @@ def test_acknowledged_batches_are_read_wherever_the_writer_stops(
 
 
 COMPACTED = [
-    # Gone with its tombstone: it would be seen again if this segment alone came back.
+    # Dropped with its tombstone: it would be visible again if this segment alone came back.
     commit("g", 1),
     *(commit("ab"[i % 2], i) for i in range(6)),
     commit("g", None),
@@ -217,7 +217,7 @@ COMPACTED = [
 
 
 def compact(path: Path, disk: FaultyDisk) -> bool:
-    """Compact a log whose machine may stop, and tell whether it got to the end."""
+    """Compact a log whose machine may stop; returns whether it completed."""
     log = None
     try:
         log = DirectoryLog(path, disk=disk, segment_bytes=200)

@@ -1,4 +1,4 @@
-"""What administrators ask of groups, by the libraries that have calls for it."""
+"""Administration of groups with the client libraries that support it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_kafka_python_lists_describes_alters_and_deletes(
 
 
 def outcome(call: Callable[[], object]) -> str:
-    """What came of a call, answer or error."""
+    """The result of a call, a value or an error."""
     try:
         return repr(call())
     except Exception as error:  # noqa: BLE001 - of whatever class the library has for it

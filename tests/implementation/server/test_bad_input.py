@@ -1,4 +1,4 @@
-"""Clients that are broken, slow, greedy or malicious: others are served meanwhile."""
+"""Clients that are broken, slow, greedy or malicious: the others are served."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support.batches import made, request_fetch
 from support.client_processes import eventually
 from support.serving import QUICK, Served, Wire
 
-TRICKY = "wholly-unlikely-text"  # that comes from outside, and must not be told
+TRICKY = "wholly-unlikely-text"  # from outside, so it must not be logged
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def frame(api: str, version: int, rest: bytes = b"") -> bytes:
 
 
 def valid() -> list[bytes]:
-    """A request of each kind."""
+    """A request of each API."""
     bodies: list[RequestBody] = [
         JoinGroupRequest("group", 10_000),
         HeartbeatRequest("group", 1, "nobody"),
@@ -136,7 +136,7 @@ def test_requests_in_the_wrong_order_return_errors(server: Served) -> None:
 
 
 def connection_of(server: Served, wire: Wire) -> Any:
-    """A connection as the server has it, when it has let it in."""
+    """A connection as the server has it, once accepted."""
     assert wire.ask("ApiVersions", 0).error_code == 0
     return connection_of_port(server, wire)
 
@@ -161,13 +161,13 @@ def test_client_that_never_reads_gets_no_more_responses_and_takes_little_memory(
         connection = connection_of(server, wire)
         wire.socket.settimeout(0.5)
         ask_all = struct.pack(">i", 14) + frame("Metadata", 1, struct.pack(">i", -1))
-        with suppress(TimeoutError):  # it cannot send any more
+        with suppress(TimeoutError):  # it can send no more
             for _ in range(100_000):
                 wire.socket.sendall(ask_all * 100)
         eventually(lambda: connection._unread)
         one_answer = 40_000
         assert connection._transport.get_write_buffer_size() <= MOST_UNSENT_BYTES + one_answer
-        assert len(connection._frames) <= MOST_UNREAD_BYTES + 256 * 1024  # and what came at once
+        assert len(connection._frames) <= MOST_UNREAD_BYTES + 256 * 1024  # and the rest of the data
 
 
 def test_client_that_pauses_reading_gets_every_response(server: Served) -> None:
@@ -234,10 +234,10 @@ def test_incomplete_requests_share_a_memory_limit() -> None:
             eventually(lambda number=number: server.server._reserved == number * len(begun))  # type: ignore[misc] # bound
         wires[2].socket.sendall(begun)
         assert wires[2].receive() is None
-        # And the others go on.
+        # The others continue.
         for wire in wires[:2]:
             wire.socket.sendall(b"x" * 10_000)
-            assert wire.receive() is None  # it was no request
+            assert wire.receive() is None  # it was not a request
         assert server.server._reserved == 0
         assert "take too much memory" in server.notes[0]
 
@@ -302,7 +302,7 @@ def test_lost_clients_of_repeated_joins_are_forgotten(
         follower = first.ask("JoinGroup", 3, **fields, member_id=leader.member_id)
         member_id = second.answer("JoinGroup", 3).member_id
         assert follower.generation_id == 2
-        # The leader joins once more, with another offer: the group waits for the follower.
+        # The leader rejoins with other metadata: the group waits for the follower.
         fields["protocols"] = [("range", b"other")]
         for _ in range(40):
             with server.connected() as wire:
@@ -340,7 +340,7 @@ def test_response_that_cannot_be_encoded_closes_only_its_connection() -> None:
     with Served() as server, server.connected() as old, server.connected() as new:
         leader = old.ask("JoinGroup", 3, **fields)
         message = codec.message_class("JoinGroupRequest")(version=6, **fields)
-        long = "x" * 32_767  # from which a member id is made that no old version can tell
+        long = "x" * 32_767  # the prefix of a member id that no old version can encode
         new.socket.sendall(codec.frame(message, 7, long))
         given = new.answer("JoinGroup", 6)
         assert len(given.member_id) > 32_767

@@ -1,4 +1,4 @@
-"""Consumers of three client libraries in one group; the model is asked about each session."""
+"""Consumers of three client libraries in one group; the model checks each recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codec against kafka-python's: what one writes the other reads, in every version served."""
+"""The codec against kafka-python's: each reads what the other writes, in every served version."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SERVED = sorted(
         for version in range(versions.oldest, versions.newest + 1)
     }
 )
-# What the vocabulary has a record for, in the shape of that record.
+# Values of the vocabulary's records.
 GROUP_APIS = {
     api: [v for name, v in SERVED if name == api and (api != "OffsetFetch" or v < 8)]
     for api in sorted(REQUESTS.keys() - {"EndTxn"})
@@ -131,22 +131,22 @@ FLEXIBLE = LEGACY + b"\0"  # and no tagged fields
 @pytest.mark.parametrize(
     ("api", "version", "rest"),
     [
-        # kio makes room for all the entries that an array says it has, and ends the process.
+        # kio allocates all the entries that an array announces, and is killed.
         ("Metadata", 9, FLEXIBLE + MANY),
         ("Metadata", 1, LEGACY + struct.pack(">i", 2**31 - 1)),
         ("Metadata", 1, LEGACY + struct.pack(">i", -2)),
         ("DescribeGroups", 5, FLEXIBLE + MANY + b"\0" * 20),
-        ("DescribeGroups", 5, FLEXIBLE + b"\0"),  # null, which is no list of groups
-        ("DescribeGroups", 5, FLEXIBLE + b"\xd2\x86\3" + b"\1" * 50_002),  # 50,001 times nothing
+        ("DescribeGroups", 5, FLEXIBLE + b"\0"),  # null, which is not a list of groups
+        ("DescribeGroups", 5, FLEXIBLE + b"\xd2\x86\3" + b"\1" * 50_002),  # 50,001 empty entries
         ("Fetch", 4, LEGACY + b"\0" * 17 + struct.pack(">i", 2**31 - 1) + b"\0" * 100),
-        # To kafka-python a number may have as many bytes as there are.
+        # In kafka-python a number may have any number of bytes.
         ("DescribeGroups", 5, FLEXIBLE + b"\xff" * 10_000),
         ("Heartbeat", 4, LEGACY + MANY),
         ("Heartbeat", 4, LEGACY + b"\1\0" + MANY),
         ("Heartbeat", 4, FLEXIBLE + b"\1\0\0\0\0\1\0" + b"\2\0\1x\0" + MANY),
         ("Heartbeat", 4, FLEXIBLE + MANY),
         ("Heartbeat", 0, LEGACY + b"\xff\xfe"),
-        ("Heartbeat", 0, LEGACY + b"\0\2\xff\xff" + b"\0" * 6),  # no UTF-8
+        ("Heartbeat", 0, LEGACY + b"\0\2\xff\xff" + b"\0" * 6),  # not UTF-8
         ("Heartbeat", 0, b"\xff\xfe"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A server that keeps groups and offsets in a directory: what it has said is so stays so."""
+"""A server that keeps groups and offsets in a directory: what it has acknowledged survives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.serving import QUICK, Served, connected_to, judged_session
 PARTITIONS = 2
 OFFSET = [("topic", [(0, 5, None)])]
 TOPIC = ("topic", PARTITIONS)
-NOT_COORDINATOR = 16  # what a commit is told where a disk fails
+NOT_COORDINATOR = 16  # the error of a commit when the disk fails
 
 
 @pytest.mark.parametrize("profile", PROFILES)

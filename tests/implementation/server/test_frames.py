@@ -1,4 +1,4 @@
-"""Bytes into frames: however they arrive, and whatever they say of their length."""
+"""Bytes to frames, however they arrive and whatever length they announce."""
 
 from __future__ import annotations
 

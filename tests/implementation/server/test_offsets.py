@@ -1,4 +1,4 @@
-"""Offsets at the broker's door: partitions that are not there, and several groups at once."""
+"""The broker's part of the offset APIs: unknown partitions, and several groups at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class Groups:
-    """The coordinator as it is asked here; it answers when it is told to."""
+    """A stub of the coordinator; it answers on demand."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, int]] = []
@@ -108,7 +108,7 @@ def test_error_of_the_group_replaces_those_of_partitions() -> None:
     door, groups = offsets()
     replies: list[Any] = []
     door.delete(call(delete(("absent", 0)), replies))
-    # The coordinator is asked even so (KafkaApis.handleOffsetDeleteRequest).
+    # The coordinator is called nevertheless (KafkaApis.handleOffsetDeleteRequest).
     assert groups.asked == [(delete(), 0)]
     groups.answers[0](OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
     assert replies == [OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND)]

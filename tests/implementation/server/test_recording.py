@@ -1,4 +1,4 @@
-"""Recordings: what is written, when it is written, and what becomes of it when it cannot be."""
+"""Recordings: what is written, when, and what happens if it cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server at the level of messages: what it says of itself, in which order, what it keeps."""
+"""The server at the level of messages: its own APIs, the order of responses, its settings."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_advertised_apis_are_those_of_the_coordinator_in_the_profiles_versions(
 def test_newest_versions_of_a_profile_are_those_of_the_model(profile: str) -> None:
     newest = {api: versions.newest for api, versions in GROUPS[profile].items()}
     model = {api: v for api, v in PROFILES[profile].max_versions.items() if api != "EndTxn"}
-    del newest["FindCoordinator"]  # which the model does not have
+    del newest["FindCoordinator"]  # not in the model
     if profile == "4.1":
-        # Two more versions, of several groups: the coordinator is asked about each as of 7.
+        # Two more versions, with several groups: the coordinator is called in version 7 for each.
         assert newest["OffsetFetch"] == 9
         newest["OffsetFetch"] = 7
     assert newest == model
@@ -139,7 +139,7 @@ def test_duplicate_resources_are_described_once(wire: Wire) -> None:
 def test_waiting_join_group_delays_later_requests_of_its_connection(server: Served) -> None:
     with server.connected() as first, server.connected() as second:
         leader = join(first, group_id="parked")
-        # The other's join waits for the first to come again.
+        # The other's join waits for the first to rejoin.
         second.request("JoinGroup", 3, **{**JOIN, "group_id": "parked"})
         second.request("ApiVersions", 0)
         eventually(lambda: state_of(first, "parked") == "PreparingRebalance")

@@ -1,4 +1,4 @@
-"""Consumers with a group.instance.id: their restarts are nobody else's affair."""
+"""Consumers with a group.instance.id: their restarts do not affect the others."""
 
 from __future__ import annotations
 

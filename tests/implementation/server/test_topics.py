@@ -1,4 +1,4 @@
-"""Topics in memory: what is produced can be fetched, within bounds."""
+"""Topics in memory: produced records can be fetched, within limits."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_partition_over_its_limit_drops_its_oldest_records(wire: Wire) -> None:
     assert 0 < earliest <= latest - 2
     gone = fetch(wire, earliest - 1)
     assert (gone.error_code, gone.records) == (1, b"")
-    # At least one batch comes, however little is wanted, and no more than is wanted.
+    # At least one batch is returned, however low the limit, and no more than the limit.
     assert len(list(batches(fetch(wire, earliest, max_bytes=1).records))) == 1
     assert len(list(batches(fetch(wire, latest - 2).records))) == 1
 

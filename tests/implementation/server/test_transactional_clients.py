@@ -1,4 +1,4 @@
-"""A producer that commits offsets in transactions, beside the consumer whose offsets they are."""
+"""A producer that commits offsets in transactions, and the consumer of the group."""
 
 from __future__ import annotations
 

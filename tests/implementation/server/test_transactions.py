@@ -1,4 +1,4 @@
-"""Transactions of producers: whose they are, and where their markers go."""
+"""Transactions of producers: ownership, and where their markers go."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FENCED, UNKNOWN = 47, 49
 
 
 class Groups:
-    """The coordinator as transactions see it: markers go in, and are answered when it is said."""
+    """A stub of the coordinator; it answers markers on demand."""
 
     def __init__(self) -> None:
         self.markers: list[Marker] = []
@@ -47,7 +47,7 @@ class Groups:
 
 
 class Producers:
-    """What producers ask, each request answered at once or not yet."""
+    """Requests of producers; `None` while a request is not answered."""
 
     def __init__(self) -> None:
         self.topics = Topics(Limits())
@@ -101,7 +101,7 @@ def test_end_txn_writes_markers_to_groups_and_partitions() -> None:
         markers = producers.groups.markers
         assert markers == [Marker(g, producer.producer_id, committed=False) for g in ("one", "two")]
         assert [p.end_offset for p in producers.topics.partitions("topic")] == [1, 1]
-        # It is over: the next end has nothing to mark.
+        # It has ended: the next end has no markers to write.
         assert producers.end(producer) == 0
         assert len(markers) == 2
 

@@ -1,4 +1,4 @@
-"""The server under groupcheck's own test, as any broker: over the wire, on a real clock."""
+"""The server verified by groupcheck like any broker: over the wire, on a real clock."""
 
 from __future__ import annotations
 

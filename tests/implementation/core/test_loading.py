@@ -1,4 +1,4 @@
-"""Partitions that come and go, and coordinators that crash: what is kept, and who is told."""
+"""Partitions that are loaded and unloaded, and crashes, with several groups and partitions."""
 
 from __future__ import annotations
 

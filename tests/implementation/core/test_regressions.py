@@ -1,4 +1,4 @@
-"""What random walks have found wrong with the coordinator, as short as it was made."""
+"""Differences that random walks have found, minimised."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Appends of 4.1 that complete later: the group moves on at once, and it is the answers that wait.
+"""Deferred responses of 4.1 with several groups, several partitions, and appends that fail late.
 
-What waits, and what is read meanwhile, the lockstep with the model holds; of more groups than one,
-of several partitions and of logs that complete one append after another it knows nothing.
+Scenarios of one group are in tests/model/test_held_appends_4_1.py.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ HERE, THERE = ([name for name in NAMES if partition_for(name, 2) == number] for 
 
 
 class SlowLog:
-    """A log whose appends complete one by one, when told; one that fails leaves nothing."""
+    """A log whose appends complete one by one, on demand; a failed one leaves nothing."""
 
     def __init__(self) -> None:
         self._log = MemoryLog()
@@ -68,7 +67,7 @@ class SlowLog:
 
 
 class SlowBench(Bench):
-    """A coordinator of 4.1 on a log that is slow."""
+    """A coordinator of 4.1 on a slow log."""
 
     def __init__(self) -> None:
         super().__init__(TWO, profile=PROFILE_4_1)
@@ -248,7 +247,7 @@ def test_append_that_completes_after_a_reload_releases_no_later_response() -> No
     assert read(bench, HERE[0]) == [2]
 
 
-# An append that fails when more have been made on top of it
+# An append that fails after later ones have been made
 
 
 def test_late_append_failure_restores_the_log_and_fails_deferred_responses() -> None:
@@ -292,7 +291,7 @@ def test_assignments_whose_append_fails_late_are_not_returned_and_the_group_is_u
     waits = bench.sync("m1", m1=b"mine")
     bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
     assert bench.answers[waits].error_code is LOST
-    assert bench.view.state is GroupState.EMPTY  # as the log has it
+    assert bench.view.state is GroupState.EMPTY  # as in the log
     assert bench.heartbeat("m1") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
