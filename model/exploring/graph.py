@@ -39,7 +39,7 @@ class StateGraph:
         for source, edges in enumerate(space.edges):
             for place, edge in enumerate(edges):
                 self.graph.add_edge(source, edge.target, key=place)
-        self._before: dict[int, int] = dict(nx.bfs_predecessors(self.graph, 0))
+        self._before: dict[int, int] = {t: s for s, t in nx.bfs_edges(self.graph, 0)}
 
     def unreachable(self) -> list[Hop]:
         """The labelled edges that no path from the initial state reaches."""
