@@ -15,7 +15,7 @@ from groupcheck.cli.exit_status import (
     CommandError,
     check_profile,
 )
-from groupcheck.cli.options import add_instances, add_profile
+from groupcheck.cli.options import add_instances, add_profile, add_table
 from groupcheck.numbers import whole
 
 HELP = "compare the speed of the explorer with TLC's, in a clone of the repository"
@@ -32,22 +32,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "Exit status: 0 both find the same states, 1 they do not, 2 one of them cannot run."
     )
     add_profile(command)
-    command.add_argument(
-        "--members",
-        metavar="N",
-        type=whole(1, 3),
-        nargs="+",
-        default=(1, 2, 3),
-        help="numbers of members (1 2 3)",
-    )
-    command.add_argument(
-        "--generations",
-        metavar="N",
-        type=whole(1, 99),
-        nargs="+",
-        default=(1,),
-        help="numbers of distinct generations (1)",
-    )
+    table = """
+--members N...      numbers of members (1 2 3)
+--generations N...  numbers of distinct generations (1)
+"""
+    add_table(command, table, members=(whole(1, 3), (1, 2, 3)), generations=(whole(1, 99), (1,)))
     add_instances(command, ("membership", "metadata", "storing", "order"))
 
 

@@ -15,7 +15,14 @@ from groupcheck.cli.exit_status import (
     check_profile,
     ending_with_message,
 )
-from groupcheck.cli.options import add_json, add_save, add_sources, add_spark, add_verbose
+from groupcheck.cli.options import (
+    add_json,
+    add_save,
+    add_sources,
+    add_spark,
+    add_table,
+    add_verbose,
+)
 from groupcheck.cli.output import print_json, print_text
 from groupcheck.cli.saved_results import Stopwatch, save
 from groupcheck.cli.spark import spark_session
@@ -42,19 +49,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
         command,
         "a folder that ingest wrote; recordings, logs or folders of them; or kafka://HOST:PORT",
     )
-    command.add_argument(
-        "--profile",
-        metavar="VERSION",
-        help="the Kafka version to check against, instead of the one that the sources name: "
-        "0.10.0, 0.10.2, 2.7 or 4.1",
-    )
-    command.add_argument("--report", metavar="DIR", help="write the tables to DIR")
-    command.add_argument(
-        "--html",
-        metavar="FILE",
-        type=Path,
-        help="write a page: verdicts, findings, and the groups with most rebalances",
-    )
+    table = """
+--profile VERSION  the Kafka version to check against, instead of the one that the sources name:
+                   0.10.0, 0.10.2, 2.7 or 4.1
+--report DIR       write the tables to DIR
+--html FILE        write a page: verdicts, findings, and the groups with most rebalances
+"""
+    add_table(command, table)
     _add_follow(command)
     add_spark(command)
     add_json(command)
@@ -64,31 +65,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def _add_follow(command: argparse.ArgumentParser) -> None:
     """Add the options for a source that keeps growing."""
-    command.add_argument(
-        "--follow",
-        action="store_true",
-        help="keep checking the files that arrive in the folder SOURCE, or the records of the "
-        "topic, until Ctrl-C; each batch adds a part to the tables of --report",
-    )
-    command.add_argument(
-        "--checkpoint",
-        metavar="DIR",
-        help="with --follow: where the state is stored, to continue after a restart",
-    )
-    command.add_argument(
-        "--idle",
-        metavar="SECONDS",
-        type=whole(0, 10**9),
-        default=3_600,
-        help="with --follow: report a group after N seconds without events (3600)",
-    )
-    command.add_argument(
-        "--every",
-        metavar="SECONDS",
-        type=whole(0, 10**6),
-        default=2,
-        help="with --follow: how often to look for events; 0: once, then end (2)",
-    )
+    table = """
+--follow          keep checking the files that arrive in the folder SOURCE, or the records of the
+                  topic, until Ctrl-C; each batch adds a part to the tables of --report
+--checkpoint DIR  with --follow: where the state is stored, to continue after a restart
+--idle SECONDS    with --follow: report a group after N seconds without events (3600)
+--every SECONDS   with --follow: how often to look for events; 0: once, then end (2)
+"""
+    add_table(command, table, idle=(whole(0, 10**9), 3_600), every=(whole(0, 10**6), 2))
 
 
 def run(options: argparse.Namespace) -> int:

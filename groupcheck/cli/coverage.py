@@ -13,7 +13,7 @@ from groupcheck.cli.exit_status import (
     NO_VERDICT,
     ending_with_message,
 )
-from groupcheck.cli.options import add_json
+from groupcheck.cli.options import add_json, add_table
 from groupcheck.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "2 a file cannot be read or written."
     )
     command.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a coverage file")
-    command.add_argument("--out", metavar="FILE", type=Path, help="write the merged coverage")
+    table = """
+--out FILE  write the merged coverage
+"""
+    add_table(command, table)
     add_json(command)
 
 

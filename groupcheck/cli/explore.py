@@ -25,6 +25,7 @@ from groupcheck.cli.options import (
     add_profile,
     add_save,
     add_spark,
+    add_table,
     add_verbose,
 )
 from groupcheck.cli.output import print_json, print_text
@@ -61,13 +62,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_profile(command)
     add_members(command, 9)
-    command.add_argument(
-        "--generations",
-        metavar="N",
-        type=whole(1, 99),
-        default=1,
-        help="distinct generations; all later ones count as the last (1)",
-    )
+    table = """
+--generations N  distinct generations; all later ones count as the last (1)
+"""
+    add_table(command, table, generations=(whole(1, 99), 1))
     choice = command.add_mutually_exclusive_group()
     add_instances(choice, (), "all of them")
     choice.add_argument(
@@ -77,34 +75,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
         default=(),
         help="one model instance with these features instead (docs/explore.md)",
     )
-    command.add_argument(
-        "--no-symmetry",
-        action="store_true",
-        help="explore without symmetry reduction, as TLC does",
-    )
-    command.add_argument(
-        "--max-states",
-        metavar="N",
-        type=whole(1, 10**9),
-        help="stop an instance at N states (no limit)",
-    )
-    command.add_argument(
-        "--max-memory",
-        metavar="SIZE",
-        type=memory,
-        help="stop when this process needs more memory than SIZE, such as 512m or 4g; Spark has "
-        "its own settings (80 %% of the free memory of the machine or container)",
-    )
-    command.add_argument(
-        "--witness", metavar="RULE", help="print a shortest path to a rule of the model"
-    )
-    command.add_argument(
-        "--out",
-        metavar="DIR",
-        type=Path,
-        help="write to DIR: the graphs (GraphML, DOT, JSON), tests that cover every transition, "
-        "and the path to RULE (ITF, and a trace to replay); takes five times the memory",
-    )
+    table = """
+--no-symmetry      explore without symmetry reduction, as TLC does
+--max-states N     stop an instance at N states (no limit)
+--max-memory SIZE  stop when this process needs more memory than SIZE, such as 512m or 4g; Spark has
+                   its own settings (80 %% of the free memory of the machine or container)
+--witness RULE     print a shortest path to a rule of the model
+--out DIR          write to DIR: the graphs (GraphML, DOT, JSON), tests that cover every transition,
+                   and the path to RULE (ITF, and a trace to replay); takes five times the memory
+"""
+    add_table(command, table, max_states=(whole(1, 10**9), None), max_memory=(memory, None))
     longest = "maximum number of steps of a test that --out writes"
     add_number(command, NUMBERS["steps"]._replace(says=longest))
     add_json(command)
@@ -115,12 +95,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="explore in this process, or on Spark, which keeps no states in memory and finds no "
         "strongly connected components (python)",
     )
-    command.add_argument(
-        "--work",
-        metavar="DIR",
-        help="with --engine spark: where each BFS level is stored; a run that was interrupted "
-        "continues from there (a temporary folder)",
-    )
+    table = """
+--work DIR  with --engine spark: where each BFS level is stored; a run that was interrupted
+            continues from there (a temporary folder)
+"""
+    add_table(command, table)
     add_spark(command)
     add_save(command)
     add_verbose(command, "settings, rules, properties, digests")

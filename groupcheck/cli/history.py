@@ -7,7 +7,7 @@ import gc
 from pathlib import Path
 
 from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError, ending_with_message
-from groupcheck.cli.options import add_number
+from groupcheck.cli.options import add_number, add_table
 from groupcheck.cli.output import print_text
 from groupcheck.numbers import NUMBERS, whole
 
@@ -28,13 +28,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     # A history recorded in virtual time may be checked exactly, without tolerance.
     for number in (NUMBERS["late_ms"]._replace(least=0), NUMBERS["grace_ms"]):
         add_number(command, number)
-    command.add_argument(
-        "--max-points",
-        metavar="N",
-        type=whole(1, 10**9),
-        default=200_000,
-        help="stop the search after N points, at about 2 kB and 0.3 ms each (200000)",
-    )
+    table = """
+--max-points N  stop the search after N points, at about 2 kB and 0.3 ms each (200000)
+"""
+    add_table(command, table, max_points=(whole(1, 10**9), 200_000))
 
 
 def run(options: argparse.Namespace) -> int:

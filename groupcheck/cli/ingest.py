@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from groupcheck.cli.exit_status import CONFORMS
-from groupcheck.cli.options import add_json, add_sources, add_spark
+from groupcheck.cli.options import add_json, add_sources, add_spark, add_table
 from groupcheck.cli.output import print_json
 from groupcheck.cli.spark import spark_session
 
@@ -25,7 +25,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
         command,
         "a recording, a broker log, a folder of them, or kafka://HOST:PORT, the live offsets topic",
     )
-    command.add_argument("--out", metavar="DIR", required=True, help="write the tables to DIR")
+    table = """
+--out DIR  write the tables to DIR
+"""
+    add_table(command, table)
     add_spark(command)
     add_json(command)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from groupcheck.cli.exit_status import STATUS
 from groupcheck.numbers import PROFILE, Number, whole
@@ -33,6 +35,40 @@ All but the first three need the packages of groupcheck[wire].
 {STATUS}"""
 
 
+def add_table(
+    command: argparse._ActionsContainer,
+    table: str,
+    **settings: tuple[Callable[[str], object], object],
+) -> None:
+    """Add the options of a table, for example "--out DIR    write the files to DIR".
+
+    A line has an option and its help, two spaces or more apart; a line that begins with a space
+    continues the help. An option without a value is a flag. NAME... stands for one or more values,
+    NAME,... for an option that may be repeated. FILE, DIR and PATH are paths.
+
+    Args:
+        command: the parser of the command.
+        table: the options.
+        settings: by the name of an option, the function that reads a value, and the default.
+    """
+    for row in re.sub(r"\n +", " ", table.strip()).splitlines():
+        usage, _, what = row.partition("  ")
+        flag, _, metavar = usage.partition(" ")
+        name, several, _ = metavar.partition("...")
+        if not metavar:
+            command.add_argument(flag, action="store_true", help=what.strip())
+            continue
+        name, repeated, _ = name.partition(",")
+        usual = Path if name in {"FILE", "DIR", "PATH"} else str
+        read, default = settings.get(flag[2:].replace("-", "_"), (usual, [] if repeated else None))
+        more: dict[str, Any] = {"action": "append"} if repeated else {}
+        if several and not repeated:
+            more = {"nargs": "+"}
+        command.add_argument(
+            flag, metavar=name, type=read, default=default, help=what.strip(), **more
+        )
+
+
 def add_port_help(command: argparse.ArgumentParser, description: str) -> None:
     """Describe a command that takes a PORT, with every form of PORT below its options."""
     command.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -48,45 +84,32 @@ def add_number(command: argparse.ArgumentParser, number: Number) -> None:
 
 def add_profile(command: argparse.ArgumentParser) -> None:
     """Add the Kafka version of commands that need no port."""
-    command.add_argument("--profile", default=PROFILE, help=f"the Kafka version ({PROFILE})")
+    table = f"--profile VERSION  the Kafka version ({PROFILE})"
+    add_table(command, table, profile=(str, PROFILE))
 
 
 def add_members(command: argparse.ArgumentParser, most: int) -> None:
     """Add the number of members of a model instance."""
-    command.add_argument(
-        "--members",
-        metavar="N",
-        type=whole(1, most),
-        default=2,
-        help=f"members in the model instance, 1 to {most} (2)",
-    )
+    table = f"--members N  members in the model instance, 1 to {most} (2)"
+    add_table(command, table, members=(whole(1, most), 2))
 
 
 def add_instances(
     command: argparse._ActionsContainer, usual: tuple[str, ...], what: str = ""
 ) -> None:
     """Add the choice of model instances; `usual` are those without the option."""
-    command.add_argument(
-        "--instance",
-        metavar="NAME",
-        nargs="+",
-        default=usual,
-        help=f"only these model instances ({' '.join(usual) or what})",
-    )
+    table = f"--instance NAME...  only these model instances ({' '.join(usual) or what})"
+    add_table(command, table, instance=(str, usual))
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
     """Add --json."""
-    command.add_argument(
-        "--json", action="store_true", help="print the result as JSON instead of text"
-    )
+    add_table(command, "--json  print the result as JSON instead of text")
 
 
 def add_save(command: argparse.ArgumentParser) -> None:
     """Add --save."""
-    command.add_argument(
-        "--save", metavar="FILE", type=Path, help="save the result to FILE, for groupcheck report"
-    )
+    add_table(command, "--save FILE  save the result to FILE, for groupcheck report")
 
 
 def add_verbose(command: argparse.ArgumentParser, what: str) -> None:
@@ -96,29 +119,18 @@ def add_verbose(command: argparse.ArgumentParser, what: str) -> None:
 
 def add_spark(command: argparse.ArgumentParser) -> None:
     """Add the settings of Spark."""
-    command.add_argument(
-        "--master", metavar="URL", help="the Spark master (local[*], in this process)"
-    )
-    command.add_argument(
-        "--conf",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a Spark setting, such as spark.driver.memory=4g",
-    )
+    table = """
+--master URL           the Spark master (local[*], in this process)
+--conf NAME=VALUE,...  a Spark setting, such as spark.driver.memory=4g
+"""
+    add_table(command, table)
 
 
 def add_sources(command: argparse.ArgumentParser, what: str) -> None:
     """Add the sources of `ingest` and `check`, and how their times are read."""
     command.add_argument("sources", metavar="SOURCE", nargs="+", help=what)
-    command.add_argument(
-        "--time-zone",
-        metavar="ZONE",
-        default="UTC",
-        help="time zone of log lines without one, such as Europe/Berlin (UTC)",
-    )
-    command.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace the output folder if groupcheck wrote it",
-    )
+    table = """
+--time-zone ZONE   time zone of log lines without one, such as Europe/Berlin (UTC)
+--overwrite        replace the output folder if groupcheck wrote it
+"""
+    add_table(command, table, time_zone=(str, "UTC"))

@@ -99,7 +99,8 @@ def _check_recording(options: argparse.Namespace) -> int:
     ):
         recorded = load(options.trace)
         checked = judge(recorded)
-    groups, steps, finding, group_id = checked.groups, checked.steps, checked.finding, checked.group_id
+    groups, steps = checked.groups, checked.steps
+    finding, group_id = checked.finding, checked.group_id
     if options.save:
         trace, profile = str(options.trace), recorded[0].profile
         done = Replayed(trace, "", profile, groups, steps, finding, group_id, checked.cut)

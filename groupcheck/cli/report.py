@@ -16,7 +16,7 @@ from groupcheck.cli.exit_status import (
     CommandError,
     ending_with_message,
 )
-from groupcheck.cli.options import add_verbose
+from groupcheck.cli.options import add_table, add_verbose
 from groupcheck.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -50,29 +50,19 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files", metavar="FILE", type=Path, nargs="+", help="a result.json, or a report directory"
     )
-    command.add_argument(
-        "--baseline",
-        metavar="FILE",
-        type=Path,
-        help="compare with an earlier result: report new, known and fixed findings, and fail if "
-        "there is a new one",
-    )
-    command.add_argument(
-        "--fail-on-lost",
-        action="store_true",
-        help="also fail if a transition that the baseline covers is not covered",
-    )
+    table = """
+--baseline FILE  compare with an earlier result: report new, known and fixed findings, and fail if
+                 there is a new one
+--fail-on-lost   also fail if a transition that the baseline covers is not covered
+"""
+    add_table(command, table)
     for name, what in FORMATS.items():
         command.add_argument(f"--{name}", metavar="FILE", type=Path, help=what)
-    command.add_argument(
-        "--github", action="store_true", help="also print annotations for GitHub Actions"
-    )
-    command.add_argument(
-        "--out",
-        metavar="DIR",
-        type=Path,
-        help="write the files of verify --report to DIR; replaces an earlier report",
-    )
+    table = """
+--github   also print annotations for GitHub Actions
+--out DIR  write the files of verify --report to DIR; replaces an earlier report
+"""
+    add_table(command, table)
     add_verbose(command, "settings, time, each model instance, the rules")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message
-from groupcheck.cli.options import add_profile
+from groupcheck.cli.options import add_profile, add_table
 
 HELP = "serve a coordinator to Kafka clients"
 
@@ -18,41 +17,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "SIGINT or SIGTERM. There is no authentication."
     )
     command.epilog = "Exit status: 0 it was stopped, 2 it could not start."
-    command.add_argument(
-        "--listen",
-        metavar="HOST:PORT",
-        type=_address,
-        default=("127.0.0.1", 9092),
-        help="the address to listen on; port 0 selects a free port (127.0.0.1:9092)",
-    )
-    command.add_argument(
-        "--topic",
-        metavar="NAME:PARTITIONS",
-        type=_topic,
-        action="append",
-        default=[],
-        help="create this topic at the start; other topics are created on first use",
-    )
+    table = """
+--listen HOST:PORT           the address to listen on; port 0 selects a free port (127.0.0.1:9092)
+--topic NAME:PARTITIONS,...  create this topic at the start; other topics are created on first use
+"""
+    add_table(command, table, listen=(_address, ("127.0.0.1", 9092)), topic=(_topic, []))
     add_profile(command)
-    command.add_argument(
-        "--config",
-        metavar="NAME=NUMBER",
-        action="append",
-        default=[],
-        help="a broker setting, such as group.initial.rebalance.delay.ms=0",
-    )
-    command.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        type=Path,
-        help="store groups and offsets in DIR, synced before they are acknowledged (in memory)",
-    )
-    command.add_argument(
-        "--record",
-        metavar="FILE",
-        type=Path,
-        help="append the requests and responses of every group to FILE, for groupcheck replay",
-    )
+    table = """
+--config NAME=NUMBER,...  a broker setting, such as group.initial.rebalance.delay.ms=0
+--data-dir DIR            store groups and offsets in DIR, synced before they are acknowledged (in
+                          memory)
+--record FILE             append the requests and responses of every group to FILE, for groupcheck
+                          replay
+"""
+    add_table(command, table)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from groupcheck.cli.exit_status import (
     check_profile,
     ending_with_message,
 )
-from groupcheck.cli.options import add_json, add_number, add_port_help, add_verbose
+from groupcheck.cli.options import add_json, add_number, add_port_help, add_table, add_verbose
 from groupcheck.cli.output import print_text
 from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, whole
 
@@ -46,56 +46,18 @@ sequence of requests that shows it.
     command.add_argument("--profile", metavar="VERSION", help=PROFILE_HELP)
     for number in NUMBERS.values():
         add_number(command, number)
-    command.add_argument(
-        "--sequences",
-        metavar="N",
-        type=whole(1, 10**9),
-        default=0,
-        help="run N sequences (live brokers; docs/long-runs.md)",
-    )
-    command.add_argument(
-        "--side-by-side",
-        metavar="N",
-        type=whole(1, 1_000),
-        default=100,
-        help="with --sequences: how many run at once, each in its own group (100)",
-    )
-    command.add_argument(
-        "--resume",
-        metavar="FILE",
-        type=Path,
-        help="with --sequences: record progress in FILE, and continue from it",
-    )
-    command.add_argument(
-        "--every-instance",
-        action="store_true",
-        help="cover every model instance of the version (virtual time only; minutes)",
-    )
-    command.add_argument(
-        "--pairs",
-        action="store_true",
-        help="cover every pair of adjacent transitions (virtual time only; minutes)",
-    )
-    command.add_argument(
-        "--report",
-        metavar="DIR",
-        type=Path,
-        help="write the result and each finding to DIR; replaces an earlier report",
-    )
-    command.add_argument(
-        "--coverage",
-        metavar="FILE",
-        type=Path,
-        help="add the transitions that this run covers to FILE (groupcheck coverage)",
-    )
-    command.add_argument(
-        "--code",
-        metavar="PATH",
-        type=Path,
-        action="append",
-        help="report which lines of a file or folder run in which transitions (builtin and "
-        "python: only; may be repeated)",
-    )
+    table = """
+--sequences N     run N sequences (live brokers; docs/long-runs.md)
+--side-by-side N  with --sequences: how many run at once, each in its own group (100)
+--resume FILE     with --sequences: record progress in FILE, and continue from it
+--every-instance  cover every model instance of the version (virtual time only; minutes)
+--pairs           cover every pair of adjacent transitions (virtual time only; minutes)
+--report DIR      write the result and each finding to DIR; replaces an earlier report
+--coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
+--code PATH,...   report which lines of a file or folder run in which transitions (builtin and
+                  python: only; may be repeated)
+"""
+    add_table(command, table, sequences=(whole(1, 10**9), 0), side_by_side=(whole(1, 1_000), 100))
     add_json(command)
     add_verbose(command, "settings, time, each model instance, the rules")
 

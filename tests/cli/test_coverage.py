@@ -41,7 +41,7 @@ def test_coverage_of_another_model_is_refused_with_status_1(
     mine, theirs = tmp_path / "mine.json", tmp_path / "theirs.json"
     assert main(["verify", "builtin", *QUICK, "--coverage", str(mine)]) == 0
     found = json.loads(mine.read_text())
-    found["profiles"]["2.7"]["spaces"]["metadata/1"]["digest"] = "another"
+    found["profiles"]["2.7"]["instances"]["metadata/1"]["digest"] = "another"
     theirs.write_text(json.dumps(found))
     capsys.readouterr()
     assert main(["coverage", str(mine), str(theirs)]) == 1

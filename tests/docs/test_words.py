@@ -1,7 +1,7 @@
 """Keeps words of this project's old private dialect out of code, help, messages and pages.
 
-A failure lists FILE:LINE:WORD and the number of words in each folder. Run this file to see the numbers
-of the folders that are not clean yet.
+A failure lists FILE:LINE:WORD and the number of words in each folder. Run this file to see the
+numbers of the folders that are not clean yet.
 """
 
 from __future__ import annotations
