@@ -106,8 +106,8 @@ class OtherBranches(BuiltinPort):
             return MARKERS
         return LEADERS if option in self._member_ids else VOTES
 
-    def _seen(self, responses: list[Response]) -> Observation:
-        seen = super()._seen(responses)
+    def _observation(self, responses: list[Response]) -> Observation:
+        seen = super()._observation(responses)
         answers = tuple(r._replace(body=self._reordered(r.body)) for r in seen.responses)
         groups = tuple(
             view._replace(members=self._shuffled(view.members or (), MEMBERS))
