@@ -127,8 +127,8 @@ class CommitApi(Handler):
         generation_id, member_id, instance_id = body[4:7]
         error = self._static_members.validate_member(group, member_id, instance_id)
         if self._behaviour.txn_commit_checks_member:
-            names_nobody = member_id == NO_MEMBER_ID and instance_id is None
-            if generation_id < 0 and (names_nobody or group.state is GroupState.EMPTY):
+            is_simple = member_id == NO_MEMBER_ID and instance_id is None
+            if generation_id < 0 and (is_simple or group.state is GroupState.EMPTY):
                 return ErrorCode.NONE
             is_current = generation_id == group.generation_id
         else:

@@ -61,13 +61,13 @@ def embed(config: Config, profile: str, data_dir: Path | None = None) -> Embedde
     Raises:
         LogError: the directory cannot be used, or its content cannot be read.
     """
-    traits = PROFILES[profile]
-    disk = None if data_dir is None else _disk(data_dir, traits)
+    behaviour = PROFILES[profile]
+    disk = None if data_dir is None else _disk(data_dir, behaviour)
     watched = WatchedLog(MemoryLog() if disk is None else disk)
     gc.disable()  # loaded objects stay: scanning them for garbage doubles the time
     try:
         now_ms = time.time_ns() // 1_000_000
-        coordinator = Coordinator(config, profile=traits, log=watched, start_ms=now_ms)
+        coordinator = Coordinator(config, profile=behaviour, log=watched, start_ms=now_ms)
     except BaseException:
         if disk is not None:
             disk.close()
@@ -77,6 +77,6 @@ def embed(config: Config, profile: str, data_dir: Path | None = None) -> Embedde
     return Embedded(coordinator, coordinator.apis, watched, disk)
 
 
-def _disk(data_dir: Path, traits: Behaviour) -> DirectoryLog:
-    written = FORMATS[traits.name]
-    return DirectoryLog(data_dir, written=written, refuses_at_once=traits.defers_responses)
+def _disk(data_dir: Path, behaviour: Behaviour) -> DirectoryLog:
+    written = FORMATS[behaviour.name]
+    return DirectoryLog(data_dir, written=written, refuses_at_once=behaviour.defers_responses)

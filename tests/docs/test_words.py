@@ -82,7 +82,6 @@ REST: Final = (
     "bench",
     "docs",
     "groupcheck",
-    "implementation",
     "model",
     "pipeline",
     "properties",

@@ -85,7 +85,7 @@ class Served:
         """Have something done on the server's own thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
-    def judged(self) -> Judged:
+    def checked(self) -> Judged:
         """What the model says of what was recorded until now."""
         assert self.record is not None
         return judge(load(self.record))
@@ -105,19 +105,19 @@ def connected_to(port: int) -> Iterator[Wire]:
 
 
 @contextmanager
-def judged_session(
+def checked_session(
     directory: Path, profile: str, *topics: tuple[str, int], data_dir: Path | None = None
 ) -> Iterator[Served]:
     """A server whose session the model has to accept when it is over; nothing goes wrong in it."""
     record = directory / "session.jsonl"
     with Served(*topics, record=record, profile=profile, data_dir=data_dir) as server:
         yield server
-    judged = server.judged()
-    if judged.finding is not None:
-        msg = f"In group {judged.group_id!r}:\n{story(judged.finding)}"
+    checked = server.checked()
+    if checked.finding is not None:
+        msg = f"In group {checked.group_id!r}:\n{story(checked.finding)}"
         raise AssertionError(msg)
-    assert judged.cut == ()
-    assert judged.steps > 0
+    assert checked.cut == ()
+    assert checked.steps > 0
     assert server.notes == []
 
 

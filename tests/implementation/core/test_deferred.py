@@ -305,7 +305,7 @@ def test_partition_that_cannot_be_reloaded_after_a_failure_is_not_served(
         raise OSError
 
     monkeypatch.setattr(bench.slow, "read", unreadable)
-    with pytest.raises(OSError):  # noqa: PT011 - which is told as it is
+    with pytest.raises(OSError):  # noqa: PT011 - raised as it is
         bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
     bench.keep(bench.coordinator.take())
     assert bench.commit_error(waits) is LOST

@@ -83,5 +83,5 @@ def test_static_member_replaced_twice_gets_no_response_if_the_first_append_fails
 
 def test_static_member_with_its_new_id_gets_no_second_response_when_the_append_fails() -> None:
     leaves = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))
-    told = (_restarts(3), _join(4), Request(5, 3, leaves))
-    assert _conforms("2.7", *STABLE, HoldAppends(), FAILS, *told, ReleaseAppends())
+    answered = (_restarts(3), _join(4), Request(5, 3, leaves))
+    assert _conforms("2.7", *STABLE, HoldAppends(), FAILS, *answered, ReleaseAppends())

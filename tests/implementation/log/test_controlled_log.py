@@ -13,72 +13,72 @@ MARKER = Batch(producer_id=1, marker=Marker.COMMIT)
 
 
 def test_held_append_is_in_the_log_at_once_and_completes_in_order_at_the_release() -> None:
-    below, told = MemoryLog(), []
+    below, results = MemoryLog(), []
     log = ControlledLog(below)
     log.hold()
-    log.append(3, FIRST, lambda error: told.append((1, error)))
-    log.append(3, SECOND, lambda error: told.append((2, error)))
+    log.append(3, FIRST, lambda error: results.append((1, error)))
+    log.append(3, SECOND, lambda error: results.append((2, error)))
     assert tuple(log.read(3)) == tuple(below.read(3)) == (FIRST, SECOND)
-    assert told == []
+    assert results == []
     log.release()
-    assert told == [(1, ErrorCode.NONE), (2, ErrorCode.NONE)]
-    log.append(3, FIRST, lambda error: told.append((3, error)))
-    assert len(told) == 3
+    assert results == [(1, ErrorCode.NONE), (2, ErrorCode.NONE)]
+    log.append(3, FIRST, lambda error: results.append((3, error)))
+    assert len(results) == 3
 
 
 def test_given_number_of_appends_fail_and_leave_nothing() -> None:
-    told: list[ErrorCode] = []
+    results: list[ErrorCode] = []
     log = ControlledLog(MemoryLog())
     log.fail(1, FAILED)
-    log.append(0, FIRST, told.append)
-    log.append(0, SECOND, told.append)
-    assert told == [FAILED, ErrorCode.NONE]
+    log.append(0, FIRST, results.append)
+    log.append(0, SECOND, results.append)
+    assert results == [FAILED, ErrorCode.NONE]
     assert tuple(log.read(0)) == (SECOND,)
 
 
 def test_held_append_fails_at_the_release() -> None:
-    told: list[ErrorCode] = []
+    results: list[ErrorCode] = []
     log = ControlledLog(MemoryLog())
     log.hold()
     log.fail(1, FAILED)
-    log.append(0, FIRST, told.append)
-    assert told == []
+    log.append(0, FIRST, results.append)
+    assert results == []
     log.release()
-    assert told == [FAILED]
+    assert results == [FAILED]
 
 
 def test_append_may_fail_at_once_while_others_are_held() -> None:
-    told: list[ErrorCode] = []
+    results: list[ErrorCode] = []
     log = ControlledLog(MemoryLog(), fails_at_once=True)
     log.hold()
-    log.append(0, FIRST, told.append)
+    log.append(0, FIRST, results.append)
     log.fail(1, FAILED)
-    log.append(0, SECOND, told.append)
-    assert told == [FAILED]
+    log.append(0, SECOND, results.append)
+    assert results == [FAILED]
     log.release()
-    assert told == [FAILED, ErrorCode.NONE]
+    assert results == [FAILED, ErrorCode.NONE]
 
 
 def test_held_completions_are_dropped_in_a_crash_and_later_ones_are_held() -> None:
-    told: list[ErrorCode] = []
+    results: list[ErrorCode] = []
     log = ControlledLog(MemoryLog())
     log.hold()
-    log.append(0, FIRST, told.append)
+    log.append(0, FIRST, results.append)
     log.forget()
-    log.append(0, SECOND, told.append)
-    assert told == []
+    log.append(0, SECOND, results.append)
+    assert results == []
     log.release()
-    assert told == [ErrorCode.NONE]
+    assert results == [ErrorCode.NONE]
     assert tuple(log.read(0)) == (FIRST, SECOND)
 
 
-def test_spared_markers_are_neither_held_nor_fail() -> None:
-    told: list[ErrorCode] = []
+def test_excluded_markers_are_neither_held_nor_fail() -> None:
+    results: list[ErrorCode] = []
     log = ControlledLog(MemoryLog(), spare_markers=True)
     log.hold()
     log.fail(1, FAILED)
-    log.append(0, MARKER, told.append)
-    assert told == [ErrorCode.NONE]
-    log.append(0, FIRST, told.append)
+    log.append(0, MARKER, results.append)
+    assert results == [ErrorCode.NONE]
+    log.append(0, FIRST, results.append)
     log.release()
-    assert told == [ErrorCode.NONE, FAILED]
+    assert results == [ErrorCode.NONE, FAILED]

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from groupcheck.implementation.core.profiles import PROFILES
 from support.client_processes import Consumer, Group, group
-from support.serving import Served, judged_session
+from support.serving import Served, checked_session
 
 with warnings.catch_warnings():
     # kafka-python's import warns of its own deprecated calls.
@@ -30,7 +30,7 @@ WAIT_S = 20
 
 @pytest.fixture(params=PROFILES)
 def served(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
-    with judged_session(tmp_path, request.param, ("topic", PARTITIONS), ("other", 1)) as server:
+    with checked_session(tmp_path, request.param, ("topic", PARTITIONS), ("other", 1)) as server:
         yield server
 
 
@@ -67,8 +67,8 @@ def partitions(offset: int) -> ConsumerGroupTopicPartitions:
 
 def committed(client: AdminClient) -> list[int]:
     asked = ConsumerGroupTopicPartitions("watched")
-    (told,) = client.list_consumer_group_offsets([asked]).values()
-    return [p.offset for p in told.result(WAIT_S).topic_partitions]
+    (found,) = client.list_consumer_group_offsets([asked]).values()
+    return [p.offset for p in found.result(WAIT_S).topic_partitions]
 
 
 def test_confluent_kafka_lists_describes_alters_and_deletes(
@@ -109,9 +109,9 @@ def test_kafka_python_lists_describes_alters_and_deletes(
     member.leave()
     offsets = {KafkaTopicPartition("topic", i): OffsetAndMetadata(9, "", -1) for i in range(2)}
     client.alter_group_offsets("watched", offsets)
-    assert told_offsets(client) == {0: 9, 1: 9}
+    assert fetched_offsets(client) == {0: 9, 1: 9}
     client.delete_group_offsets("watched", [first])
-    assert told_offsets(client) == {1: 9}
+    assert fetched_offsets(client) == {1: 9}
     assert "Error" not in outcome(lambda: client.delete_groups(["watched"]))
     assert "watched" not in repr(client.list_groups())
 
@@ -124,7 +124,7 @@ def outcome(call: Callable[[], object]) -> str:
         return repr(error)
 
 
-def told_offsets(client: Any) -> dict[int, int]:
+def fetched_offsets(client: Any) -> dict[int, int]:
     (offsets,) = client.list_group_offsets({"watched": None}).values()
     return {p.partition: o.offset for p, o in offsets.items() if o.offset >= 0}
 

@@ -9,14 +9,14 @@ import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES
 from support.client_processes import LIBRARIES, Group, group
-from support.serving import Served, judged_session
+from support.serving import Served, checked_session
 
 PARTITIONS = 6
 
 
 @pytest.fixture(params=PROFILES)
 def served(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
-    with judged_session(tmp_path, request.param, ("topic", PARTITIONS)) as server:
+    with checked_session(tmp_path, request.param, ("topic", PARTITIONS)) as server:
         yield server
 
 

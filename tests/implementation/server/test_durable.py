@@ -15,7 +15,7 @@ from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.server.server import CannotServeError
 from support.client_processes import group
 from support.served_process import commit, committed, kills, served
-from support.serving import QUICK, Served, connected_to, judged_session
+from support.serving import QUICK, Served, checked_session, connected_to
 
 PARTITIONS = 2
 OFFSET = [("topic", [(0, 5, None)])]
@@ -37,7 +37,7 @@ def test_real_consumers_find_their_offsets_after_a_restart_and_the_recording_con
 ) -> None:
     (tmp_path / "data").mkdir()
     with (
-        judged_session(tmp_path, profile, TOPIC, data_dir=tmp_path / "data") as server,
+        checked_session(tmp_path, profile, TOPIC, data_dir=tmp_path / "data") as server,
         group(server.address, "g", "topic", PARTITIONS) as consumers,
     ):
         first, second = consumers.add("confluent-kafka"), consumers.add("kafka-python")
@@ -82,9 +82,9 @@ def test_groups_that_share_a_partition_and_its_fsyncs_conform(profile: str, tmp_
         ThreadPoolExecutor(4) as clients,
     ):
         list(clients.map(ask, range(4)))
-    judged = server.judged()
-    assert judged.finding is None
-    assert (judged.groups, judged.cut) == (4, ())
+    checked = server.checked()
+    assert checked.finding is None
+    assert (checked.groups, checked.cut) == (4, ())
 
 
 def test_group_that_existed_before_the_recording_is_not_checked(tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_group_that_existed_before_the_recording_is_not_checked(tmp_path: Path) 
     for _ in range(2):
         with Served(TOPIC, data_dir=data_dir, record=record) as server, server.connected() as wire:
             assert commit(wire, "g", 1) == 0
-    judged = server.judged()
-    assert judged.finding is None
-    assert judged.cut == ("group 'g': it was there before the recording began",)
+    checked = server.checked()
+    assert checked.finding is None
+    assert checked.cut == ("group 'g': it was there before the recording began",)
 
 
 def test_expired_offsets_are_removed_while_the_server_runs(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_expired_offsets_are_removed_while_the_server_runs(tmp_path: Path) -> No
         assert commit(wire, "g", 1) == 0
         while committed(wire, "g") != -1:
             pass
-    assert server.judged().finding is None
+    assert server.checked().finding is None
 
 
 def test_normal_shutdown_leaves_nothing_to_recover(tmp_path: Path) -> None:

@@ -100,8 +100,10 @@ def test_offset_delete_returns_an_error_for_unknown_partitions() -> None:
     done = OffsetDeleteResponseTopic("topic", (OffsetDeleteResponsePartition(0, ErrorCode.NONE),))
     groups.answers[0](OffsetDeleteResponse(ErrorCode.NONE, (done,)))
     (reply,) = replies
-    told = {t.name: [(p.partition_index, p.error_code) for p in t.partitions] for t in reply.topics}
-    assert told == {"topic": [(0, 0), (2, UNKNOWN)], "absent": [(0, UNKNOWN)]}
+    errors = {
+        t.name: [(p.partition_index, p.error_code) for p in t.partitions] for t in reply.topics
+    }
+    assert errors == {"topic": [(0, 0), (2, UNKNOWN)], "absent": [(0, UNKNOWN)]}
 
 
 def test_error_of_the_group_replaces_those_of_partitions() -> None:

@@ -35,8 +35,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def begun(path: Path, failed: list[str] | None = None) -> Recording:
-    told: list[str] = [] if failed is None else failed
-    return Recording(path, "2.7", {"group.max.session.timeout.ms": 5}, told.append)
+    reasons: list[str] = [] if failed is None else failed
+    return Recording(path, "2.7", {"group.max.session.timeout.ms": 5}, reasons.append)
 
 
 def test_a_recording_has_the_messages_of_the_port_protocol_both_ways(tmp_path: Path) -> None:

@@ -51,10 +51,10 @@ def test_advertised_apis_are_those_of_the_coordinator_in_the_profiles_versions(
     server: Served, wire: Wire
 ) -> None:
     answer = wire.ask("ApiVersions", 3, client_software_name="x", client_software_version="1")
-    told = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+    returned = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
     assert answer.error_code == 0
-    assert told == {API_KEYS[api]: tuple(r) for api, r in server.server.broker.served.items()}
-    assert {API_KEYS["JoinGroup"], API_KEYS["Fetch"], API_KEYS["InitProducerId"]} <= told.keys()
+    assert returned == {API_KEYS[api]: tuple(r) for api, r in server.server.broker.served.items()}
+    assert {API_KEYS["JoinGroup"], API_KEYS["Fetch"], API_KEYS["InitProducerId"]} <= returned.keys()
 
 
 @pytest.mark.parametrize("profile", GROUPS)
@@ -121,9 +121,9 @@ def test_find_coordinator_returns_this_broker_for_every_key(
 def test_describe_configs_returns_settings_with_their_source(wire: Wire) -> None:
     answer = wire.ask("DescribeConfigs", 1, resources=[(4, "0", None)])
     (result,) = answer.results
-    told = {c.name: (c.value, c.config_source) for c in result.configs}
-    assert told["group.initial.rebalance.delay.ms"] == ("0", 4)
-    assert told["group.max.session.timeout.ms"] == ("1800000", 5)
+    returned = {c.name: (c.value, c.config_source) for c in result.configs}
+    assert returned["group.initial.rebalance.delay.ms"] == ("0", 4)
+    assert returned["group.max.session.timeout.ms"] == ("1800000", 5)
     one = wire.ask(
         "DescribeConfigs", 1, resources=[(4, "0", ["max.connections"]), (2, "topic", None)]
     )
@@ -171,7 +171,7 @@ def test_only_member_is_removed_when_its_session_expires(wire: Wire) -> None:
 
 
 def test_leave_group_of_one_member_returns_its_error(wire: Wire) -> None:
-    assert wire.ask("LeaveGroup", 1, group_id="nobodys", member_id="nobody").error_code == 25
+    assert wire.ask("LeaveGroup", 1, group_id="missing", member_id="nobody").error_code == 25
     member = join(wire, group_id="left")
     assert wire.ask("LeaveGroup", 1, group_id="left", member_id=member.member_id).error_code == 0
 
@@ -180,8 +180,10 @@ def test_offsets_are_committed_for_known_partitions(wire: Wire) -> None:
     partitions = [(0, 5, None), (7, 5, None)]
     topics = [("topic", partitions), ("absent", [(0, 5, None)])]
     answer = wire.ask("OffsetCommit", 2, group_id="simple", topics=topics)
-    told = {t.name: {p.partition_index: p.error_code for p in t.partitions} for t in answer.topics}
-    assert told == {"topic": {0: 0, 7: 3}, "absent": {0: 3}}
+    returned = {
+        t.name: {p.partition_index: p.error_code for p in t.partitions} for t in answer.topics
+    }
+    assert returned == {"topic": {0: 0, 7: 3}, "absent": {0: 3}}
     fetched = wire.ask("OffsetFetch", 2, group_id="simple", topics=None)
     assert [(t.name, [p.committed_offset for p in t.partitions]) for t in fetched.topics] == [
         ("topic", [5])

@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES
 from support.client_processes import LIBRARIES, Group, group
-from support.serving import judged_session
+from support.serving import checked_session
 
 PARTITIONS = 6
 
@@ -17,7 +17,7 @@ PARTITIONS = 6
 @pytest.fixture(params=PROFILES)
 def consumers(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Group]:
     with (
-        judged_session(tmp_path, request.param, ("topic", PARTITIONS)) as served,
+        checked_session(tmp_path, request.param, ("topic", PARTITIONS)) as served,
         group(served.address, "static", "topic", PARTITIONS) as made,
     ):
         yield made

@@ -61,8 +61,8 @@ def list_offset(wire: Wire, timestamp: int, topic: str = "topic") -> tuple[int, 
     partition = cls.ListOffsetsPartition(version=1, partition_index=0, timestamp=timestamp)
     wanted = [cls(version=1, name=topic, partitions=[partition])]
     answer = wire.ask("ListOffsets", 1, replica_id=-1, topics=wanted)
-    told = answer.topics[0].partitions[0]
-    return told.error_code, told.offset
+    found = answer.topics[0].partitions[0]
+    return found.error_code, found.offset
 
 
 def test_produced_records_are_fetched(wire: Wire) -> None:

@@ -10,14 +10,14 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from groupcheck.implementation.core.profiles import PROFILES
 from support.client_processes import eventually
-from support.serving import Served, judged_session
+from support.serving import Served, checked_session
 
 WAIT_S = 20
 
 
 @pytest.fixture(params=PROFILES)
 def served(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
-    with judged_session(tmp_path, request.param, ("topic", 1), ("out", 1)) as server:
+    with checked_session(tmp_path, request.param, ("topic", 1), ("out", 1)) as server:
         yield server
 
 
@@ -45,8 +45,8 @@ def commit(producer: Producer, consumer: Consumer, offset: int) -> None:
 
 
 def committed(consumer: Consumer) -> int:
-    (told,) = consumer.committed([TopicPartition("topic", 0)], WAIT_S)
-    return int(told.offset)
+    (found,) = consumer.committed([TopicPartition("topic", 0)], WAIT_S)
+    return int(found.offset)
 
 
 def test_transactional_offsets_are_readable_only_after_a_commit(

@@ -20,9 +20,9 @@ def test_server_conforms_and_so_does_its_recording(
     with Served(config=(delay,), record=tmp_path / "recording") as server:
         assert main(["verify", f"kafka://{server.address}", "--members", "1"]) == 0
         assert "100 % of the labelled edges" in capsys.readouterr().out
-        judged = server.judged()
-    assert judged.finding is None
-    assert judged.groups > 40
+        checked = server.checked()
+    assert checked.finding is None
+    assert checked.groups > 40
 
 
 JOIN: dict[str, Any] = {
@@ -56,4 +56,4 @@ def test_pipelined_requests_are_recorded_in_the_right_order(
             assert wire.answer("JoinGroup", 3).generation_id == 2
             for _ in range(asked_at_once):
                 assert wire.answer("Heartbeat", 0).error_code == 0
-        assert server.judged().finding is None
+        assert server.checked().finding is None
