@@ -47,7 +47,7 @@ from groupcheck.model.vocabulary import (
 INITIAL_DELAY: Final = "group.initial.rebalance.delay.ms"
 SIZE: Final = "group.max.size"
 
-# Nobody waits for these; a session of 6 s is the shortest that brokers allow by default.
+# No sequence waits for these; 6 s is the shortest session that brokers allow by default.
 LONG_MS, SHORT_MS, REBALANCE_MS = 60_000, 6_000, 2_000
 DELAY: Final = Advance(0)  # stands for the initial delay of the broker, which is mostly none
 

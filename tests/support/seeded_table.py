@@ -111,8 +111,8 @@ def page(found: Sequence[Shown], whole: str) -> str:
     """Return the page, with the table of a default verification."""
     absent = "".join(f"| {name} | {why} |\n" for name, why in ABSENT.items())
     equal = sum(each.steps == each.shortest for each in found)
-    told = f"\nThe finding has the minimal length for {equal} of {len(found)}.\n"
-    return HEAD + "".join(map(line, found)) + told + whole + ABSENT_HEAD + absent
+    summary = f"\nThe finding has the minimal length for {equal} of {len(found)}.\n"
+    return HEAD + "".join(map(line, found)) + summary + whole + ABSENT_HEAD + absent
 
 
 def whole_of(text: str) -> str:
@@ -123,10 +123,10 @@ def whole_of(text: str) -> str:
 def whole_table(found: Sequence[Whole]) -> str:
     """Return the table of a default verification, and how many bugs each generator finds."""
     counts = ", ".join(f"{source} {count}" for source, count in _counts(found).items())
-    told = f"\nOf {len(found)} bugs the whole run finds {len(found)}; alone: {counts}.\n"
+    summary = f"\nOf {len(found)} bugs the whole run finds {len(found)}; alone: {counts}.\n"
     if left := [name for name in KAFKA if all(name != each.name for each in found)]:
-        told += f"Not measured in their current form: {', '.join(left)}.\n"
-    return WHOLE_HEAD + "".join(map(_whole_line, found)) + told
+        summary += f"Not measured in their current form: {', '.join(left)}.\n"
+    return WHOLE_HEAD + "".join(map(_whole_line, found)) + summary
 
 
 def _counts(found: Sequence[Whole]) -> dict[str, int]:
@@ -135,8 +135,8 @@ def _counts(found: Sequence[Whole]) -> dict[str, int]:
 
 def _whole_line(whole: Whole) -> str:
     alone = (whole.alone[name] for name in SOURCES)
-    told = (f"{seconds:.1f}" if seconds is not None else "-" for seconds in alone)
-    cells = (whole.name, *told, f"{whole.seconds:.0f}", str(whole.findings))
+    times = (f"{seconds:.1f}" if seconds is not None else "-" for seconds in alone)
+    cells = (whole.name, *times, f"{whole.seconds:.0f}", str(whole.findings))
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -45,9 +45,9 @@ def reply(asked: Asked, **fields: object) -> bytes:
 
 
 class Broker(socketserver.ThreadingTCPServer):
-    """Speaks of itself as a Kafka broker would; `answer` speaks for the coordinator.
+    """Describes itself like a Kafka broker; `answer` handles the coordinator's requests.
 
-    What `answer` returns is sent as it is; None closes the connection.
+    The broker sends what `answer` returns; None closes the connection.
     """
 
     request_queue_size = 128
@@ -66,7 +66,7 @@ class Broker(socketserver.ThreadingTCPServer):
         self.topic_errors: list[int] = []
         self.settings: dict[str, str | None] = {}  # those it describes; it knows no others
         self.sockets: list[socket.socket] = []
-        self.here = threading.local()  # the socket that a thread answers on
+        self.here = threading.local()  # each thread's socket
 
     @property
     def port(self) -> int:
@@ -75,9 +75,9 @@ class Broker(socketserver.ThreadingTCPServer):
     def respond(self, asked: Asked) -> bytes | None:
         api = asked.name.removesuffix("Request")
         if api == "ApiVersions":
-            spoken = codec.message_class("ApiVersionsResponse").fields["api_keys"]
+            supported = codec.message_class("ApiVersionsResponse").fields["api_keys"]
             keys = [
-                spoken(api_key=key, min_version=oldest, max_version=newest)
+                supported(api_key=key, min_version=oldest, max_version=newest)
                 for key, (oldest, newest) in self.versions.items()
             ]
             return reply(asked, api_keys=keys, error_code=self.versions_error)
@@ -110,7 +110,7 @@ class Broker(socketserver.ThreadingTCPServer):
         return reply(asked, results=[answer])
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients hang up in the middle here."""
+        """Ignore errors: clients close connections in the middle."""
 
 
 class _Handler(socketserver.BaseRequestHandler):
@@ -167,7 +167,7 @@ class CoordinatorBroker(Broker):
         self._owed: dict[int, tuple[Asked, socket.socket]] = {}
 
     def service_actions(self) -> None:
-        """Let the time pass that has passed; called several times a second."""
+        """Advance the coordinator's clock; called several times a second."""
         with self._lock:
             now_ms = int((time.monotonic() - self._started_s) * 1000)
             self._send(self._coordinator.advance(now_ms - self._coordinator.now_ms))
@@ -193,10 +193,10 @@ class CoordinatorBroker(Broker):
 
 
 class TransactionsBroker(Broker):
-    """Has transactions of offsets, whose markers reach the groups `late_s` after the answer.
+    """Has transactions of offsets; groups process markers `late_s` after the response to EndTxn.
 
-    Each of the `errors` of an API is answered once, before it is done. It is not ready for another
-    transaction of the same producer before the markers of the last one are written.
+    It returns each of an API's `errors` once before it handles a request. It is not ready for
+    another transaction of a producer until the markers of the last one are written.
     """
 
     def __init__(self, late_s: float = 0.0) -> None:
@@ -211,7 +211,7 @@ class TransactionsBroker(Broker):
 
     @property
     def apis(self) -> list[str]:
-        """What was asked, in its order."""
+        """The APIs of the requests, in their order."""
         return [asked.name.removesuffix("Request") for asked in self.asked]
 
     def _act(self, asked: Asked) -> bytes:
@@ -238,7 +238,7 @@ class TransactionsBroker(Broker):
         return reply(asked, error_code=error)
 
     def _mark(self, offsets: dict[str, int]) -> None:
-        """Write the markers, and have the groups look at them later still, in their order."""
+        """Write the markers; groups process them later, in their order."""
         self._marking.acquire()
         threading.Timer(self._late_s / 2, self._marking.release).start()
         threading.Timer(self._late_s, self.offsets.update, (offsets,)).start()

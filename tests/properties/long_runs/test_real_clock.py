@@ -114,9 +114,9 @@ def test_late_ms_sets_how_late_a_timer_may_fire(
     late_ms: int, capsys: pytest.CaptureFixture[str], *, conforms: bool
 ) -> None:
     with serving(CoordinatorBroker(Config(group_initial_rebalance_delay_ms=1_500))) as broker:
-        presumed = f"kafka://127.0.0.1:{broker.port}?group.initial.rebalance.delay.ms=0"
+        port = f"kafka://127.0.0.1:{broker.port}?group.initial.rebalance.delay.ms=0"
         asked = ["--examples=48", "--steps=6", f"--late-ms={late_ms}", "--grace-ms=40", "--json"]
-        status = main(["verify", presumed, *asked])
+        status = main(["verify", port, *asked])
     result = json.loads(capsys.readouterr().out)
     assert (status == 0, result["conforms"]) == (conforms, conforms)
     windows = {"late_ms": late_ms, "early_ms": 50, "answer_ms": 5_000, "grace_ms": 40}

@@ -178,13 +178,13 @@ def test_return_value_that_is_no_list_of_messages_is_a_protocol_error(
 
 @pytest.mark.parametrize("answer", [None, {}, {"name": 7}, {"name": "x", "version": 1}, []])
 def test_port_without_a_name_is_a_protocol_error(answer: object) -> None:
-    class Nameless(Recorder):
+    class WithoutName(Recorder):
         def open(self, profile: str, config: dict[str, int]) -> object:
             del profile, config
             return answer
 
     with pytest.raises(PortFailedError, match="protocol error"):
-        PythonPort(Nameless).open("2.7", {})
+        PythonPort(WithoutName).open("2.7", {})
 
 
 def test_open_after_a_failure_makes_a_new_object() -> None:

@@ -265,7 +265,7 @@ class Group {
     };
   }
 
-  // The answer to all parked SyncGroups; whoever is answered owes the next heartbeat.
+  // The answer to all parked SyncGroups; each answered member has to send the next heartbeat in time.
   finishSync(errorCode, assignments) {
     for (const member of this.members.values()) {
       member.assignment = assignments.get(member.memberId) ?? '';
@@ -598,7 +598,7 @@ function handleRequest(request) {
 }
 
 function misbehave() {
-  if (FAULT === 'crash') throw new Error('the toy was told to crash');
+  if (FAULT === 'crash') throw new Error('seeded crash');
   if (FAULT === 'garbage') output.push('SyncGroup? Never heard of it.\n');
   if (FAULT === 'hang') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
