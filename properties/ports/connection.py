@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
 from time import monotonic
-from typing import Any, Final, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, NoReturn, Self, TypeVar
 
-from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.model.vocabulary import ErrorCode, Request
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
@@ -40,21 +40,14 @@ BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
 GROUP, TRANSACTION = 0, 1  # FindCoordinatorRequest.CoordinatorType
 
 
-class Sent(Protocol):
-    """What a connection remembers of a request until it is answered."""
+class Question(NamedTuple):
+    """A request that belongs to no test."""
 
-    @property
-    def api(self) -> str:
-        """Kafka's name of the API, without "Request"."""
-        ...
-
-    @property
-    def api_version(self) -> int:
-        """The version of the request."""
-        ...
+    api: str
+    api_version: int
 
 
-A = TypeVar("A", bound=Sent)
+A = TypeVar("A", Question, Request)
 
 
 class Connection(Generic[A]):
@@ -132,13 +125,6 @@ class Connection(Generic[A]):
         when = f" before it answered {' and '.join(requests)}" if requests else ""
         kind = "port crashed"
         raise PortFailedError(kind, f"the broker {how}{when}")
-
-
-class Question(NamedTuple):
-    """A request that belongs to no test."""
-
-    api: str
-    api_version: int
 
 
 class Coordinator(NamedTuple):

@@ -8,30 +8,21 @@ from __future__ import annotations
 
 import errno
 import selectors
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, Final, cast
-from uuid import uuid4
+from typing import Final
 
 from groupcheck.model.config import BROKER_SETTINGS
 from groupcheck.model.spaces.clients import OTHER_TOPIC, TOPIC
 from groupcheck.model.vocabulary import (
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
     EndTxnRequest,
     EndTxnResponse,
-    HeartbeatRequest,
-    ListGroupsRequest,
-    ListGroupsResponse,
     Request,
     RequestBody,
     Response,
-    ResponseBody,
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.ports import codec, producers
@@ -43,6 +34,7 @@ from groupcheck.properties.ports.connection import (
     Connection,
     raise_if_interrupted,
 )
+from groupcheck.properties.ports.group_names import GroupNames
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import (
     Fault,
@@ -56,7 +48,6 @@ from groupcheck.properties.ports.settings import BrokerSettings, settings_of
 from groupcheck.properties.windows import USUAL, Windows
 
 LOCAL_ERRORS: Final = (errno.EMFILE, errno.ENFILE)  # out of sockets here, not the broker's failure
-CLIENT_HOST: Final = "/127.0.0.1"  # the default client host of a test's requests
 
 
 class WirePort:
@@ -112,7 +103,7 @@ class WirePort:
         self._selector: selectors.BaseSelector | None = None
         self._barrier = Barrier(lambda: self._client(*self._coordinator))
         self._producers = Producers(self._client, self._interrupted)
-        self._prefix = ""
+        self._names = GroupNames()
         self._opened_s = 0.0
         self._reported_ms = 0
 
@@ -170,7 +161,7 @@ class WirePort:
         """Have a marker written, and answer once the group has processed it."""
         if not body.group_id:
             return Observation(unsupported="EndTxn with an empty group id")
-        group_id = self._real_group_id(body.group_id)
+        group_id = self._names.real(body.group_id)
         error = self._producers.end(body.producer_id, group_id, committed=body.committed)
         return self._observe([Response(request_id, EndTxnResponse(error))], expected)
 
@@ -239,17 +230,17 @@ class WirePort:
         if info.address != self._coordinator:
             self.shutdown()
         self._reuses_connections = True
-        self._prefix = _new_prefix()
+        self._names = GroupNames()
         self._coordinator, self.max_versions, self._oldest, settings = info
         return settings
 
     def _find_coordinator(self) -> BrokerSettings:
         """Find the coordinator of an unused group; return its settings."""
-        self._prefix = _new_prefix()
+        self._names = GroupNames()
         self._reuses_connections = False
         with self._client(*self._bootstrap) as broker:
             broker.versions(self._newest_versions)
-            coordinator = broker.coordinator(self._prefix)
+            coordinator = broker.coordinator(self._names.prefix)
             brokers = max(broker.create_topic(topic) for topic in (TOPIC, OTHER_TOPIC))
         self._coordinator = coordinator.host, coordinator.port
         try:
@@ -349,48 +340,14 @@ class WirePort:
             )
         except codec.MalformedAnswerError as error:
             protocol_error(str(error))
-        return Response(request.request_id, self._in(body))
+        return Response(request.request_id, self._names.response(body))
 
     def _out(self, body: RequestBody) -> RequestBody:
-        if isinstance(body, DescribeGroupsRequest):
-            return DescribeGroupsRequest(tuple(map(self._real_group_id, body.groups)))
-        if isinstance(body, DeleteGroupsRequest):
-            return DeleteGroupsRequest(tuple(map(self._real_group_id, body.groups_names)))
-        if isinstance(body, ListGroupsRequest):
-            return body
-        if isinstance(body, TxnOffsetCommitRequest):
-            group_id = self._real_group_id(body.group_id)
-            producer = self._producers.begin(body.producer_id, group_id)
-            return body._replace(group_id=group_id, **producer.fields)
-        request = cast("HeartbeatRequest", body)
-        return request._replace(group_id=self._real_group_id(request.group_id))
-
-    def _real_group_id(self, group_id: str) -> str:
-        # An empty group id stays empty: how the broker handles it is under test.
-        return self._prefix + group_id if group_id else ""
-
-    def _in(self, body: ResponseBody) -> ResponseBody:
-        """Return the response with the group id and client host of the test."""
-        if isinstance(body, DeleteGroupsResponse):
-            return DeleteGroupsResponse(self._renamed(body.results))
-        if isinstance(body, ListGroupsResponse):  # without the groups of other tests
-            ours = (group for group in body.groups if group.group_id.startswith(self._prefix))
-            return body._replace(groups=self._renamed(ours))
-        if not isinstance(body, DescribeGroupsResponse):
-            return body
-        groups = []
-        for group in self._renamed(body.groups):
-            members = (m._replace(client_host=m.client_host and CLIENT_HOST) for m in group.members)
-            groups.append(group._replace(members=tuple(members)))
-        return DescribeGroupsResponse(tuple(groups))
-
-    def _renamed(self, groups: Iterable[Any]) -> tuple[Any, ...]:
-        """Return records of groups under the test's group ids."""
-        return tuple(g._replace(group_id=g.group_id.removeprefix(self._prefix)) for g in groups)
-
-
-def _new_prefix() -> str:
-    return f"groupcheck-{uuid4().hex}-"
+        request = self._names.request(body)
+        if isinstance(request, TxnOffsetCommitRequest):
+            producer = self._producers.begin(request.producer_id, request.group_id)
+            request = request._replace(**producer.fields)
+        return request
 
 
 def _url(host: str, port: int) -> str:
