@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from time import monotonic
-from typing import Any, Final, Self
+from typing import Final
 
 from groupcheck.model.spaces.clients import TOPIC
 from groupcheck.model.vocabulary import Request
@@ -54,7 +54,7 @@ NEWEST_VERSIONS: Final = {"JoinGroup": 5, "SyncGroup": 3, "LeaveGroup": 2}
 
 
 class MockBroker:
-    """A child process with a mock cluster of one broker; also a context manager.
+    """A child process with a mock cluster of one broker.
 
     `address` is its host and port while it runs, `version` librdkafka's version, `stderr` the last
     lines of its standard error after it was stopped.
@@ -69,13 +69,6 @@ class MockBroker:
         self.version = ""
         self.stderr = ""
         self._program: Program | None = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def start(self) -> tuple[str, int]:
         """Start the broker unless it is running.
@@ -139,34 +132,19 @@ class MockBroker:
 class LibrdkafkaPort:
     """The coordinator in librdkafka's mock broker; implements `Port`.
 
-    The first `open` starts the broker, and so does the next one after a crash.
+    The first `open` starts its broker, and so does the next one after a crash.
 
     Args:
-        broker: a broker that the caller stops and other ports may share; if one port crashes it, it
-            has crashed for all. Without it the port has its own broker.
         windows: see `WirePort`.
         interrupted: see `WirePort`.
-        wire: other keyword arguments of `WirePort`.
     """
 
     real_time = True
 
-    def __init__(
-        self,
-        broker: MockBroker | None = None,
-        interrupted: Event | None = None,
-        windows: Windows = USUAL,
-        **wire: Any,  # noqa: ANN401 (WirePort checks them)
-    ) -> None:
-        self._is_owner = broker is None
-        self._broker = broker or MockBroker(interrupted)
+    def __init__(self, interrupted: Event | None = None, windows: Windows = USUAL) -> None:
+        self._broker = MockBroker(interrupted)
+        self._interrupted = interrupted
         self.windows = windows
-        self._options = {
-            "newest_versions": NEWEST_VERSIONS,
-            "interrupted": interrupted,
-            "windows": windows,
-            **wire,
-        }
         self._wire: WirePort | None = None
 
     @property
@@ -181,7 +159,13 @@ class LibrdkafkaPort:
             PortUnavailableError: confluent-kafka or kafka-python is not installed or does not work.
         """
         self.close()
-        self._wire = WirePort(*self._broker.start(), **self._options)
+        self._wire = WirePort(
+            *self._broker.start(),
+            newest_versions=NEWEST_VERSIONS,
+            null_as_empty=True,
+            interrupted=self._interrupted,
+            windows=self.windows,
+        )
         self._wire.open(profile, config)
         return PortInfo("librdkafka's mock broker", self._broker.version)
 
@@ -206,10 +190,9 @@ class LibrdkafkaPort:
             self._wire.close()
 
     def shutdown(self) -> None:
-        """End the test, and the broker unless it is shared."""
+        """End the test and the broker."""
         self.close()
-        if self._is_owner:
-            self._broker.stop()
+        self._broker.stop()
 
     @contextmanager
     def _reporting_crashes(self) -> Iterator[WirePort]:
@@ -224,6 +207,5 @@ class LibrdkafkaPort:
             if ended is None:
                 raise
             reason = f"{failure.reason}; its process {ended.status}"
-            if self._is_owner:
-                self._broker.stop()
+            self._broker.stop()
             raise PortFailedError(failure.kind, reason, self._broker.stderr) from failure

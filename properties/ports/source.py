@@ -177,6 +177,6 @@ def _librdkafka_mock(spec: str, windows: Windows) -> PortSource:
     interrupted = Event()
 
     def connect() -> LibrdkafkaPort:
-        return LibrdkafkaPort(windows=windows, null_as_empty=True, interrupted=interrupted)
+        return LibrdkafkaPort(interrupted, windows)
 
     return PortSource(spec, connect, windows, interrupt=interrupted.set)

@@ -47,6 +47,7 @@ from groupcheck.properties.ports.producers import Producers
 from groupcheck.properties.ports.settings import BrokerSettings, settings_of
 from groupcheck.properties.windows import USUAL, Windows
 
+CONNECT_S: Final = 5.0
 LOCAL_ERRORS: Final = (errno.EMFILE, errno.ENFILE)  # out of sockets here, not the broker's failure
 
 
@@ -59,7 +60,6 @@ class WirePort:
     Args:
         host: the host of any broker of the cluster.
         port: its port.
-        connect_timeout_ms: the timeout of a connection attempt.
         windows: how long to wait for a response that must come, and after it for responses to
             other waiting requests; each further response extends the wait.
         newest_versions: upper limits of API versions, for a broker that advertises versions that
@@ -78,7 +78,6 @@ class WirePort:
         host: str,
         port: int,
         *,
-        connect_timeout_ms: int = 5_000,
         windows: Windows = USUAL,
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,
@@ -89,7 +88,6 @@ class WirePort:
         self.max_versions: Mapping[str, int] | None = None
         self._oldest: Mapping[str, int] = {}
         self._bootstrap = self._coordinator = (host, port)
-        self._connect_s = connect_timeout_ms / 1000
         self.windows = windows
         self._answer_s = windows.answer_ms / 1000
         self._grace_s = windows.grace_ms / 1000
@@ -263,7 +261,7 @@ class WirePort:
         return BootstrapClient(
             host,
             port,
-            connect_s=self._connect_s,
+            connect_s=CONNECT_S,
             answer_s=self._answer_s,
             interrupted=self._interrupted,
         )
