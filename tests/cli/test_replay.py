@@ -1,10 +1,12 @@
-"""A trace done again, from the command line and in a test: what is said where nothing is found."""
+"""`groupcheck replay` and `check_trace`: a trace is replayed on a port."""
 
 from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +32,8 @@ HEARTBEAT = Request(3, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
 FETCHES = tuple(Request(number, 7, OffsetFetchRequest(GROUP_ID, ())) for number in (4, 5))
 NOW_AND_THEN = "python:support.now_and_then:make"
 HEARTBEATS_ONLY = "python:support.heartbeats_only:make"
-NEVER_TOLD = "step 2 uses a member id that the port never told"
+UNKNOWN_ID = "step 2 uses a member id that the port never told"
+NOTHING = "nothing was done: 1 step left out, not supported"
 OMISSION = "3 steps left out, not supported: OffsetFetch v7, holdAppends"
 
 
@@ -38,80 +41,88 @@ def _trace(*steps: Input, profile: str = "2.7") -> str:
     return dump(Sequence(profile, {}, steps))
 
 
-def _replay(
-    text: str, port: str, directory: Path, capsys: pytest.CaptureFixture[str]
-) -> tuple[int, str, str]:
-    path = directory / "trace"
-    path.write_text(text, encoding="utf-8")
-    status = main(["replay", str(path), port])
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err.replace(str(path), "trace")
+@pytest.fixture
+def replay(run: Callable[..., Any], tmp_path: Path) -> Callable[[str, str], tuple[int, str, str]]:
+    """Replays a trace on a port; returns status, output, and error without the path."""
+    path = tmp_path / "trace"
+
+    def replay_trace(text: str, port: str) -> tuple[int, str, str]:
+        path.write_text(text, encoding="utf-8")
+        done = run("replay", path, port)
+        return done.status, done.out, done.err.replace(str(path), "trace")
+
+    return replay_trace
 
 
-def test_a_trace_that_a_port_answers_lawfully_has_exit_status_0(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("trace", "port", "done"),
+    [
+        pytest.param(
+            _trace(JOIN, Advance(3_000), UNFAIR),
+            "builtin",
+            (0, "3 steps, each answered as Kafka would\n", ""),
+            id="the port conforms",
+        ),
+        pytest.param(
+            _trace(FETCHES[0], HEARTBEAT, HoldAppends(), FETCHES[1]),
+            HEARTBEATS_ONLY,
+            (0, f"1 step, each answered as Kafka would\n{OMISSION}\n", ""),
+            id="the port does not support some steps",
+        ),
+        pytest.param(
+            _trace(FETCHES[0]),
+            HEARTBEATS_ONLY,
+            (
+                2,
+                "",
+                "groupcheck: nothing was done: 1 step left out, not supported: OffsetFetch v7\n",
+            ),
+            id="the port supports no step",
+        ),
+        pytest.param(
+            _trace(JOIN, UNFAIR),
+            "builtin",
+            (2, "", f"groupcheck: {UNKNOWN_ID}\n"),
+            id="a step has a member id that the port never returned",
+        ),
+        pytest.param(
+            "hello\n",
+            "builtin",
+            (2, "", "groupcheck: trace:1: not a JSON object (Expecting value)\n"),
+            id="the file is not a trace",
+        ),
+        pytest.param(
+            _trace(Advance(1), profile="0.10.2"),
+            "builtin",
+            (
+                2,
+                "",
+                "groupcheck: the built-in coordinator implements Kafka 2.7 and 4.1, not 0.10.2\n",
+            ),
+            id="the port does not have the profile",
+        ),
+    ],
+)
+def test_replay_prints_a_verdict_or_one_line(
+    trace: str, port: str, done: tuple[int, str, str], replay: Callable[..., Any]
 ) -> None:
-    said = _replay(_trace(JOIN, Advance(3_000), UNFAIR), "builtin", tmp_path, capsys)
-    assert said == (0, "3 steps, each answered as Kafka would\n", "")
+    assert replay(trace, port) == done
 
 
-def test_a_finding_that_hangs_on_what_the_port_draws_is_found_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_finding_that_depends_on_the_ports_random_choices_is_found_again(
+    replay: Callable[..., Any],
 ) -> None:
-    status, told, _ = _replay(_trace(HEARTBEAT), NOW_AND_THEN, tmp_path, capsys)
+    status, out, _ = replay(_trace(HEARTBEAT), NOW_AND_THEN)
     assert status == 1
-    assert told.startswith("Finding ")
+    assert out.startswith("Finding ")
 
 
-def test_a_trace_that_is_not_there_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trace_that_cannot_be_read_is_one_line(tmp_path: Path, error: Callable[..., str]) -> None:
     for path in (tmp_path / "none", tmp_path):
-        assert main(["replay", str(path), "builtin"]) == 2
-        said = capsys.readouterr().err
-        assert said.startswith(f"groupcheck: cannot read {path}: ")
-        assert said.count("\n") == 1
+        assert f"cannot read {path}: " in error("replay", path, "builtin")
 
 
-def test_what_is_not_a_trace_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = "groupcheck: trace:1: not a JSON object (Expecting value)\n"
-    assert _replay("hello\n", "builtin", tmp_path, capsys) == (2, "", line)
-
-
-def test_a_profile_that_the_port_does_not_have_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = "groupcheck: the built-in coordinator implements Kafka 2.7 and 4.1, not 0.10.2\n"
-    said = _replay(_trace(Advance(1), profile="0.10.2"), "builtin", tmp_path, capsys)
-    assert said == (2, "", line)
-
-
-def test_a_step_with_a_member_id_that_was_never_told_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = _replay(_trace(JOIN, UNFAIR), "builtin", tmp_path, capsys)
-    assert said == (2, "", f"groupcheck: {NEVER_TOLD}\n")
-
-
-def test_the_steps_that_a_port_does_not_support_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trace = _trace(FETCHES[0], HEARTBEAT, HoldAppends(), FETCHES[1])
-    said = _replay(trace, HEARTBEATS_ONLY, tmp_path, capsys)
-    assert said == (0, f"1 step, each answered as Kafka would\n{OMISSION}\n", "")
-
-
-def test_a_trace_of_which_a_port_supports_nothing_says_nothing_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = _replay(_trace(FETCHES[0]), HEARTBEATS_ONLY, tmp_path, capsys)
-    line = "groupcheck: nothing was done: 1 step left out, not supported: OffsetFetch v7\n"
-    assert said == (2, "", line)
-
-
-def test_a_finding_is_told_on_a_terminal_that_does_not_know_its_letters(
+def test_a_finding_is_printed_on_a_terminal_with_another_character_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     protocols = (Protocol("caf\xe9", b""),)
@@ -125,16 +136,20 @@ def test_a_finding_is_told_on_a_terminal_that_does_not_know_its_letters(
     assert "caf\\xe9" in terminal.read()
 
 
-def test_a_test_fails_with_the_line_if_a_member_id_was_never_told() -> None:
-    with pytest.raises(AssertionError, match=f"^{NEVER_TOLD}$"):
-        groupcheck.check_trace(_trace(JOIN, UNFAIR), "builtin")
+@pytest.mark.parametrize(
+    ("steps", "port", "message"),
+    [
+        ((JOIN, UNFAIR), "builtin", f"^{UNKNOWN_ID}$"),
+        ((FETCHES[0],), HEARTBEATS_ONLY, f"^{NOTHING}"),
+    ],
+)
+def test_check_trace_fails_without_a_verdict(
+    steps: tuple[Input, ...], port: str, message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        groupcheck.check_trace(_trace(*steps), port)
 
 
-def test_a_test_fails_if_the_port_supports_none_of_the_steps() -> None:
-    with pytest.raises(AssertionError, match=r"^nothing was done: 1 step left out"):
-        groupcheck.check_trace(_trace(FETCHES[0]), HEARTBEATS_ONLY)
-
-
-def test_a_test_is_warned_of_the_steps_that_its_port_does_not_support() -> None:
+def test_check_trace_warns_of_unsupported_steps() -> None:
     with pytest.warns(UserWarning, match=f"^{OMISSION}$"):
         groupcheck.check_trace(_trace(*FETCHES, HoldAppends(), HEARTBEAT), HEARTBEATS_ONLY)

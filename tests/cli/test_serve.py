@@ -1,4 +1,4 @@
-"""`groupcheck serve` from the outside: how it begins and ends, and what it says."""
+"""`groupcheck serve` as a process: start, stop, and messages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-
-from groupcheck.cli import main
 
 WAIT_S = 20
 
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The program and its first line, when it has said that it serves."""
+    """The process and its first line, when it serves."""
     with subprocess.Popen(
         [sys.executable, "-m", "groupcheck", "serve", *arguments],
         stdout=subprocess.PIPE,
@@ -43,7 +41,7 @@ def port_of(line: str) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_told_to_stop(number: signal.Signals, tmp_path: Path) -> None:
+def test_it_serves_until_a_signal(number: signal.Signals, tmp_path: Path) -> None:
     record = tmp_path / "record"
     with serving("--listen", "127.0.0.1:0", "--record", str(record)) as (process, line):
         with socket.create_connection(("127.0.0.1", port_of(line)), WAIT_S) as client:
@@ -55,13 +53,13 @@ def test_it_serves_until_it_is_told_to_stop(number: signal.Signals, tmp_path: Pa
     assert record.read_bytes().startswith(b'{"type":"open","trace":1,"profile":"2.7"')
 
 
-def test_its_memory_stays_below_256_mb_whatever_clients_have_begun_to_send() -> None:
+def test_memory_stays_below_256_mb_with_many_incomplete_requests() -> None:
     begun = struct.pack(">i", 2_000_000) + bytes(1_900_000)
     with serving("--listen", "127.0.0.1:0") as (process, line), ExitStack() as stack:
         for _ in range(200):
             client = socket.create_connection(("127.0.0.1", port_of(line)), WAIT_S)
             stack.enter_context(client)
-            with suppress(OSError):  # it is hung up on
+            with suppress(OSError):  # the server closes the connection
                 client.sendall(begun)
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
         peak_kb = re.search(r"VmHWM:\s+(\d+) kB", status)
@@ -69,7 +67,7 @@ def test_its_memory_stays_below_256_mb_whatever_clients_have_begun_to_send() -> 
         assert int(peak_kb[1]) < 256 * 1024
 
 
-def test_it_says_so_when_other_machines_can_reach_it() -> None:
+def test_it_warns_when_other_machines_can_connect() -> None:
     with serving("--listen", "0.0.0.0:0") as (process, line):
         assert line.startswith("groupcheck: serving Kafka 2.7 on 0.0.0.0:")
         assert process.stderr is not None
@@ -78,18 +76,15 @@ def test_it_says_so_when_other_machines_can_reach_it() -> None:
         assert warning == f"groupcheck: {what}\n"
 
 
-def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_one_line(error: Callable[..., str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         where = f"127.0.0.1:{taken.getsockname()[1]}"
-        assert main(["serve", "--listen", where]) == 2
-    assert capsys.readouterr() == (
-        "",
-        f"groupcheck: cannot listen on {where}: Address already in use\n",
-    )
+        line = error("serve", "--listen", where)
+    assert line == f"groupcheck: cannot listen on {where}: Address already in use\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (["--listen", "9092"], "argument --listen: '9092' is not HOST:PORT"),
         (["--listen", ":9092"], "argument --listen: ':9092' is not HOST:PORT"),
@@ -108,17 +103,13 @@ def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[
         (["--record", "/nonexistent/file"], "cannot record to /nonexistent/file: No such file"),
     ],
 )
-def test_what_cannot_be_served_is_said_in_one_line(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+def test_an_invalid_option_is_one_line(
+    arguments: list[str], message: str, error: Callable[..., str]
 ) -> None:
-    assert main(["serve", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert complaint in err
+    assert message in error("serve", *arguments)
 
 
-def test_an_ipv6_address_is_given_in_brackets() -> None:
+def test_an_ipv6_address_is_in_brackets() -> None:
     if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):  # noqa: PTH110 - no file
         pytest.skip("this machine has no IPv6")
     with serving("--listen", "[::1]:0") as (_, line):
@@ -126,14 +117,13 @@ def test_an_ipv6_address_is_given_in_brackets() -> None:
 
 
 @pytest.mark.parametrize("package", ["kio", "crc32c"])
-def test_without_its_extra_it_says_what_to_install(
-    package: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_without_its_extra_it_prints_what_to_install(
+    package: str, error: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = "groupcheck.implementation.server"
     for name in [*sys.modules]:
         if name.startswith((ours, "kio")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    assert main(["serve"]) == 2
     line = f"groupcheck: serve needs the package {package}: pip install 'groupcheck[serve]'\n"
-    assert capsys.readouterr() == ("", line)
+    assert error("serve") == line
