@@ -1,4 +1,4 @@
-"""Holding each group's history to the model, and what all of them show together."""
+"""The job of `groupcheck check`: checks the history of each group against the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.pipeline.explored import EXPLORED, explored_edges
+from groupcheck.pipeline.explored import EXPLORED, explored_transitions
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.pipeline.ingest import (
     ORDER,
@@ -24,12 +24,12 @@ from groupcheck.pipeline.ingest import (
     stored,
 )
 from groupcheck.pipeline.kernels import replay, replay_files
-from groupcheck.pipeline.lanes import lanes
 from groupcheck.pipeline.output import Output
-from groupcheck.pipeline.schemas import EDGES, EVENTS, JUDGED
+from groupcheck.pipeline.rebalance_timeline import rebalance_timeline
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, TRANSITIONS
 from groupcheck.pipeline.summary import Checked, summed
 
-# The tables that are written, by the columns of JUDGED that they are.
+# The tables that are written, by their columns in CHECKED.
 TABLES: Final = {
     "verdict": "verdicts",
     "finding": "findings",
@@ -44,11 +44,11 @@ class Request(NamedTuple):
 
     Args:
         sources: files and folders, or one folder that `ingest` has written.
-        profile: the version to judge by, in the place of the one that the sources say.
+        profile: the version to check against, instead of that of the sources.
         report: a folder for the tables.
-        overwrite: whether it is written anew if it is there.
-        time_zone: of times in logs that do not say theirs.
-        lanes: whether the rebalances of the groups that rebalance most are told one by one.
+        overwrite: whether to replace the folder if it is there.
+        time_zone: of times in logs without a zone.
+        timeline: whether to return the rebalances of the groups that rebalance most.
 
     """
 
@@ -57,83 +57,83 @@ class Request(NamedTuple):
     report: str | None = None
     overwrite: bool = False
     time_zone: str = "UTC"
-    lanes: bool = False
+    timeline: bool = False
 
 
-def judged(events: DataFrame, profile: str | None = None) -> DataFrame:
-    """Rows of `JUDGED`: each group's histories, of rows of `EVENTS`, held to the model.
+def check_events(events: DataFrame, profile: str | None = None) -> DataFrame:
+    """Rows of `CHECKED` for the histories in rows of `EVENTS`.
 
-    They are judged by the version that their sources say, unless by `profile`.
+    They are checked against the version of their sources, unless `profile` names another.
     """
     in_order = events.repartition("group_id").sortWithinPartitions(*ORDER)
-    return in_order.select(*EVENTS.names).mapInArrow(partial(replay, profile=profile), JUDGED)
+    return in_order.select(*EVENTS.names).mapInArrow(partial(replay, profile=profile), CHECKED)
 
 
-def judged_files(spark: SparkSession, path: str, profile: str | None = None) -> DataFrame:
-    """The same of a folder that `ingest` has written, in which all is in order already.
+def check_files(spark: SparkSession, path: str, profile: str | None = None) -> DataFrame:
+    """The same for a folder that `ingest` has written, which is sorted already.
 
-    Each file is a task, which reads it by Arrow as it stands: it was Spark that sorted it, and to
-    do that again, or to take every row through the JVM, would take longer than to judge it.
+    Each file is a task, which reads it with Arrow: to sort it again, or to send every row through
+    the JVM, would take longer than the check.
     """
     files = stored(path)
-    return numbered(spark, len(files)).mapInArrow(partial(replay_files, files, profile), JUDGED)
+    return numbered(spark, len(files)).mapInArrow(partial(replay_files, files, profile), CHECKED)
 
 
-def edges_of(rows: DataFrame, explored: DataFrame) -> DataFrame:
-    """The edges that rows of `JUDGED` show, and those that only the explored spaces have."""
+def transitions_of(rows: DataFrame, explored: DataFrame) -> DataFrame:
+    """The transitions in rows of `CHECKED`, and those that only the explored instances have."""
     keys = ["profile", "before", "given", "rules", "after"]
     sums = [F.sum(name).alias(name) for name in ("times", "histories")]
-    shown = rows.where("edge is not null").select("edge.*").groupBy(*keys).agg(*sums)
+    shown = rows.where("transition is not null").select("transition.*").groupBy(*keys).agg(*sums)
     known = explored.withColumn("explored", F.lit(True))  # noqa: FBT003 - a column
     both = shown.join(known, on=keys, how="full_outer")
-    return both.fillna({"times": 0, "histories": 0, "explored": False}).select(*EDGES.names)
+    return both.fillna({"times": 0, "histories": 0, "explored": False}).select(*TRANSITIONS.names)
 
 
 def check(spark: SparkSession, asked: Request) -> Checked:
-    """Hold the groups of sources, or of what was ingested of them, to the model.
+    """Check the groups of sources, or of a folder of `ingest`, against the model.
 
     Raises:
-        PipelineError: it is not possible; no report is then left there.
+        PipelineError: the message says why not; no report is left.
     """
     output = Output(asked.report) if asked.report else None
     if output is None:
         with in_a_line():
             return _checked(spark, asked, None)
     output.check(overwrite=asked.overwrite)
-    with output.written("check") as told, in_a_line():
+    with output.written("check") as counts, in_a_line():
         checked = _checked(spark, asked, output.uri)
-        told["groups"], told["events"] = checked.groups, checked.events
+        counts["groups"], counts["events"] = checked.groups, checked.events
     return checked
 
 
 def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
-    counts = taken_in = None
+    counts = read_rows = None
     if len(asked.sources) == 1 and is_ingested(asked.sources[0]):
-        rows = judged_files(spark, asked.sources[0], asked.profile)
+        rows = check_files(spark, asked.sources[0], asked.profile)
     else:
-        taken_in = read(spark, asked.sources, asked.time_zone)
-        rows = judged(events_of(taken_in), asked.profile)
-    with _kept(taken_in), _kept(rows):
-        if taken_in is not None:
-            counts = counts_of(taken_in)
+        read_rows = read(spark, asked.sources, asked.time_zone)
+        rows = check_events(events_of(read_rows), asked.profile)
+    with _kept(read_rows), _kept(rows):
+        if read_rows is not None:
+            counts = counts_of(read_rows)
         verdicts = rows.where("verdict is not null").select("verdict.*")
         profiles = [row[0] for row in verdicts.select("profile").distinct().collect()]
-        explored = spark.createDataFrame(explored_edges(profiles), EXPLORED)
-        edges = edges_of(rows, explored).coalesce(1)
+        explored = spark.createDataFrame(explored_transitions(profiles), EXPLORED)
+        transitions = transitions_of(rows, explored).coalesce(1)
         if uri is not None:
             for column, name in TABLES.items():
                 table = rows.where(F.col(column).isNotNull()).select(f"{column}.*")
                 table.coalesce(1).write.parquet(f"{uri}/{name}")
-            edges.write.parquet(f"{uri}/edges")
-            if taken_in is not None:
-                quarantine_of(taken_in).write.parquet(f"{uri}/quarantine")
-        told = summed(rows, edges, counts)
-        return told._replace(lanes=lanes(rows)) if asked.lanes else told
+            transitions.write.parquet(f"{uri}/transitions")
+            if read_rows is not None:
+                quarantine_of(read_rows).write.parquet(f"{uri}/quarantine")
+        checked = summed(rows, transitions, counts)
+        return checked._replace(lanes=rebalance_timeline(rows)) if asked.timeline else checked
 
 
 @contextmanager
 def _kept(rows: DataFrame | None) -> Iterator[None]:
-    """Rows that are asked for several times are made once, and are on the disk meanwhile."""
+    """Rows that are read several times are computed once, and kept on disk meanwhile."""
     if rows is not None:
         rows.persist(StorageLevel.DISK_ONLY)
     try:

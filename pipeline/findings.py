@@ -1,4 +1,4 @@
-"""A finding as a row: what was seen, what is lawful and why, and which rules refused it."""
+"""A finding as a row: what was seen, what the model allows and why, and which rules refused it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from typing import Any
 
 from groupcheck.model.bodies import encode_record
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.step import Rule
 from groupcheck.model.vocabulary import Request
+from groupcheck.pipeline.history_replay import Row, rule_rows
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.findings.finding import Finding
 
-Row = dict[str, Any]
-
 
 def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -> Row:
-    """The row of a finding, but for whose it is.
+    """The row of a finding, without its history.
 
     Args:
         finding: what the oracle found in an exchange.
-        lines: where the answers of the exchange stand, by the ids of their requests.
-        events: where its events stand.
+        lines: the lines of the responses in the exchange, by request id.
+        events: the lines of its events.
 
     """
     rules = PROFILES[finding.sequence.profile].rules
@@ -36,18 +34,18 @@ def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -
     return {
         "line": lines.get(number or -1) or (events[0] if events else 0),
         "kind": difference.kind if difference else "unexplained",
-        "rule": finding.reason or "unexplained",
+        "reason": finding.reason or "unexplained",
         "request_id": number,
         "api": asked.api if asked else None,
         "seen": _json(difference.seen) if difference and difference.seen else None,
-        "lawful": sorted(_lawful(finding, number)),
-        "because": _told(rules[name] for name in names if name in rules),
-        "refused": _told(refusal.rule for refusal in explain(finding).refusals),
+        "allowed": sorted(_allowed(finding, number)),
+        "because": rule_rows(rules[name] for name in names if name in rules),
+        "refused": rule_rows(refusal.rule for refusal in explain(finding).refusals),
     }
 
 
-def _lawful(finding: Finding, number: int | None) -> set[str]:
-    """Each answer to the request that is lawful."""
+def _allowed(finding: Finding, number: int | None) -> set[str]:
+    """Each response to the request that the model allows."""
     return {
         _json(response.body)
         for outcome in finding.lawful
@@ -57,15 +55,11 @@ def _lawful(finding: Finding, number: int | None) -> set[str]:
 
 
 def _reasons(finding: Finding, number: int | None) -> Iterable[str]:
-    """By which rules they are; if the request is not to be answered, what is done instead."""
+    """The rules of these responses; if no response is allowed, the rules that apply instead."""
     for outcome in finding.lawful:
         answered = zip(outcome.responses, outcome.reasons, strict=True)
         reasons = [why for response, why in answered if response.request_id == number]
         yield from reasons or outcome.fired
-
-
-def _told(rules: Iterable[Rule]) -> list[dict[str, str]]:
-    return [{"rule": r.name, "says": r.says, "source": r.source} for r in rules]
 
 
 def _json(body: Any) -> str:  # noqa: ANN401 - any answer

@@ -1,10 +1,8 @@
-"""What runs in Spark's workers: Arrow batches in, Arrow batches out, nothing of Spark between.
+"""The functions that run in Spark's workers: Arrow batches in, Arrow batches out.
 
-Partitions that Spark has sorted are streamed through `mapInArrow`, and the state is carried over
-the borders of batches, so that a group of any size takes no more memory than a small one. Measured
-with this oracle (40,000 events, seconds of processor): 5.3 so, 5.2
-with whole partitions sorted by Arrow in the worker, 6.9 by `applyInArrow` and 7.4 by
-`applyInPandas`, a call for each group. In those a partition or a group has to fit into a worker.
+Spark sorts partitions and streams them through `mapInArrow`. The state is carried from batch to
+batch, so that a large group takes no more memory than a small one. `applyInArrow` and
+`applyInPandas` take 30 to 40 % more processor time, and a group has to fit into memory.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from groupcheck.pipeline.history_replay import HistoryReplay, Row, Rows
 from groupcheck.pipeline.logs.files import Manner
 from groupcheck.pipeline.logs.replay import LogReplay
 from groupcheck.pipeline.offsets_topic.record_events import OBSERVES
@@ -26,47 +25,45 @@ from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.columns import Columns
-from groupcheck.pipeline.recordings.events import Event
-from groupcheck.pipeline.recordings.observed import Edge
 from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.schemas import EVENTS, JUDGED, READ, arrow
+from groupcheck.pipeline.recordings.transition import Transition
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, READ, arrow
 from groupcheck.pipeline.sources import place
+from groupcheck.properties.histories.events import Event
 
-Row = dict[str, Any]
 T = TypeVar("T")
-AnyReplay = Replay | PartialReplay | LogReplay | RecordReplay
 ROWS_READ: Final = 65_536  # of events, at once
-MOST_ROWS: Final = 5_000  # of a batch that is given back
+MOST_ROWS: Final = 5_000  # of a batch that is returned
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
-# The text in a row of a table that may be long.
+# The column of a table that may have long text.
 LONG: Final = {"event": "body", "finding": "recording", "quarantined": "text"}
 
 
 class DisorderedError(Exception):
-    """The rows of a partition are not in order: what is made of them would be wrong."""
+    """The rows of a partition are not in order, so that the result would be wrong."""
 
 
 def read_files(
     files: list[tuple[str, Manner]], numbers: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of those of the files whose numbers a batch has in its first column.
+    """The rows of `READ` of the files whose numbers a batch has in its first column.
 
-    Beside each stands how it is to be read if it is a log.
+    The `Manner` of a file says how to read it if it is a log.
     """
     rows = (row for source, manner in _numbered(files, numbers) for row in rows_of(source, manner))
-    return _batches(rows, arrow(READ))
+    return batches(rows, arrow(READ))
 
 
 def read_topic(source: str, records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of `READ` of records of an offsets topic, sorted by partition and offset."""
-    return _batches(topic_rows(source, records), arrow(READ))
+    return batches(topic_rows(source, records), arrow(READ))
 
 
 def replay_files(
     files: list[str], profile: str | None, numbers: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of `JUDGED` of the histories in those files of events, each sorted as by `ingest`.
+    """The rows of `CHECKED` of the histories in those files of events, each sorted as by `ingest`.
 
     Raises:
         DisorderedError: one is not.
@@ -76,7 +73,7 @@ def replay_files(
 
 
 def event_batches(file: str) -> Iterator[pa.RecordBatch]:
-    """A file of events as Arrow batches, a few of which are in memory."""
+    """A file of events as Arrow batches, a few at a time in memory."""
     system, path = place(file)
     with system.open_input_file(path) as opened:
         parquet = pq.ParquetFile(opened)
@@ -88,32 +85,24 @@ def _numbered(files: list[T], numbers: Iterable[pa.RecordBatch]) -> Iterator[T]:
 
 
 def replay(
-    batches: Iterable[pa.RecordBatch], profile: str | None = None
+    events: Iterable[pa.RecordBatch], profile: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of `JUDGED` of the histories in a partition of events, sorted by history and `seq`.
+    """The rows of `CHECKED` of the histories in a partition of events, sorted by history and `seq`.
 
-    They are judged by the version that their sources say, unless by `profile`.
+    They are checked against the version of their sources, unless `profile` names another.
 
     Raises:
         DisorderedError: they are not.
     """
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
-    return _batches(_replayed(batches, profile), arrow(JUDGED))
+    return batches(_replayed(events, profile), arrow(CHECKED))
 
 
-def _replayed(batches: Iterable[pa.RecordBatch], profile: str | None) -> Iterator[tuple[str, Row]]:
-    edges: Counter[tuple[str, Edge]] = Counter()
-    histories: Counter[tuple[str, Edge]] = Counter()
-    current: AnyReplay | None = None
+def _replayed(arrived: Iterable[pa.RecordBatch], profile: str | None) -> Rows:
+    counts = TransitionCounts()
+    current: HistoryReplay | None = None
     last: tuple[Any, ...] = ()
-
-    def end(over: AnyReplay) -> Iterator[tuple[str, Row]]:
-        yield from over.end()
-        shown = {(over.profile, edge): n for edge, n in over.observed.edges.items()}
-        edges.update(shown)
-        histories.update(shown.keys())
-
-    for batch in batches:
+    for batch in arrived:
         events = Columns(batch)
         for start, stop in pairwise(events.histories):
             first = events.event(start)
@@ -123,22 +112,41 @@ def _replayed(batches: Iterable[pa.RecordBatch], profile: str | None) -> Iterato
             last = *first.history, events.event(stop - 1).seq
             if current is None or first.history != current.key:
                 if current is not None:
-                    yield from end(current)
-                current = begun(_judged_by(profile, first))
+                    yield from counts.ended(current)
+                current = begun(_with_profile(profile, first))
             current.run(events, start, stop)
         if current is not None:
-            yield from current.over()
+            yield from current.complete()
     if current is not None:
-        yield from end(current)
-    for (judged_by, edge), times in edges.items():
-        told = {**edge._asdict(), "profile": judged_by, "times": times, "explored": False}
-        yield "edge", {**told, "histories": histories[judged_by, edge]}
+        yield from counts.ended(current)
+    yield from counts.rows()
 
 
-def _judged_by(profile: str | None, opened: Event) -> Event:
-    """The beginning of a history, by the version that is to judge it."""
+class TransitionCounts:
+    """Counts the transitions of several histories."""
+
+    def __init__(self) -> None:
+        self._times: Counter[tuple[str, Transition]] = Counter()
+        self._histories: Counter[tuple[str, Transition]] = Counter()
+
+    def ended(self, replay: HistoryReplay) -> Rows:
+        """The last rows of a history, which is over."""
+        yield from replay.end()
+        for transition, times in replay.tables.transitions.items():
+            self._times[replay.profile, transition] += times
+            self._histories[replay.profile, transition] += 1
+
+    def rows(self) -> Rows:
+        """Rows of `TRANSITIONS`."""
+        for (profile, transition), times in self._times.items():
+            row = {**transition._asdict(), "profile": profile, "times": times, "explored": False}
+            yield "transition", {**row, "histories": self._histories[profile, transition]}
+
+
+def _with_profile(profile: str | None, opened: Event) -> Event:
+    """The first event of a history, with the version to check it against."""
     if opened.kind != "open":
-        msg = f"{opened[:4]} is in the middle of a history"
+        msg = f"{opened[:4]} is not the first event of a history"
         raise DisorderedError(msg)
     if profile is None:
         return opened
@@ -146,8 +154,8 @@ def _judged_by(profile: str | None, opened: Event) -> Event:
     return opened._replace(body=json.dumps({**header, "profile": profile}))
 
 
-def begun(opened: Event) -> AnyReplay:
-    """The replay of a history that begins so."""
+def begun(opened: Event) -> HistoryReplay:
+    """The replay for a history with this first event."""
     header = json.loads(opened.body or "{}")
     if header.get("observes") == "log":
         return LogReplay(opened)
@@ -156,7 +164,7 @@ def begun(opened: Event) -> AnyReplay:
     return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 
-def _batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows as batches, each in the column of its table."""
     gathered: defaultdict[str, list[Row]] = defaultdict(list)
     number = characters = 0

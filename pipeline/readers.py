@@ -1,4 +1,4 @@
-"""Which reader a file is for; how each kind of file is read is in the module of its reader."""
+"""Chooses the reader of a file by its first lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Final
 from groupcheck.pipeline.logs.files import LogReader, Manner, is_log
 from groupcheck.pipeline.offsets_topic.formatter_text import FormatterReader, is_formatted
 from groupcheck.pipeline.offsets_topic.segment_files import SegmentReader
-from groupcheck.pipeline.recordings.traces import TraceReader
+from groupcheck.pipeline.recordings.reader import rows_of_recording
 from groupcheck.pipeline.sources import lines, place, segments
 
-FIRST: Final = 20  # lines that are looked at, to see what a file is
+FIRST: Final = 20  # lines that reveal the kind of a file
 
 
 def rows_of(source: str, manner: Manner | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of `READ` that a file holds, each with the name of its column."""
+    """The rows of `READ` of a file, each with the name of its column."""
     if paths := segments(source):
         return SegmentReader(source, place(source)[0], paths).rows()
     found = lines(source)
@@ -26,4 +26,4 @@ def rows_of(source: str, manner: Manner | None = None) -> Iterator[tuple[str, di
         return FormatterReader(source, first[0]).rows(whole)
     if is_log(first):
         return LogReader(source, manner or Manner()).rows(whole)
-    return TraceReader(source).rows(whole)
+    return rows_of_recording(source, whole)

@@ -1,7 +1,7 @@
-"""The tables, field by field with their units; what fills them is not here.
+"""The schemas of the tables.
 
-Each is written down once, as rows of name, type and meaning: the `StructType` is made of them, with
-the meaning as Spark's column comment, and docs/pipeline.md has the same rows.
+Each is defined once, as rows of name, type and meaning: the meaning is Spark's column comment, and
+docs/tables.md has the same rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STRING, LONG, INT, BOOL = StringType(), LongType(), IntegerType(), BooleanType()
 
 
 class Field(NamedTuple):
-    """A column: whether it `may_be_null`, and what it means, units included."""
+    """A column: whether it `may_be_null`, and its meaning, with units."""
 
     name: str
     type: DataType
@@ -71,8 +71,8 @@ EVENTS: Final = table(
         "kind",
         STRING,
         "`open`, `request`, `response`, `hold`, `release`, `fault`; `gap`: something before it "
-        "could not be read; `cut`: what follows is not part of the model; `transition`: what a "
-        "line of a broker's log says; `record`: a record of the offsets topic",
+        "could not be read; `cut`: the model does not cover what follows; `log`: a line of a "
+        "broker's log; `record`: a record of the offsets topic",
     ),
     Field("request_id", LONG, "the id of the request, unique in the session", may_be_null=True),
     Field("api", STRING, "Kafka's name of the API, without Request", may_be_null=True),
@@ -83,8 +83,8 @@ EVENTS: Final = table(
         "body",
         STRING,
         "JSON: the body of a request or response, the session's first line of an `open`, the line "
-        "of a `fault`; the reason of a `gap` or `cut`, as text; of a `transition` what the line "
-        "says: `what`, and as far as it is told `state`, `generation`, `members`, `member`, "
+        "of a `fault`; the reason of a `gap` or `cut`, as text; of a `log` event what the line "
+        "says: `what`, and where the line has them `state`, `generation`, `members`, `member`, "
         "`instance`, `reason`; with its `text`, `file` and `broker`; of a `record` its `key` and "
         "`value` as Kafka 4 prints them, or the `marker`, and the producer of a transaction",
         may_be_null=True,
@@ -115,13 +115,13 @@ FILES: Final = table(
 
 VERDICTS: Final = table(
     *HISTORY,
-    Field("profile", STRING, "the Kafka version by which it was judged"),
+    Field("profile", STRING, "the Kafka version that it was checked against"),
     Field("verdict", STRING, "`accepted`, `rejected` or `undecided`"),
     Field(
         "reason",
         STRING,
-        "rejected: the rule it is against; undecided: why; accepted, if it was there before: from "
-        "which line on it is judged",
+        "rejected: the rule that allows another response; undecided: why; accepted, if the group "
+        "was there before: the first line that was checked",
         may_be_null=True,
     ),
     Field("events", LONG, "events of the group in the session"),
@@ -141,26 +141,26 @@ RULE: Final = StructType(
 
 FINDINGS: Final = table(
     *HISTORY,
-    Field("profile", STRING, "the Kafka version by which it was judged"),
-    Field("line", LONG, "the line of the event that is not lawful"),
+    Field("profile", STRING, "the Kafka version that it was checked against"),
+    Field("line", LONG, "the line of the event that the model does not allow"),
     Field("at_ms", LONG, "milliseconds since the session began"),
     Field("accepted", LONG, "events in the longest accepted prefix"),
     Field("kind", STRING, "`another answer`, `no answer`, `answered too early`, ..."),
     Field("request_id", LONG, "the request it is about", may_be_null=True),
     Field("api", STRING, "its API", may_be_null=True),
-    Field("seen", STRING, "JSON: what was answered", may_be_null=True),
-    Field("lawful", ArrayType(STRING, containsNull=False), "JSON: each lawful answer; none: none"),
+    Field("seen", STRING, "JSON: the response", may_be_null=True),
+    Field("allowed", ArrayType(STRING, containsNull=False), "JSON: each response that is allowed"),
     Field(
         "because",
         ArrayType(RULE, containsNull=False),
-        "the rules by which these are lawful: name, words, line of Kafka's source",
+        "the rules that allow these: name, words, line of Kafka's source",
     ),
     Field(
         "refused",
         ArrayType(RULE, containsNull=False),
-        "the rules by which what was seen would be, whose guards refused it",
+        "the rules that would allow what was seen, but whose guards refused it",
     ),
-    Field("states", LONG, "model states that the observations before it leave"),
+    Field("states", LONG, "model states that the events before it allow"),
     Field(
         "recording",
         STRING,
@@ -168,35 +168,35 @@ FINDINGS: Final = table(
         may_be_null=True,
     ),
     Field(
-        "left_out",
+        "omitted",
         LONG,
-        "events that `recording` leaves out, as they are the same again and again",
+        "heartbeats, commits and their responses that `recording` omits",
         may_be_null=True,
     ),
     Field(
         "trace",
         STRING,
-        "JSON Lines: what was asked in `recording`, for `groupcheck replay` on a port",
+        "JSON Lines: the requests of `recording`, for `groupcheck replay` on a port",
         may_be_null=True,
     ),
 )
 
-EDGES: Final = table(
-    Field("profile", STRING, "the Kafka version by which it was judged"),
+TRANSITIONS: Final = table(
+    Field("profile", STRING, "the Kafka version that it was checked against"),
     Field("before", STRING, "the group's state before; `none`: there was no group"),
-    Field("given", STRING, "the API, or what happened"),
+    Field("given", STRING, "the API, or another input of the model"),
     Field("rules", ArrayType(STRING, containsNull=False), "the rules that were applied"),
     Field("after", STRING, "the group's state after"),
-    Field("times", LONG, "how often the input shows it; 0: only the explored spaces have it"),
+    Field("times", LONG, "how often it occurs in the input; 0: only in the explored instances"),
     Field("histories", LONG, "in how many groups and sessions"),
-    Field("explored", BOOL, "whether the spaces have it that any coordinator is verified on"),
+    Field("explored", BOOL, "whether it is in the instances on which `groupcheck verify` runs"),
 )
 
 REBALANCES: Final = table(
     *HISTORY,
     Field("began_ms", LONG, "when the join phase began, in ms since the session began"),
-    Field("reason", STRING, "the rule that began it; of logs the reason told, ids left out"),
-    Field("joined_ms", LONG, "when the generation was made, in ms", may_be_null=True),
+    Field("reason", STRING, "the rule that began it; of logs the logged reason, without ids"),
+    Field("joined_ms", LONG, "when the generation began, in ms", may_be_null=True),
     Field("ended_ms", LONG, "when the group was Stable, Empty or gone, in ms", may_be_null=True),
     Field("duration_ms", LONG, "from `began_ms` to `ended_ms`; null: not seen", may_be_null=True),
     Field("generation", INT, "the generation after it", may_be_null=True),
@@ -219,7 +219,7 @@ OFFSETS: Final = table(
     Field("partition", INT, "the partition"),
     Field("commits", LONG, "commits that were accepted"),
     Field("refused", LONG, "commits that were refused"),
-    Field("stale", LONG, "of those, commits of another generation or of nobody's member id"),
+    Field("stale", LONG, "of those, commits of another generation or of an unknown member"),
     Field("rewinds", LONG, "accepted commits of a lower offset than the one before"),
     Field("removed", LONG, "how often the offset was removed: it expired, or was deleted"),
     Field("expired", LONG, "of those, by a cleanup; the offsets topic: null", may_be_null=True),
@@ -227,7 +227,7 @@ OFFSETS: Final = table(
         "lag_ms",
         LONG,
         "the longest time from the last commit of a generation to the first of another; "
-        "null: one generation alone has committed",
+        "null: only one generation has committed",
         may_be_null=True,
     ),
     Field("offset", LONG, "the offset committed last; null: it was removed", may_be_null=True),
@@ -237,15 +237,15 @@ OFFSETS: Final = table(
 
 
 def one_of(**tables: StructType) -> StructType:
-    """Rows of several tables in one stream: each row has one of them, and the others are null."""
+    """Rows of several tables in one stream: in each row one column is set."""
     return StructType([StructField(name, each) for name, each in tables.items()])
 
 
 READ: Final = one_of(event=EVENTS, quarantined=QUARANTINE, file=FILES)
-JUDGED: Final = one_of(
+CHECKED: Final = one_of(
     verdict=VERDICTS,
     finding=FINDINGS,
-    edge=EDGES,
+    transition=TRANSITIONS,
     rebalance=REBALANCES,
     state=STATES,
     offset=OFFSETS,
@@ -253,5 +253,5 @@ JUDGED: Final = one_of(
 
 
 def arrow(schema: StructType) -> pa.Schema:
-    """The same as Arrow has it."""
+    """The schema for Arrow."""
     return to_arrow_schema(schema)

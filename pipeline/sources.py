@@ -14,13 +14,14 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from groupcheck.pipeline.errors import PipelineError
+from groupcheck.properties.histories.fast_parser import Line
 
 # By how a file's name ends, as Spark does it too.
 COMPRESSIONS: Final = (".gz", ".zst", ".bz2")
@@ -33,15 +34,6 @@ PARTITION: Final = re.compile(r"__consumer_offsets-\d+")
 MOST_BYTES: Final = 16 * 1024 * 1024  # of a line
 CHUNK: Final = 64 * 1024
 MOST_ROWS: Final = 10_000  # of Parquet, that are in memory
-
-
-class Line(NamedTuple):
-    """A line by its number: its bytes, or the message that a row of Parquet is, or why neither."""
-
-    number: int
-    data: bytes | None = None
-    message: dict[str, Any] | None = None
-    reason: str = ""
 
 
 def place(path: str) -> tuple[fs.FileSystem, str]:

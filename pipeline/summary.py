@@ -1,4 +1,4 @@
-"""What a check came to, in a few numbers and the first findings."""
+"""The summary of a check: counts, and the first findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VERDICTS: Final = ("accepted", "rejected", "undecided")
 
 
 class Told(NamedTuple):
-    """A finding as its table has it, with the rule that it is against."""
+    """A finding as its table has it, with the reason of its verdict."""
 
     group_id: str
     source: str
@@ -27,13 +27,13 @@ class Told(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What came of a check.
+    """The result of a check.
 
-    `events` are all, `judged` those in accepted prefixes. `findings` are the first of `rejected`,
-    `reasons` the most frequent of `undecided`. Of edges there is how many were shown, how many the
-    explored spaces have, and how many `both`. `rebalancing` are the groups that rebalance most: how
-    often, and the most frequent reason. `read` is what was read, unless that was done before, and
-    `lanes` are the rebalances of some groups, if they were asked for.
+    `events` are all events, `judged` those in accepted prefixes. `findings` are the first of
+    `rejected`, `reasons` the most frequent of `undecided`. `edges` are the transitions that the
+    input covers, `explored` those of the explored instances, and `both` those in both.
+    `rebalancing` are the groups that rebalance most: how often, and the most frequent reason.
+    `read` counts what was read, unless `ingest` did, and `lanes` is the rebalance timeline.
     """
 
     groups: int
@@ -52,11 +52,11 @@ class Checked(NamedTuple):
     lanes: tuple[dict[str, Any], ...] = ()
 
 
-def summed(rows: DataFrame, edges: DataFrame, read: Counts | None) -> Checked:
-    """The summary of rows of `JUDGED`, and of rows of `EDGES`."""
+def summed(rows: DataFrame, transitions: DataFrame, read: Counts | None) -> Checked:
+    """The summary of rows of `CHECKED`, and of rows of `TRANSITIONS`."""
     verdicts = rows.where("verdict is not null").select("verdict.*")
     of, events, judged = _counted(verdicts)
-    shown, explored, both = _edges(edges)
+    shown, explored, both = _covered(transitions)
     return Checked(
         sum(of.values()),
         of["accepted"],
@@ -85,7 +85,8 @@ def _counted(verdicts: DataFrame) -> tuple[dict[str, int], int, int]:
 def _findings(rows: DataFrame) -> tuple[Told, ...]:
     whose = ["group_id", "source", "session"]
     reasons = rows.where("verdict is not null").select("verdict.*").select(*whose, "reason")
-    found = rows.where("finding is not null").select("finding.*").select(*Told._fields[:-1])
+    found = rows.where("finding is not null").select("finding.*")
+    found = found.withColumnRenamed("omitted", "left_out").select(*Told._fields[:-1])
     together = found.join(reasons, on=whose, how="inner").select(*Told._fields)
     return tuple(map(Told._make, together.orderBy(*whose).limit(MOST_TOLD).collect()))
 
@@ -96,10 +97,10 @@ def _reasons(verdicts: DataFrame) -> tuple[tuple[str, int], ...]:
     return tuple((row[0], row[1]) for row in most)
 
 
-def _edges(edges: DataFrame) -> tuple[int, int, int]:
+def _covered(transitions: DataFrame) -> tuple[int, int, int]:
     shown = F.col("times") > 0
     counts = [F.count_if(each) for each in (shown, F.col("explored"), shown & F.col("explored"))]
-    found = edges.agg(*counts).first()
+    found = transitions.agg(*counts).first()
     return (found[0], found[1], found[2]) if found else (0, 0, 0)
 
 

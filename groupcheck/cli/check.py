@@ -126,7 +126,7 @@ def _follow(options: argparse.Namespace) -> int:
         msg = "--save cannot be combined with --follow, which does not end"
         raise CommandError(msg)
     with spark_session(options) as spark:
-        from groupcheck.pipeline.following import stream as job
+        from groupcheck.pipeline.streaming import stream as job
 
         request = job.Asked(
             options.sources[0],

@@ -127,7 +127,7 @@ def _group(recorded: Recorded) -> str:
     from groupcheck.model.profiles import PROFILES
     from groupcheck.reports.words import bounded, counted
 
-    steps = counted(len(recorded.exchanges), "step")
+    steps = counted(recorded.steps, "step")
     kafka = PROFILES[recorded.profile].kafka
     return bounded(
         f"recorded   {steps} of group {shown(recorded.group_id)}, checked against {kafka}"

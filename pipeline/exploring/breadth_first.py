@@ -30,11 +30,11 @@ from groupcheck.model.exploring.exploration import (
 )
 from groupcheck.model.exploring.explorer import TooManyStatesError
 from groupcheck.model.exploring.notation import key, written
+from groupcheck.pipeline.exploring.aggregated import Shown, explored, unending, unsafe, witness
 from groupcheck.pipeline.exploring.cycles import cycles
 from groupcheck.pipeline.exploring.expansion import EXPANDED, LAYER, STATES, TALLY, Which, expand
-from groupcheck.pipeline.exploring.goings import GOING
-from groupcheck.pipeline.exploring.layers import Layer, Layers
-from groupcheck.pipeline.exploring.tallied import Shown, explored, unending, unsafe, witness
+from groupcheck.pipeline.exploring.levels import Layer, Layers
+from groupcheck.pipeline.exploring.unfinished import GOING
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.properties.laws.laws import Counterexample
 

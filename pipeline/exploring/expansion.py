@@ -25,7 +25,7 @@ from groupcheck.model.exploring.projection import project
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance
-from groupcheck.pipeline.exploring.goings import GOING, Goings
+from groupcheck.pipeline.exploring.unfinished import GOING, Goings
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import Taken, known

@@ -1,4 +1,4 @@
-"""Which broker coordinates a group, as its lines say; two at once are a contradiction."""
+"""The broker that coordinates a group, by its lines; two at once are a contradiction."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ LETS_GO = frozenset({"unloading", "starting", "stopping"})
 
 
 class Moved(NamedTuple):
-    """Where the group is now.
+    """The broker of the group now.
 
-    `elsewhere` says that the line is of a broker that has it no longer, `lost` that another one had
-    it until now, and `anew` that nothing is known of how it came here.
+    `elsewhere`: the line is from a broker that no longer coordinates it. `lost`: another broker had
+    it until now. `unknown`: how it moved here is not known.
     """
 
     elsewhere: bool = False
     lost: bool = False
-    anew: bool = False
+    unknown: bool = False
     contradiction: str = ""
 
 
@@ -32,14 +32,14 @@ class Brokers:
     def __init__(self) -> None:
         self._cluster: str | None = None
         self._at: int | None = None
-        self._holding: set[int] = set()  # those that have not let go of it
+        self._holding: set[int] = set()  # that have not unloaded it
         self._seen: set[int] = set()
         self._files: dict[int, str] = {}  # the file of each, now
         self._left: dict[tuple[int, str], int] = {}  # when a file was written to last
         self._texts: tuple[int, set[str]] = (0, set())
 
     def opened(self, header: Row) -> str | None:
-        """What is against the files being of one cluster, if anything."""
+        """Why the files cannot be of one cluster, if so."""
         cluster = header.get("cluster")
         if cluster is None:
             return None
@@ -49,7 +49,7 @@ class Brokers:
         return None
 
     def has_said(self, said: Row, at_ms: int) -> bool:
-        """Whether the very line was there already, in this millisecond."""
+        """Whether the same line was there already, in this millisecond."""
         if self._texts[0] != at_ms:
             self._texts = at_ms, set()
         again = said["text"] in self._texts[1]
@@ -57,7 +57,7 @@ class Brokers:
         return again
 
     def moved(self, said: Row, at_ms: int) -> Moved:
-        """Where the group is by this line."""
+        """The broker of the group by this line."""
         broker, what = said.get("broker"), said["what"]
         if broker is None:
             return HERE
@@ -79,10 +79,10 @@ class Brokers:
             why = f"brokers {before} and {broker} coordinate it at the same time"
             return Moved(contradiction=why)
         known = seen or what == "loaded"
-        return Moved(lost=known, anew=not known)
+        return Moved(lost=known, unknown=not known)
 
     def _alternates(self, broker: int, file: str, at_ms: int) -> bool:
-        """Whether a file goes on that another of the same broker has followed."""
+        """Whether the file goes on after another file of the same broker."""
         now = self._files.get(broker)
         if now != file:
             if now is not None:

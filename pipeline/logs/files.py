@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said, zone
-from groupcheck.pipeline.logs.statements import JAVA, OLD, SCALA, Statement
-from groupcheck.pipeline.sources import Line, file_row
+from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, Statement
+from groupcheck.pipeline.recordings.reader import quarantined
+from groupcheck.pipeline.sources import file_row
+from groupcheck.properties.histories.fast_parser import Line
+from groupcheck.properties.histories.reader import RejectedLineError
 
 Row = dict[str, Any]
-MOST_TEXT: Final = 200  # characters that quarantine shows
 DAY_MS: Final = 86_400_000
 SINCE_MS: Final = 946_684_800_000  # 2000, from which the order of events is counted
 # The order of events: milliseconds, then files as they were rotated, then lines.
@@ -51,14 +53,6 @@ class Manner(NamedTuple):
     together: str = ""
     rank: int = 0
     time_zone: str = "UTC"
-
-
-class _RefusedError(Exception):
-    """A line that is not kept; `gap` says whether something may be missing because of that."""
-
-    def __init__(self, reason: str, *, gap: bool = True) -> None:
-        super().__init__(reason)
-        self.gap = gap
 
 
 class _Told:
@@ -108,8 +102,8 @@ class LogReader:
                 for row in self._take(line):
                     self.events += 1
                     yield "event", row
-            except _RefusedError as refused:
-                yield "quarantined", self._quarantined(line, str(refused))
+            except RejectedLineError as refused:
+                yield "quarantined", quarantined(self._source, line, str(refused))
                 if refused.gap:
                     self._gaps.append(f"{self._place(line.number)} could not be read: {refused}")
             else:
@@ -117,32 +111,28 @@ class LogReader:
         for row in self._torn():
             self.events += 1
             yield "event", row
-        quarantined, sessions = self.read - self.kept, int(self.events > 0)
-        told = {"sessions": sessions, "other": self.other}
-        yield file_row(self._source, self.kept, quarantined, self.events, **told)
+        counts = {"sessions": int(self.events > 0), "other": self.other}
+        rejected = self.read - self.kept
+        yield file_row(self._source, self.kept, rejected, self.events, **counts)
 
     def _place(self, number: int) -> str:
         return f"{self._source.rpartition('/')[2]}:{number}"
-
-    def _quarantined(self, line: Line, reason: str) -> Row:
-        text = (line.data or b"")[: 4 * MOST_TEXT].decode(errors="replace").rstrip("\n")[:MOST_TEXT]
-        return {"source": self._source, "line": line.number, "reason": reason, "text": text}
 
     def _take(self, line: Line) -> Iterator[Row]:
         """The events of a line.
 
         Raises:
-            _RefusedError: it is not kept.
+            RejectedLineError: it is not kept.
         """
         if line.reason:
-            raise _RefusedError(line.reason)
+            raise RejectedLineError(line.reason)
         data = line.data or b""
         hinted = any(hint in data for hint in _HINTS)
         try:
             text = data.decode().rstrip("\r\n")
         except UnicodeError as error:
             reason = "not text in UTF-8"
-            raise _RefusedError(reason, gap=hinted) from error
+            raise RejectedLineError(reason, gap=hinted) from error
         if not hinted:
             self._note_cluster(text)
             self.other += 1
@@ -151,7 +141,7 @@ class LogReader:
         prefix = _PREFIX.search(told.message) if told else None
         if told is None and is_dated(text) and _PREFIX.search(text):
             reason = "no layout that is known"
-            raise _RefusedError(reason)
+            raise RejectedLineError(reason)
         if told is None or not self._is_of_groups(told, prefix):
             self.other += 1
             return
@@ -161,7 +151,7 @@ class LogReader:
         found = _statement(profile, message)
         if found is None:
             reason = "no statement of a group coordinator of 0.10.2, 2.2 to 2.7 or 4.x"
-            raise _RefusedError(reason)
+            raise RejectedLineError(reason)
         statement, fields = found
         if statement.what is not None:
             said_of = {"what": statement.what, "broker": _broker(prefix), **fields, "text": text}
@@ -182,13 +172,13 @@ class LogReader:
             at_ms = self._clock.at_ms(text)
         except ValueError as error:
             reason = "no time that there is"
-            raise _RefusedError(reason) from error
+            raise RejectedLineError(reason) from error
         if at_ms > self._future_ms:
             reason = "its time lies in the future"
-            raise _RefusedError(reason)
+            raise RejectedLineError(reason)
         if at_ms < SINCE_MS:
             reason = "its time lies before 2000"
-            raise _RefusedError(reason)
+            raise RejectedLineError(reason)
         if at_ms + BACK_MS < self._last_ms:
             back_s = (self._last_ms - at_ms) // 1_000
             self._gaps.append(
@@ -216,7 +206,7 @@ class LogReader:
                 header["cluster"] = self._cluster
             yield self._row(group_id, first, "open", header)
         for happened in self._happened[group.happened :]:
-            yield self._row(group_id, happened, "transition", happened.said)
+            yield self._row(group_id, happened, "log", happened.said)
         group.happened = len(self._happened)
         if group.gaps < len(self._gaps):
             group.gaps = len(self._gaps)
@@ -225,12 +215,12 @@ class LogReader:
             group.texts = (event.at_ms, [])
         elif event.said["text"] in group.texts[1]:
             reason = "the same line once more"
-            raise _RefusedError(reason, gap=False)
+            raise RejectedLineError(reason, gap=False)
         group.texts[1].append(event.said["text"])
         if event.said["what"] == "of another kind":
             yield self._row(group_id, event, "cut", "it is no group of the classic protocol")
         else:
-            yield self._row(group_id, event, "transition", event.said)
+            yield self._row(group_id, event, "log", event.said)
 
     def _row(self, group_id: str, event: _Happened, kind: str, body: Row | str) -> Row:
         group = self._groups[group_id]

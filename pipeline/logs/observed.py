@@ -1,20 +1,18 @@
-"""What the log of a group shows besides its verdict: edges, rebalances, time in each state."""
+"""The tables of a log: transitions, rebalances, time in each state."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.pipeline.recordings.observed import NO_GROUP, Edge
+from groupcheck.pipeline.history_replay import Row, Rows, Tables
+from groupcheck.pipeline.recordings.transition import NO_GROUP
 
-Row = dict[str, Any]
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _MEMBER_ID: Final = re.compile(rf"[^\s(\[,]*?-?{_UUID}")
-UNTOLD: Final = "the log does not say"
-# The state that a group is in once that has happened. Stable it is a moment after it is assigned.
+UNKNOWN: Final = "unknown"
+# The state after a log event; Stable follows the assignment, as storing it is not logged.
 LEADS_TO: Final = {
     "preparing": GroupState.PREPARING_REBALANCE,
     "stabilized": GroupState.COMPLETING_REBALANCE,
@@ -28,29 +26,26 @@ LEADS_TO: Final = {
 
 
 def without_ids(reason: str) -> str:
-    """A reason without the ids in it, so that equal reasons are equal."""
-    return _MEMBER_ID.sub("...", reason).rstrip(".") or UNTOLD
+    """A reason without ids, so that equal reasons are equal."""
+    return _MEMBER_ID.sub("...", reason).rstrip(".") or UNKNOWN
 
 
 def client_of(member_id: str) -> str:
-    """The client whose member id it is, as far as that has the client's id before a UUID."""
+    """The client id in a member id, which is before a UUID."""
     return re.sub(rf"-?{_UUID}$", "", member_id)
 
 
-class LogObserved:
-    """What one history has shown so far."""
+class LogObserved(Tables):
+    """The tables of one log so far."""
 
     def __init__(self) -> None:
-        self.edges: Counter[Edge] = Counter()
-        self._ms: Counter[str] = Counter()
-        self._entered: Counter[str] = Counter()
-        self._state: str | None = None
+        super().__init__()
+        self._state = None
         self._since_ms = 0
         self._rebalance: Row | None = None
-        self._over: list[Row] = []
 
     def line(self, said: Row, at_ms: int) -> None:
-        """A line was printed."""
+        """Count a line."""
         what = said["what"]
         if self._state is not None:
             self._ms[self._state] += at_ms - self._since_ms
@@ -88,22 +83,14 @@ class LogObserved:
         rebalance, self._rebalance = self._rebalance, None
         if rebalance is not None:
             took = None if at_ms is None else at_ms - rebalance["began_ms"]
-            self._over.append(
+            self._rebalances.append(
                 {**rebalance, "ended_ms": at_ms, "duration_ms": took, "outcome": outcome}
             )
 
-    def over(self) -> Iterator[tuple[str, Row]]:
-        """The rebalances that are over and were not told yet, with the name of their table."""
-        over, self._over = self._over, []
-        yield from (("rebalance", row) for row in over)
-
-    def rows(self) -> Iterator[tuple[str, Row]]:
-        """Each row that is left when the history is over, with the name of its table."""
+    def rest(self, last_ms: int) -> Rows:
+        """All other rows; a rebalance that has not ended is `unended`."""
         self._end("unended", None)
-        yield from self.over()
-        for state in self._ms.keys() | self._entered.keys():
-            told = {"state": state, "ms": self._ms[state], "entered": self._entered[state]}
-            yield "state", told
+        return super().rest(last_ms)
 
 
 def _began(at_ms: int, reason: str) -> Row:

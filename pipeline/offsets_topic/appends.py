@@ -1,8 +1,8 @@
-"""Which records of a group may follow which, as the model appends them.
+"""The automaton of the records of a group: which records may follow which.
 
-The space of all that is ever appended is walked whole, and of each step only the records are kept.
-It is seen from one partition of a topic: what is committed of others is not seen. A generation is
-known by how far it is from that of the group's record before.
+The model instance with all appends is explored, and of each step only the records are kept: they
+are the symbols. The automaton is that of one partition of a topic; commits of other partitions are
+not seen. A generation is its distance from the generation of the group's record before.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from groupcheck.model.storing.appended import (
     OffsetsRemoved,
 )
 from groupcheck.model.transition import appending
-from groupcheck.pipeline.offsets_topic.subsets import Automaton, Subsets
+from groupcheck.pipeline.subset_construction import UNWEIGHTED, Automaton, Subsets, Unweighted
 
-FAR: Final = 2  # generations that are no longer told apart
+FAR: Final = 2  # all longer distances are equal
 BEFORE: Final = -1  # the group's generation is before that of its record
 
 
 class Label(NamedTuple):
-    """A record: what it is, and of a group's which generation and members it has."""
+    """A symbol: the kind of record, and of a group's record its generation and members."""
 
     what: str
     generation: str = ""
@@ -37,7 +37,7 @@ class Label(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As a person reads it."""
+        """The label as text."""
         return ", ".join(filter(None, self))
 
 
@@ -62,14 +62,14 @@ NOBODY, SOMEBODY = "without members", "with members"
 
 
 class Who(NamedTuple):
-    """A member as far as it tells whether it is another: its id, and whose name it has."""
+    """The identity of a member: its id, and its instance id."""
 
     member_id: str
     instance_id: str | None
 
 
 def group_label(ahead: int, before: frozenset[Who], after: frozenset[Who]) -> Label:
-    """The label of a group's record, so many generations after the one before."""
+    """The label of a group's record, `ahead` generations after the one before."""
     members = SOMEBODY if after else NOBODY
     if ahead:
         said = EARLIER if ahead < 0 else NEXT if ahead == 1 else LATER
@@ -83,27 +83,33 @@ def group_label(ahead: int, before: frozenset[Who], after: frozenset[Who]) -> La
     return Label("group", REPLACED if same else CHANGED, members)
 
 
+Records = Automaton[Label, Unweighted]
+Sets = Subsets[Label, Unweighted]
+
+
 @cache
-def appends(profile: str) -> tuple[Automaton[Label], int]:
+def appends(profile: str) -> tuple[Records, int]:
     """The automaton of a version, and its initial state."""
     walk = _Walk(profile)
     return walk.automaton, walk.initial
 
 
 @cache
-def subsets(profile: str, sees: frozenset[str] | None = None) -> Subsets[Label]:
-    """Where a group may be after the records that were seen.
+def subsets(profile: str, sees: frozenset[str] | None = None) -> tuple[Sets, int]:
+    """The sets of states in which a group may be, and the initial one.
 
-    `sees` are the records that can be seen at all, if not all; then a commit does not tell whether
-    it is part of a transaction.
+    `sees` are the kinds of records that a source has, if not all; then the source does not have
+    transactions either.
     """
     automaton, initial = appends(profile)
     if sees is not None:
-        automaton = automaton.seen_as(lambda label: _dimly(label, sees))
-    return Subsets(automaton, initial)
+        automaton = automaton.seen_as(lambda label: _partially(label, sees))
+    sets = Subsets(automaton, UNWEIGHTED)
+    ((_, closed),) = sets.closed([initial])
+    return sets, closed
 
 
-def _dimly(label: Label, sees: frozenset[str]) -> Label | None:
+def _partially(label: Label, sees: frozenset[str]) -> Label | None:
     label = COMMIT if label == PENDING else label
     return label if label.what in sees else None
 
@@ -112,9 +118,9 @@ _Way = tuple[tuple[Appended, ...], int, Coordinator, tuple[str, ...]]
 
 
 class _Walk:
-    """The walk through the space; a state is one of the space's, with how far its group is ahead.
+    """Explores the instance; a state is one of the model's, with the distance of its generation.
 
-    That is by how many generations the group is ahead of its record, or of 0 if it has none.
+    The distance is from the generation of the group's record, or from 0 without a record.
     """
 
     def __init__(self, profile: str) -> None:
@@ -124,7 +130,7 @@ class _Walk:
         self._open: list[tuple[Coordinator, int]] = []
         self._frames: dict[Coordinator, Coordinator] = {}
         self._known: dict[Coordinator, list[_Way]] = {}
-        self.automaton: Automaton[Label] = Automaton()
+        self.automaton: Records = Automaton()
         self.initial = self._place(self._space.initial, 0)
         while self._open:
             self._expand(*self._open.pop())
@@ -147,10 +153,21 @@ class _Walk:
                 elif isinstance(record, GroupRemoved):
                     base = 0
             further = max(min(generation - base, FAR), BEFORE)
-            self.automaton.add(start, labels, self._place(after, further), rules)
+            self._add(start, labels, self._place(after, further), rules)
+
+    def _add(
+        self, start: int, labels: Iterator[Label | None], target: int, rules: tuple[str, ...]
+    ) -> None:
+        """Add a path with these labels, through new states."""
+        automaton, seen = self.automaton, [label for label in labels if label is not None]
+        for label in seen[:-1]:
+            between = automaton.new()
+            automaton.add(start, label, UNWEIGHTED, between, rules)
+            start = between
+        automaton.add(start, seen[-1] if seen else None, UNWEIGHTED, target, rules)
 
     def _ways(self, node: Coordinator) -> list[_Way]:
-        """All that may come of a state: what is appended, the generation then, and the state."""
+        """The steps from a state: the records, the generation after, the state after, the rules."""
         ways = self._known.get(node)
         if ways is None:
             space, config = self._space, self._config

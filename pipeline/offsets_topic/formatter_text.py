@@ -15,12 +15,14 @@ from typing import Any, Final
 
 from groupcheck.pipeline.offsets_topic.group_records import Json
 from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
-from groupcheck.pipeline.sources import Line, file_row
+from groupcheck.pipeline.recordings.reader import MOST_TEXT, quarantined
+from groupcheck.pipeline.sources import file_row
+from groupcheck.properties.histories.fast_parser import Line
+from groupcheck.properties.histories.reader import RejectedLineError
 
 Row = dict[str, Any]
 OF_JSON: Final = '{"key":'
 BETWEEN: Final = b'}{"key":'
-MOST_TEXT: Final = 200  # characters that quarantine shows
 GROUPS, COMMITS = ["group", "group removed"], ["offset", "offset removed"]
 
 COMMIT_BEGINS: Final = re.compile(r"\[.*,\d+\]::(OffsetAndMetadata\(|\[OffsetMetadata\[)")
@@ -45,10 +47,6 @@ VALUES: Final = (
         r"ExpirationTime -?\d+\]"
     ),
 )
-
-
-class _UnreadableError(Exception):
-    """What is printed is nothing that is known."""
 
 
 def is_formatted(first: Line | None) -> bool:
@@ -90,12 +88,9 @@ class FormatterReader:
             read += 1
             try:
                 told = _record(line)
-            except _UnreadableError as error:
-                reason = str(error)
-                self._events.gap(f"record {line.number}: {reason}")
-                text = (line.data or b"")[:MOST_TEXT].decode(errors="replace")
-                row = {"source": self._source, "line": line.number, "reason": reason, "text": text}
-                yield "quarantined", row
+            except RejectedLineError as error:
+                self._events.gap(f"record {line.number}: {error}")
+                yield "quarantined", quarantined(self._source, line, str(error))
                 continue
             kept += 1
             at = ((told["value"] or {}).get("data") or {}).get("commitTimestamp")
@@ -108,12 +103,12 @@ class FormatterReader:
 
 def _record(line: Line) -> Json:
     if line.reason:
-        raise _UnreadableError(line.reason)
+        raise RejectedLineError(line.reason)
     try:
         said = (line.data or b"").decode().rstrip("\r")
     except UnicodeDecodeError as error:
         reason = "not text in UTF-8"
-        raise _UnreadableError(reason) from error
+        raise RejectedLineError(reason) from error
     if said.startswith(OF_JSON):
         return _of_json(said)
     if (commit := COMMIT.fullmatch(said)) is not None:
@@ -121,7 +116,7 @@ def _record(line: Line) -> Json:
     if (group := GROUP.fullmatch(said)) is not None:
         return _group(group)
     reason = "nothing that Kafka's formatters print"
-    raise _UnreadableError(reason)
+    raise RejectedLineError(reason)
 
 
 def _of_json(said: str) -> Json:
@@ -136,8 +131,8 @@ def _of_json(said: str) -> Json:
         if known and (value is None or wanted <= data.keys()):
             return told
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _UnreadableError(reason) from error
-    raise _UnreadableError(reason)
+        raise RejectedLineError(reason) from error
+    raise RejectedLineError(reason)
 
 
 def _commit(found: re.Match[str]) -> Json:
@@ -148,7 +143,7 @@ def _commit(found: re.Match[str]) -> Json:
     value = next((v for form in VALUES if (v := form.fullmatch(found["value"]))), None)
     if value is None:
         reason = "no offset that Kafka's formatters print"
-        raise _UnreadableError(reason)
+        raise RejectedLineError(reason)
     told = {
         "offset": int(value["offset"]),
         "metadata": value["metadata"],

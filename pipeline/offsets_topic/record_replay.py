@@ -1,132 +1,74 @@
-"""The history of a group in the offsets topic, held to what the model appends there."""
+"""Checks the history of a group in the offsets topic against the records of the model."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from groupcheck.model.bodies import Json
-from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.offsets_topic.record_groups import RecordJudge, Refused
+from groupcheck.pipeline.history_replay import HistoryReplay
+from groupcheck.pipeline.offsets_topic.record_groups import RecordChecker, Refused
 from groupcheck.pipeline.offsets_topic.record_tables import RecordTables
-from groupcheck.pipeline.recordings.columns import Columns
-from groupcheck.pipeline.recordings.events import Event
-from groupcheck.pipeline.recordings.observed import Observed
+from groupcheck.properties.histories.events import Event
 
-Row = dict[str, Any]
 KIND: Final = "another record"
 
 
-class RecordReplay:
-    """The history of one group, of which the records are seen and nothing else."""
+class RecordReplay(HistoryReplay):
+    """The history of one group by its records."""
 
     def __init__(self, opened: Event) -> None:
-        header: Json = json.loads(opened.body or "{}")
-        self.key = opened.history
-        self.profile: str = header["profile"]
-        self.observed = Observed()  # which records do not tell: it stays empty
-        sees = header.get("sees")
-        self._judge = RecordJudge(
-            self.profile, None if sees is None else frozenset(sees), before=bool(header["before"])
-        )
         self._tables = RecordTables()
-        self._events = self._accepted = 0
-        self._last_ms = 0
-        self._undecided: str | None = None
-        self._finding: Row | None = None
+        super().__init__(opened, self._tables)
+        sees = self.header.get("sees")
+        self._checker = RecordChecker(
+            self.profile,
+            None if sees is None else frozenset(sees),
+            before=bool(self.header["before"]),
+        )
 
-    def take(self, event: Event) -> None:
-        """Go on by an event."""
-        self._events += 1
-        self._last_ms = event.at_ms
-        if self._undecided is not None or self._finding is not None:
+    def check(self, event: Event) -> None:
+        """Check an event."""
+        if self.undecided is not None or self.finding is not None:
             return
         if event.kind == "cut":
-            self._undecided = str(event.body)
+            self.undecided = str(event.body)
             return
         if event.kind == "gap":
-            self._judge.widen()
+            self._checker.gap()
         elif event.kind == "record":
-            told = json.loads(event.body or "{}")
-            refused = self._record(told)
+            record = json.loads(event.body or "{}")
+            refused = self._record(record)
             if refused is not None:
-                self._found(event, told, refused)
+                self._found(event, record, refused)
                 return
-            self._tables.take(told, event.at_ms)
-        self._accepted += 1
+            self._tables.take(record, event.at_ms)
+        self.accepted += 1
+        self.steps += 1
 
-    @property
-    def rejected(self) -> bool:
-        """Whether what was seen is not lawful."""
-        return self._finding is not None
-
-    def run(self, events: Columns, start: int, stop: int) -> None:
-        """Go on by events, which are all of this history."""
-        for at in range(start, stop):
-            self.take(events.event(at))
-
-    def _record(self, told: Json) -> Refused | None:
-        if "marker" in told:
-            self._judge.marker(told["producerId"], committed=told["marker"] == "commit")
+    def _record(self, record: Json) -> Refused | None:
+        if "marker" in record:
+            self._checker.marker(record["producerId"], committed=record["marker"] == "commit")
             return None
-        data, value = told["key"]["data"], told["value"]
+        data, value = record["key"]["data"], record["value"]
         if "topic" not in data:
-            return self._judge.group(value)
+            return self._checker.group(value)
         where = data["topic"], data["partition"]
-        return self._judge.offset(where, told.get("producerId"), removed=value is None)
+        return self._checker.offset(where, record.get("producerId"), removed=value is None)
 
-    def over(self) -> Iterator[tuple[str, Row]]:
-        """The rows that nothing can change any more, each once, with the names of their tables."""
-        for name, row in self._tables.over():
-            yield name, {**self._whose, **row}
-
-    def end(self) -> Iterator[tuple[str, Row]]:
-        """The history is over: each row that comes of it, with the name of its table."""
-        whose, finding = self._whose, self._finding
-        verdict = "rejected" if finding else "undecided" if self._undecided else "accepted"
-        yield (
-            "verdict",
-            {
-                **whose,
-                "profile": self.profile,
-                "verdict": verdict,
-                "reason": finding["kind"] if finding else self._undecided,
-                "events": self._events,
-                "accepted": self._accepted,
-                "steps": self._accepted,
-                "line": finding["line"] if finding else None,
-                "at_ms": finding["at_ms"] if finding else self._last_ms,
-            },
-        )
-        if finding is not None:
-            yield "finding", {**whose, **finding}
-        for name, row in self._tables.rows(self._last_ms):
-            yield name, {**whose, **row}
-
-    @property
-    def _whose(self) -> Row:
-        return dict(zip(("group_id", "source", "session"), self.key, strict=True))
-
-    def _found(self, event: Event, told: Json, refused: Refused) -> None:
-        of = {name for rules in refused.lawful.values() for name in rules}
-        self._finding = {
-            "profile": self.profile,
+    def _found(self, event: Event, record: Json, refused: Refused) -> None:
+        kind = f"{KIND}: {refused.words}"
+        self.finding = {
+            "reason": kind,
             "line": event.line,
             "at_ms": event.at_ms,
-            "accepted": self._accepted,
-            "kind": f"{KIND}: {refused.words}",
+            "kind": kind,
             "request_id": None,
             "api": None,
-            "seen": json.dumps(told, separators=(",", ":")),
-            "lawful": sorted(json.dumps(label.words) for label in refused.lawful),
-            "because": self._rules(of),
-            "refused": self._rules(refused.rules),
+            "seen": json.dumps(record, separators=(",", ":")),
+            "allowed": sorted(json.dumps(label.words) for label in refused.allowed),
+            "because": self.rule_rows(sorted(set().union(*refused.allowed.values()))),
+            "refused": self.rule_rows(sorted(refused.rules)),
             "states": refused.states,
             "recording": None,
         }
-
-    def _rules(self, names: set[str]) -> list[dict[str, str]]:
-        rules = PROFILES[self.profile].rules
-        found = (rules[name] for name in sorted(names) if name in rules)
-        return [{"rule": r.name, "says": r.says, "source": r.source} for r in found]

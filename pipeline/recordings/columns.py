@@ -1,12 +1,12 @@
-"""A batch of events as columns: what says most of them in a number, and each one when asked for.
+"""A batch of events as columns.
 
-A pair is a request and the answer to it, at one moment, with nothing between them and no other
-answer after them. Pairs that say the same have the same number, but for the offsets that they
-commit.
+A pair is a request and its response, at the same time, with no event between them and no other
+response after them. Equal pairs have the same number; committed offsets do not count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final
 
@@ -15,22 +15,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from groupcheck.pipeline.recordings.bodies import COMMIT, OFFSET
-from groupcheck.pipeline.recordings.events import Event
+from groupcheck.properties.histories.bodies import COMMIT, OFFSET
+from groupcheck.properties.histories.events import Event
 
 Codes = npt.NDArray[np.int64]
 
-# The requests that members make in peace. No rule about them reads who the client is, or what the
-# offset is that is committed.
-PEACEFUL: Final = ("Heartbeat", COMMIT)
+# The requests of members in the steady state. No rule about them reads the client or the committed
+# offset.
+STEADY: Final = ("Heartbeat", COMMIT)
 NO_PAIR: Final = -1
-AROUND: Final = 150  # characters of a line beside its body
+AROUND: Final = 150  # characters of a line without its body
 
 Said = tuple[str, int, tuple[str, ...], str]  # API, version, request but for offsets, answer
 
 
+def rows(batch: pa.RecordBatch) -> Iterator[Event]:
+    """The events of a batch."""
+    return map(Event._make, zip(*map(pa.Array.to_pylist, batch.columns), strict=True))
+
+
 class Columns:
-    """A batch of rows of `EVENTS`; `pairs` has the number of the pair that begins with an event."""
+    """A batch of rows of `EVENTS`; `pairs` has the number of the pair that begins at an event."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
@@ -45,7 +50,7 @@ class Columns:
         self._nullable = {n: batch.column(n) for n in ("request_id", "api_version")}
         self._numbers = {n: _numbers(c.fill_null(-1)) for n, c in self._nullable.items()}
         self.at_ms: list[int] = self._codes["at_ms"].tolist()
-        self.offsets: dict[int, list[int]] = {}  # that a pair commits
+        self.offsets: dict[int, list[int]] = {}  # that a pair commits, by its event
         self._templates: dict[tuple[str, ...], int] = {}
         self.pairs: list[int] = self._paired().tolist()
 
@@ -74,7 +79,7 @@ class Columns:
         )
 
     def said(self, at: int) -> Said:
-        """What a pair says."""
+        """The content of a pair."""
         api = self._values["api"][self._codes["api"][at]]
         text = self._bodies[int(self._body_codes[at])].as_py()
         answer = self._bodies[int(self._body_codes[at + 1])].as_py()
@@ -82,12 +87,12 @@ class Columns:
         return api, int(self._numbers["api_version"][at]), template, answer
 
     def characters(self, start: int, stop: int) -> int:
-        """How long the lines of a recording are, about, that these events are."""
+        """The approximate length of these events as lines of a recording."""
         return int(self._characters[stop] - self._characters[start])
 
     @cached_property
     def histories(self) -> list[int]:
-        """Where another history begins, and where the batch ends."""
+        """Where each history begins, and where the batch ends."""
         return [*np.flatnonzero(self._begins).tolist(), len(self)]
 
     @cached_property
@@ -116,13 +121,13 @@ class Columns:
         kind, api, version = self._codes["kind"], self._codes["api"], self._numbers["api_version"]
         asks = kind == (kinds.index("request") if "request" in kinds else -2)
         answers = kind == (kinds.index("response") if "response" in kinds else -2)
-        peaceful = [code for code, name in enumerate(apis) if name in PEACEFUL]
-        begins = asks & np.isin(api, peaceful) & (version >= 0) & (self._body_codes >= 0)
+        steady = [code for code, name in enumerate(apis) if name in STEADY]
+        begins = asks & np.isin(api, steady) & (version >= 0) & (self._body_codes >= 0)
         begins[-1:] = False
         for column in (api, version, self._numbers["request_id"], self._codes["at_ms"]):
             begins[:-1] &= column[:-1] == column[1:]
         begins[:-1] &= answers[1:] & ~self._begins[1:] & (self._body_codes[1:] >= 0)
-        # Of the last event of a batch nobody knows whether another answer comes after it.
+        # Another response may follow the last event in the next batch.
         begins[-2:] = False
         begins[:-2] &= ~answers[2:] | self._begins[2:]
         asked = self._body_codes.copy()
@@ -135,7 +140,7 @@ class Columns:
         return np.where(begins, numbers, NO_PAIR)
 
     def _commits(self, rows: Codes, asked: Codes) -> None:
-        """Give commits that differ in nothing but the offsets the same number."""
+        """Give commits that differ only in their offsets the same number."""
         first = len(self._bodies)
         texts = self._bodies.take(pa.array(asked[rows])).to_pylist()
         for row, text in zip(rows.tolist(), texts, strict=True):
@@ -146,7 +151,7 @@ class Columns:
 
 
 def _coded(column: pa.Array) -> tuple[pa.Array, Codes]:
-    """The values of a column, each once, and which of them each row has: -1 if none."""
+    """The distinct values of a column, and which of them each row has: -1 if none."""
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     return coded.dictionary, _numbers(coded.indices.fill_null(-1))
 

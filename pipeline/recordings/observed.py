@@ -1,10 +1,8 @@
-"""What a history shows besides its verdict: edges, rebalances, time in each state, offsets."""
+"""The tables of a recording: transitions, rebalances, time in each state, offsets."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Final, TypeGuard
 
 from groupcheck.model.rules.rebalance import DROP_NOT_REJOINED
 from groupcheck.model.rules.timers import PASS
@@ -22,36 +20,15 @@ from groupcheck.model.vocabulary import (
     Request,
     Response,
 )
+from groupcheck.pipeline.history_replay import Row, Rows, Tables, Where, add_commit
+from groupcheck.pipeline.recordings.transition import Transition, transition_of
 from groupcheck.properties.compare import Names
 from groupcheck.properties.oracle import Oracle
 
-Row = dict[str, Any]
-NO_GROUP: Final = "none"
 DROPPED: Final = DROP_NOT_REJOINED.name
 STALE: Final = frozenset(
     {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 )
-
-
-class Edge(NamedTuple):
-    """What a step comes to, whoever the members are and whatever is left on timers."""
-
-    before: str
-    given: str
-    rules: tuple[str, ...]
-    after: str
-
-
-def edge_of(before: Coordinator, given: Input, outcome: Outcome) -> Edge:
-    """The edge of one lawful outcome."""
-    name = given.api if isinstance(given, Request) else type(given).__name__
-    after = state_name(outcome.coordinator.group)
-    return Edge(state_name(before.group), name, tuple(dict.fromkeys(outcome.fired)), after)
-
-
-def state_name(group: Group | None) -> str:
-    """The state of a group, or that there is none."""
-    return NO_GROUP if group is None else str(group.state)
 
 
 def _joins(given: Input) -> TypeGuard[Request]:
@@ -66,7 +43,7 @@ def _removes_offsets(given: Input) -> bool:
 
 
 def _dropped(before: Group | None, outcome: Outcome, names: Names) -> list[str]:
-    """The members that are gone as they had not joined again."""
+    """The members that were removed because they had not joined again."""
     left = outcome.coordinator.group
     ids = {symbol: member_id for member_id, symbol in names.items()}
     return [
@@ -77,7 +54,7 @@ def _dropped(before: Group | None, outcome: Outcome, names: Names) -> list[str]:
 
 
 class _Rebalance:
-    """A rebalance under way."""
+    """A rebalance that has not ended."""
 
     def __init__(self, began_ms: int, reason: str) -> None:
         self.began_ms = began_ms
@@ -87,7 +64,7 @@ class _Rebalance:
         self.late: list[str] = []
 
     def row(self, ended_ms: int | None, group: Group | None, outcome: str) -> Row:
-        """What came of it."""
+        """The row of the rebalance."""
         return {
             "began_ms": self.began_ms,
             "reason": self.reason,
@@ -102,21 +79,17 @@ class _Rebalance:
         }
 
 
-class Observed:
-    """What one history has shown so far, of the states that its observations leave.
+class Observed(Tables):
+    """The tables of one recording so far.
 
-    Where they leave several, the first stands for all: they seldom differ in more than who leads.
+    Where the observations allow several states, the first stands for all: in most cases they
+    differ only in who the leader is.
     """
 
     def __init__(self) -> None:
-        self.edges: Counter[Edge] = Counter()
-        self._ms: Counter[str] = Counter()
-        self._entered: Counter[str] = Counter()
-        self._state = NO_GROUP
+        super().__init__()
         self._rebalance: _Rebalance | None = None
-        self._rebalances: list[Row] = []
-        self._offsets: dict[tuple[str, int], Row] = {}
-        self._generations: dict[tuple[str, int], int] = {}  # of the last commits
+        self._generations: dict[Where, int] = {}  # of the last commits
         self._asked: dict[int, OffsetCommitRequest] = {}
 
     def step(
@@ -126,56 +99,51 @@ class Observed:
         given: Input,
         at_ms: int,
     ) -> None:
-        """A step was lawful, and has led from those states to where the oracle is."""
+        """The model allows a step from those states to the states of the oracle."""
         outcome = oracle.kept[0]
-        edge = edge_of(before[0], given, outcome)
-        if DROPPED in edge.rules and self._rebalance is not None:
+        step = transition_of(before[0], given, outcome)
+        if DROPPED in step.rules and self._rebalance is not None:
             self._rebalance.late += _dropped(before[0].group, outcome, oracle.names)
-        self.edges[edge] += 1
+        self.transitions[step] += 1
         if isinstance(given, Advance):
-            self._ms[edge.before] += given.ms
+            self._ms[step.before] += given.ms
         elif _joins(given) and self._rebalance is not None:
             self._rebalance.last_client = given.client_id
-        if edge.after != self._state or edge.before != self._state:
-            self._enter(edge, outcome, given, at_ms)
+        if step.after != self._state or step.before != self._state:
+            self._enter(step, outcome, given, at_ms)
         if _removes_offsets(given):
             self._removed(before[0].group, outcome.coordinator.group, given)
 
-    def told(self, given: Input, answers: list[Response], at_ms: int) -> None:
-        """Something was answered: whether offsets were committed shows whatever the group is."""
+    def responses(self, given: Input, answers: list[Response], at_ms: int) -> None:
+        """Count the commits of an exchange; they do not depend on the state of the group."""
         if isinstance(given, Request) and isinstance(given.body, OffsetCommitRequest):
             self._asked[given.request_id] = given.body
         if self._asked:
             self._commits(answers, at_ms)
 
-    @property
-    def offset_rows(self) -> dict[tuple[str, int], Row]:
-        """The row of each partition that was committed so far."""
-        return self._offsets
-
     def passed(self, state: str, times: int, ms: int) -> None:
-        """So many times, and so long together, time has passed and nothing else happened."""
-        self.edges[Edge(state, Advance.__name__, (PASS.name,), state)] += times
+        """Nothing but time has passed, so many times, for `ms` together."""
+        self.transitions[Transition(state, Advance.__name__, (PASS.name,), state)] += times
         self._ms[state] += ms
 
-    def _enter(self, edge: Edge, outcome: Outcome, given: Input, at_ms: int) -> None:
-        """The group is in another state."""
-        self._state = edge.after
-        self._entered[edge.after] += 1
+    def _enter(self, step: Transition, outcome: Outcome, given: Input, at_ms: int) -> None:
+        """The group enters another state."""
+        self._state = step.after
+        self._entered[step.after] += 1
         group, rebalance = outcome.coordinator.group, self._rebalance
-        if edge.after == GroupState.PREPARING_REBALANCE:
+        if step.after == GroupState.PREPARING_REBALANCE:
             if rebalance is None or rebalance.joined_ms is not None:
-                if rebalance is not None:  # it is begun anew before anybody had an assignment
-                    self._rebalances.append(rebalance.row(at_ms, group, edge.after))
-                rebalance = self._rebalance = _Rebalance(at_ms, edge.rules[-1])
+                if rebalance is not None:  # it restarts before a member has an assignment
+                    self._rebalances.append(rebalance.row(at_ms, group, step.after))
+                rebalance = self._rebalance = _Rebalance(at_ms, step.rules[-1])
                 if _joins(given):
                     rebalance.last_client = given.client_id
-        elif rebalance is not None and edge.after == GroupState.COMPLETING_REBALANCE:
+        elif rebalance is not None and step.after == GroupState.COMPLETING_REBALANCE:
             rebalance.joined_ms = at_ms
         elif rebalance is not None:
-            if rebalance.joined_ms is None and edge.after == GroupState.STABLE:
+            if rebalance.joined_ms is None and step.after == GroupState.STABLE:
                 rebalance.joined_ms = at_ms
-            self._rebalances.append(rebalance.row(at_ms, group, edge.after))
+            self._rebalances.append(rebalance.row(at_ms, group, step.after))
             self._rebalance = None
 
     def _commits(self, answers: list[Response], at_ms: int) -> None:
@@ -185,16 +153,16 @@ class Observed:
                 if asked is not None:
                     self._commit(asked, answer.body, at_ms)
 
-    def _commit(self, asked: OffsetCommitRequest, told: OffsetCommitResponse, at_ms: int) -> None:
+    def _commit(self, asked: OffsetCommitRequest, answer: OffsetCommitResponse, at_ms: int) -> None:
         errors = {
             (topic.name, each.partition_index): each.error_code
-            for topic in told.topics
+            for topic in answer.topics
             for each in topic.partitions
         }
         for topic in asked.topics:
             for each in topic.partitions:
                 where = topic.name, each.partition_index
-                row = self._offsets.setdefault(where, _nothing_committed(where, at_ms))
+                row = self._offset(where, at_ms, "expired")
                 error = errors.get(where)
                 if error is None or error != ErrorCode.NONE:
                     row["refused"] += 1
@@ -203,15 +171,11 @@ class Observed:
                         row["last_ms"] = at_ms
                     continue
                 self._lag(where, row, asked.generation_id, at_ms)
-                row["commits"] += 1
-                before = row["offset"]
-                row["rewinds"] += before is not None and each.committed_offset < before
-                row["offset"] = each.committed_offset
-                row["last_ms"] = at_ms
+                add_commit(row, each.committed_offset, at_ms)
 
-    def _lag(self, where: tuple[str, int], row: Row, generation_id: int, at_ms: int) -> None:
-        """How long nobody has committed it from one generation to another."""
-        if generation_id < 0:  # of nobody's who is a member
+    def _lag(self, where: Where, row: Row, generation_id: int, at_ms: int) -> None:
+        """The time without a commit between two generations."""
+        if generation_id < 0:  # not of a member
             return
         before = self._generations.get(where, generation_id)
         self._generations[where] = generation_id
@@ -219,33 +183,17 @@ class Observed:
             row["lag_ms"] = max(row["lag_ms"] or 0, at_ms - row["last_ms"])
 
     def _removed(self, before: Group | None, after: Group | None, given: Input) -> None:
-        """Offsets have expired, or were deleted."""
+        """Offsets have expired or were deleted."""
         left = dict(after.offsets) if after else {}
         for where, _ in before.offsets if before else ():
-            row = self._offsets.get(where)
+            row = self.offsets.get(where)
             if where not in left and row is not None:
                 row["removed"] += 1
                 row["expired"] += isinstance(given, Cleanup)
                 row["offset"] = None
 
-    def over(self) -> Iterator[tuple[str, Row]]:
-        """The rebalances that are over and were not told yet, with the name of their table."""
-        over, self._rebalances = self._rebalances, []
-        yield from (("rebalance", row) for row in over)
-
-    def rows(self) -> Iterator[tuple[str, Row]]:
-        """Each row that is left when the history is over, with the name of its table."""
+    def rest(self, last_ms: int) -> Rows:
+        """All other rows; a rebalance that has not ended is `unended`."""
         if self._rebalance is not None:
             self._rebalances.append(self._rebalance.row(None, None, "unended"))
-        yield from self.over()
-        for state in self._ms.keys() | self._entered.keys():
-            told = {"state": state, "ms": self._ms[state], "entered": self._entered[state]}
-            yield "state", told
-        for row in self._offsets.values():
-            yield "offset", row
-
-
-def _nothing_committed(where: tuple[str, int], at_ms: int) -> Row:
-    names = ("commits", "refused", "stale", "rewinds", "removed", "expired")
-    told = {"topic": where[0], "partition": where[1], "offset": None, "lag_ms": None}
-    return {**told, **dict.fromkeys(names, 0), "first_ms": at_ms, "last_ms": at_ms}
+        return super().rest(last_ms)

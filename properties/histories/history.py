@@ -1,8 +1,9 @@
-"""What a history of one group is, and what may come of it; how it is searched is not here."""
+"""The history of one group, and the result of the search for an order of its operations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupcheck.model.spaces.clients import Happening
@@ -86,11 +87,55 @@ class Event(NamedTuple):
         return NEVER
 
 
-class Setting(NamedTuple):
-    """By what a history is judged.
+class GroupHistory(NamedTuple):
+    """The operations of one group; `cut` says why nothing is known after some moment.
 
-    With `open_appends` what is written takes some time to be safe, in which other operations take
-    effect; else it is safe at once. `symbols` are the member ids that are told in the history.
+    `events` happened to its coordinator.
+    """
+
+    group_id: str
+    operations: tuple[Operation, ...]
+    cut: str | None = None
+    events: tuple[Event, ...] = ()
+
+
+def from_zero(groups: Iterable[GroupHistory]) -> tuple[GroupHistory, ...]:
+    """The operations of each group by their start, the first of all in the first millisecond.
+
+    Events before that millisecond happened at its begin.
+    """
+    known = list(groups)
+    zero = min((o.begins for group in known for o in group.operations), default=0) // NS * NS
+
+    def since(moment: int) -> int:
+        return moment if moment == NEVER else max(moment - zero, 0)
+
+    def moved(operation: Operation) -> Operation:
+        return operation._replace(
+            begins=since(operation.begins),
+            ends=since(operation.ends),
+            by=since(operation.by),
+            silent=None if operation.silent is None else since(operation.silent),
+            gone=since(operation.gone),
+        )
+
+    order = attrgetter("begins", "ends")
+    return tuple(
+        group._replace(
+            operations=tuple(sorted(map(moved, group.operations), key=order)),
+            events=tuple(
+                e._replace(begins=since(e.begins), ends=since(e.ends)) for e in group.events
+            ),
+        )
+        for group in known
+    )
+
+
+class Setting(NamedTuple):
+    """How a history is checked.
+
+    With `open_appends` an append takes some time, in which other operations take effect; otherwise
+    it is committed at once. `symbols` are the member ids that responses in the history reveal.
     """
 
     profile: Profile

@@ -1,62 +1,69 @@
-"""Histories as JSON Lines: what clients noted of their requests; what is lawful is not known here.
+"""Reads histories of requests that overlap (JSON Lines), and recordings that leave responses out.
 
-The first line is that of a recording, with `"history": 1`. The others are the port protocol's
-`request` with the moment at which it was sent (`startMs`), its `response` with the moment at which
-it was there (`endMs`), `silence`: up to then there was none, `lost`: the coordinator hung up then,
-and `fault`: what happened to the coordinator in between. `docs/histories.md` says more.
-Without `"history"` it is a recording (`partial_recording`).
+The first line of a history is that of a recording, with `"history": 1`. The other lines are the
+port protocol's `request` with the time at which it was sent (`startMs`), its `response` with the
+time at which it arrived (`endMs`), `silence`: no response up to then, `lost`: the coordinator
+closed the connection then, and `fault`: what happened to the coordinator in between.
+`docs/histories.md` describes the format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from groupcheck.model.bodies import (
-    Json,
-    check_integer,
-    decode_response,
-    shown,
-)
+from groupcheck.model.bodies import Json, check_integer, decode_response, shown
 from groupcheck.model.step import Profile
-from groupcheck.properties.histories.history import NEVER, NS, Event, Operation
-from groupcheck.properties.histories.partial_recording import PartialRecording
-from groupcheck.properties.histories.recorded import groups_before, with_known_settings
+from groupcheck.properties.histories.history import (
+    NEVER,
+    NS,
+    Event,
+    GroupHistory,
+    Operation,
+    from_zero,
+)
+from groupcheck.properties.histories.one_group import part, parts
+from groupcheck.properties.histories.partial_recording import PartialHistory
+from groupcheck.properties.histories.reader import (
+    BEFORE,
+    apis_unseen,
+    groups_before,
+    settings_known,
+)
+from groupcheck.properties.histories.recording_file import Recorded, read
 from groupcheck.properties.sequence import (
     FAULTS,
     MalformedTraceError,
     header,
     new_request,
+    outside_the_model,
     read_line,
 )
 
 FORMAT: Final = 1
 KINDS: Final = ("request", "response", "silence", "lost")
-HAPPENED: Final = FAULTS.keys() - {"holdAppends", "releaseAppends"}  # which happen to no broker
-MOST_MS: Final = 2**53  # which a JSON number says to the millisecond
+HAPPENED: Final = FAULTS.keys() - {"holdAppends", "releaseAppends"}  # that happen to brokers
+MOST_MS: Final = 2**53  # that a JSON number represents exactly
 
 
 class Noted(NamedTuple):
-    """What a file holds: operations of all groups, with the ids that were really used.
+    """The histories of all groups in a file, with the real member ids.
 
-    `before` are the groups that were there before. With `open_appends` what is written takes time
-    to be safe. An `exact` one is by the coordinator's own clock, of which nothing is left open.
+    With `open_appends` an append takes time. An `exact` history is by the coordinator's own clock:
+    it needs no tolerances.
     """
 
     profile: Profile
-    broker: Mapping[str, int]
-    before: tuple[str, ...]
+    broker: dict[str, int]
+    groups: tuple[GroupHistory, ...]
     open_appends: bool
-    operations: tuple[Operation, ...]
-    events: tuple[Event, ...] = ()
-    unseen: tuple[str, ...] = ()
     exact: bool = False
 
 
 def load(path: Path) -> Noted:
-    """Read a history.
+    """Read a history, or a recording that leaves responses out.
 
     Raises:
         MalformedTraceError: with the line and what is wrong with it.
@@ -67,21 +74,35 @@ def load(path: Path) -> Noted:
         if not first.strip():
             msg = f"{path}: empty, not a history"
             raise MalformedTraceError(msg)
-        noted = read_line(_text(first, f"{path}:1"), f"{path}:1", _header)
-        reader: History | PartialRecording = (
-            PartialRecording(noted.profile, noted.unseen) if noted.exact else History(noted.profile)
-        )
-        for number, line in enumerate(file, 2):
-            where = f"{path}:{number}"
-            read_line(_text(line, where), where, reader.take)
-    found = reader.operations()
-    if isinstance(reader, PartialRecording):
-        noted = noted._replace(open_appends=reader.open_appends)
-    if not found:
-        msg = f"{path}: no request in it, so there is nothing to judge"
+        noted, before = read_line(_text(first, f"{path}:1"), f"{path}:1", _header)
+        if noted.exact:
+            file.seek(0)
+            noted = _partial(noted, read(file, str(path), partial=True))
+        else:
+            history = History(noted.profile)
+            for number, line in enumerate(file, 2):
+                where = f"{path}:{number}"
+                read_line(_text(line, where), where, history.take)
+            noted = noted._replace(groups=tuple(history.groups(before)))
+    if not any(group.operations or group.cut for group in noted.groups):
+        msg = f"{path}: no request in it, so there is nothing to check"
         raise MalformedTraceError(msg)
-    operations, events = from_zero(found, reader.events)
-    return noted._replace(operations=operations, events=events)
+    return noted._replace(groups=from_zero(noted.groups))
+
+
+def _partial(noted: Noted, recordings: list[Recorded]) -> Noted:
+    """The groups of a recording that leaves responses out."""
+    groups, open_appends = [], False
+    for each in recordings:
+        if each.before:
+            groups.append(GroupHistory(each.group_id, (), BEFORE))
+            continue
+        history = PartialHistory(each.events[0])
+        for event in each.events:
+            history.take(event)
+        groups.append(history.history(each.quiet_ms))
+        open_appends = open_appends or history.open_appends
+    return noted._replace(groups=tuple(groups), open_appends=open_appends)
 
 
 def _text(line: bytes, where: str) -> str:
@@ -92,40 +113,10 @@ def _text(line: bytes, where: str) -> str:
         raise MalformedTraceError(msg) from error
 
 
-def from_zero(
-    found: Mapping[int, Operation], events: Iterable[Event]
-) -> tuple[tuple[Operation, ...], tuple[Event, ...]]:
-    """The operations as they began, the first of them in the first millisecond there is.
-
-    What happened before that happened to nobody.
-    """
-    zero = min(each.begins for each in found.values()) // NS * NS
-
-    def since(moment: int) -> int:
-        return moment if moment == NEVER else max(moment - zero, 0)
-
-    moved = (
-        each._replace(
-            begins=since(each.begins),
-            ends=since(each.ends),
-            by=since(each.by),
-            silent=None if each.silent is None else since(each.silent),
-            gone=since(each.gone),
-        )
-        for each in found.values()
-    )
-    happened = (e._replace(begins=since(e.begins), ends=since(e.ends)) for e in events)
-    return tuple(sorted(moved, key=attrgetter("begins", "ends"))), tuple(happened)
-
-
-def _header(message: Json) -> Noted:
-    profile, broker = header(with_known_settings(message))
-    unseen = message.get("unseen", [])
-    known = profile.max_versions
-    if not isinstance(unseen, list) or not all(isinstance(a, str) and a in known for a in unseen):
-        msg = f"unseen: not a list of APIs of profile {profile.name}"
-        raise MalformedTraceError(msg)
-    exact = bool(unseen) and "history" not in message
+def _header(message: Json) -> tuple[Noted, tuple[str, ...]]:
+    """A first line, and the groups that were there before."""
+    profile, broker = header(settings_known(message))
+    exact = bool(apis_unseen(message, profile)) and "history" not in message
     if not exact and (type(message.get("history")) is not int or message["history"] != FORMAT):
         msg = f"not the first line of a history of format {FORMAT}"
         raise MalformedTraceError(msg)
@@ -134,31 +125,46 @@ def _header(message: Json) -> Noted:
     if not isinstance(appends, str) or appends not in {"open", "atomic"}:
         msg = f"appends: 'open' or 'atomic', not {shown(appends)}"
         raise MalformedTraceError(msg)
-    return Noted(profile, broker, before, appends == "open", (), (), tuple(unseen), exact)
+    return Noted(profile, broker, (), appends == "open", exact), before
 
 
 class History:
-    """What has been read of one."""
+    """A history so far."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._found: dict[int, Operation] = {}
-        self.events: list[Event] = []
+        self._events: list[Event] = []
 
-    def operations(self) -> dict[int, Operation]:
-        """What was asked, by the ids."""
-        return self._found
+    def groups(self, before: tuple[str, ...]) -> Iterator[GroupHistory]:
+        """The history of each group; `before` are the groups that were there before."""
+        known: dict[str, list[Operation]] = {}
+        operations = sorted(self._found.values(), key=attrgetter("begins", "ends"))
+        for each in operations:
+            for group_id in parts(each.request.body, ()):
+                known.setdefault(group_id, [])
+        for each in operations:
+            for group_id, own in parts(each.request.body, known).items():
+                answer = None if each.answer is None else part(each.answer, group_id)
+                request = each.request._replace(body=own)
+                known[group_id].append(each._replace(request=request, answer=answer))
+        for group_id, of_group in known.items():
+            if group_id in before:
+                yield GroupHistory(group_id, (), BEFORE)
+            else:
+                events = [e for e in self._events if e.groups is None or group_id in e.groups]
+                yield _cut(group_id, of_group, events)
 
     def take(self, message: Json) -> None:
-        """Take in a line that is not the first.
+        """Take a line that is not the first.
 
         Raises:
-            MalformedTraceError: it is none of a history.
-            MalformedBodyError: its body is not what its API has.
+            MalformedTraceError: it is not a line of a history.
+            MalformedBodyError: its body does not fit its API.
         """
         kind = message.get("type")
         if kind == "fault":
-            self.events.append(_event(message))
+            self._events.append(_event(message))
             return
         if not isinstance(kind, str) or kind not in KINDS:
             msg = f"not a line of a history: {shown(message)}"
@@ -167,32 +173,53 @@ class History:
         if kind == "request":
             request = new_request(message, number, self._found, self._profile)
             self._found[number] = Operation(request, _moment(message, "startMs"))
-        else:
-            self._end(message, number, kind)
-
-    def _end(self, message: Json, number: int, kind: str) -> None:
-        """Take in how an operation ended."""
+            return
         asked = self._found.get(number)
         if asked is None:
             msg = f"no request before it has the id {number}"
             raise MalformedTraceError(msg)
-        if asked.is_over or asked.silent is not None or asked.gone != NEVER:
-            msg = f"a second end of request {number}"
-            raise MalformedTraceError(msg)
-        ends = _moment(message, "endMs")
-        if ends < asked.begins:
-            msg = f"request {number} ends before it begins"
-            raise MalformedTraceError(msg)
-        if kind == "silence":
-            self._found[number] = asked._replace(silent=ends)
-        elif kind == "lost":
-            self._found[number] = asked._replace(gone=ends)
-        else:
-            self._found[number] = _over(asked, ends, message)
+        self._found[number] = _ended(asked, message, number, kind)
+
+
+def _ended(asked: Operation, message: Json, number: int, kind: str) -> Operation:
+    """The operation with its end."""
+    if asked.is_over or asked.silent is not None or asked.gone != NEVER:
+        msg = f"a second end of request {number}"
+        raise MalformedTraceError(msg)
+    ends = _moment(message, "endMs")
+    if ends < asked.begins:
+        msg = f"request {number} ends before it begins"
+        raise MalformedTraceError(msg)
+    if kind == "silence":
+        return asked._replace(silent=ends)
+    if kind == "lost":
+        return asked._replace(gone=ends)
+    request, body = asked.request, message.get("body")
+    answer = None if body is None else decode_response(request.api, request.api_version, body)
+    return asked._replace(ends=ends, answer=answer)
+
+
+def _cut(group_id: str, operations: list[Operation], events: list[Event]) -> GroupHistory:
+    """The history up to the first request that the model does not cover.
+
+    Responses after that request may depend on it, so they count as not seen.
+    """
+    for each in operations:
+        if reason := outside_the_model(each.request.body):
+            kept = [o for o in operations if o.begins < each.begins]
+            known = (o if o.ends < each.begins else Operation(*o[:2]) for o in kept)
+            happened = (e if e.ends < each.begins else e._replace(ends=NEVER) for e in events)
+            return GroupHistory(
+                group_id,
+                tuple(known),
+                reason,
+                tuple(e for e in happened if e.begins < each.begins),
+            )
+    return GroupHistory(group_id, tuple(operations), events=tuple(events))
 
 
 def _event(message: Json) -> Event:
-    """What happened to the coordinator, and between which moments."""
+    """What happened to the coordinator, and between which times."""
     name = message.get("fault")
     if not isinstance(name, str) or name not in HAPPENED:
         msg = f"fault: one of {', '.join(sorted(HAPPENED))}, not {shown(name)}"
@@ -206,15 +233,8 @@ def _event(message: Json) -> Event:
     return Event(FAULTS[name](), begins, ends, groups)
 
 
-def _over(asked: Operation, ends: int, message: Json) -> Operation:
-    """The operation with its answer, if that was seen."""
-    request, body = asked.request, message.get("body")
-    answer = None if body is None else decode_response(request.api, request.api_version, body)
-    return asked._replace(ends=ends, answer=answer)
-
-
 def _moment(message: Json, field: str) -> int:
-    """A moment in ns."""
+    """A time in ns."""
     value = message.get(field)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
         msg = f"{field}: not a number of milliseconds, but {shown(value)}"

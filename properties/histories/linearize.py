@@ -28,6 +28,7 @@ from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import ResponseBody
 from groupcheck.properties.compare import normal
+from groupcheck.properties.histories.equivalence import StateEquivalence
 from groupcheck.properties.histories.history import (
     NEVER,
     NS,
@@ -38,7 +39,6 @@ from groupcheck.properties.histories.history import (
     Setting,
     Verdict,
 )
-from groupcheck.properties.histories.likeness import Likeness
 
 GRAINS: Final = 8  # of time in the slack for late timers
 MOST_ENDS: Final = 8  # dead ends of the same length that are looked at
@@ -74,10 +74,10 @@ class Search:
         self._grain_ms = max(1, late_ms // GRAINS)
         self._late_ms = late_ms and late_ms + 2 * self._grain_ms
         self._grace_ms = setting.windows.grace_ms
-        self._likeness = Likeness(operations, self._grain_ms)
+        self._equivalence = StateEquivalence(operations, self._grain_ms)
         retention = {"offsets.retention.minutes": setting.profile.config.offsets_retention_minutes}
         self._config = Config.of({**retention, **setting.broker})._replace(
-            timer_late_ms=self._late_ms, keeps_ages=self._likeness.keeps_ages
+            timer_late_ms=self._late_ms, keeps_ages=self._equivalence.keeps_ages
         )
         self._free = [each.is_free for each in operations]
         self._twins = _earlier_twins(operations)
@@ -124,10 +124,10 @@ class Search:
         """What tells a point from others; moments of one grain are the same."""
         now_ms = point.now_ms
         is_late = now_ms >= self._horizon_ms
-        grain = now_ms if self._likeness.keeps_ages else self._likeness.moment(now_ms).ends(0)
+        grain = now_ms if self._equivalence.keeps_ages else self._equivalence.moment(now_ms).ends(0)
         # What can no longer take effect has, or has not: that is all one.
         over = self._gone[bisect_left(self._gone, (now_ms,)) - 1][1]
-        alike = self._likeness.of(point.state, now_ms)
+        alike = self._equivalence.of(point.state, now_ms)
         return point.done | over, point.waiting, grain, is_late, alike
 
     def _due(self, point: Point) -> tuple[int, list[int]]:
@@ -169,8 +169,8 @@ class Search:
 
     def _is_idle(self, point: Point, outcome: Outcome, now_ms: int) -> bool:
         """Whether nothing has come of it but time that passed."""
-        before = self._likeness.of(point.state, point.now_ms)
-        return before == self._likeness.of(outcome.coordinator, now_ms)
+        before = self._equivalence.of(point.state, point.now_ms)
+        return before == self._equivalence.of(outcome.coordinator, now_ms)
 
     def _tries(
         self, point: Point, limit: int, operations: list[int]
@@ -222,7 +222,7 @@ class Search:
         first_ms = min((self._earliest_ms(point, n) for n in operations), default=NEVER)
         may_begin = first_ms <= now_ms
         # What has an age may be another by then.
-        waits = not may_begin and operations and self._likeness.keeps_ages
+        waits = not may_begin and operations and self._equivalence.keeps_ages
         step_ms = min(self._grain_ms if may_begin else until_ms, until_ms - now_ms)
         if waits:
             step_ms = min(first_ms, until_ms) - now_ms

@@ -15,25 +15,19 @@ from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.spaces.clients import NOBODY
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.compare import normal
-from groupcheck.properties.histories.history import NEVER, NS, Event, Operation, Setting, Verdict
+from groupcheck.properties.histories.history import (
+    NS,
+    Event,
+    GroupHistory,
+    Operation,
+    Setting,
+    Verdict,
+)
 from groupcheck.properties.histories.history_file import Noted
 from groupcheck.properties.histories.linearize import Search
-from groupcheck.properties.histories.one_group import part, parts, without
-from groupcheck.properties.histories.recorded import BEFORE
-from groupcheck.properties.sequence import member_ids, outside_the_model
+from groupcheck.properties.histories.one_group import without
+from groupcheck.properties.sequence import member_ids
 from groupcheck.properties.windows import EXACT, Windows
-
-
-class GroupHistory(NamedTuple):
-    """What is known of one group; `cut` says why nothing is from some moment on.
-
-    `events` happened to its coordinator.
-    """
-
-    group_id: str
-    operations: tuple[Operation, ...]
-    cut: str | None = None
-    events: tuple[Event, ...] = ()
 
 
 class Rejected(NamedTuple):
@@ -61,7 +55,7 @@ class Judged(NamedTuple):
 
 def judge(noted: Noted, windows: Windows, most_points: int) -> Judged:
     """Look for a lawful order of what was asked about each group, up to the first without one."""
-    groups = list(taken_apart(noted))
+    groups = noted.groups
     if noted.exact:
         windows = EXACT
     operations = points = 0
@@ -103,44 +97,6 @@ def judge_group(history: GroupHistory, setting: Setting) -> tuple[Rejected | Non
     if farthest is None:
         return None, Verdict(lawful=True, points=points, order=())
     return farthest, farthest.verdict._replace(points=points)
-
-
-def taken_apart(noted: Noted) -> Iterator[GroupHistory]:
-    """What is known of each group."""
-    known: dict[str, list[Operation]] = {}
-    for each in noted.operations:
-        for group_id in parts(each.request.body, ()):
-            known.setdefault(group_id, [])
-    for each in noted.operations:
-        for group_id, asked in parts(each.request.body, known).items():
-            answer = None if each.answer is None else part(each.answer, group_id)
-            request = each.request._replace(body=asked)
-            known[group_id].append(each._replace(request=request, answer=answer))
-    for group_id, operations in known.items():
-        if group_id in noted.before:
-            yield GroupHistory(group_id, (), BEFORE)
-        else:
-            events = [e for e in noted.events if e.groups is None or group_id in e.groups]
-            yield _cut(group_id, operations, events)
-
-
-def _cut(group_id: str, operations: list[Operation], events: list[Event]) -> GroupHistory:
-    """The history up to where something is asked that the model does not have.
-
-    What had not been answered by then may have been answered for the sake of that.
-    """
-    for each in operations:
-        if reason := outside_the_model(each.request.body):
-            kept = [o for o in operations if o.begins < each.begins]
-            known = (o if o.ends < each.begins else Operation(*o[:2]) for o in kept)
-            happened = (e if e.ends < each.begins else e._replace(ends=NEVER) for e in events)
-            return GroupHistory(
-                group_id,
-                tuple(known),
-                reason,
-                tuple(e for e in happened if e.begins < each.begins),
-            )
-    return GroupHistory(group_id, tuple(operations), events=tuple(events))
 
 
 def bindings(

@@ -1,81 +1,89 @@
-"""Recordings in which some answers are left out, as histories: nothing is judged here.
+"""The history of a group in a recording that leaves some responses out.
 
-A recording tells in which order everything happened, so each request takes effect, and each answer
-is given, where it stands. Of the APIs that its first line names as `unseen` no answer is in it; of
-the others every answer is.
+A recording has everything in order, so each request takes effect, and each response is given, where
+it stands. The first line names the APIs without responses (`unseen`); of all other APIs every
+response is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
 
-from groupcheck.model.bodies import Json, check_integer, decode_response, shown
+from groupcheck.model.bodies import Json
 from groupcheck.model.state import Cleanup
-from groupcheck.model.step import Profile
-from groupcheck.properties.histories.history import NEVER, NS, Event, Operation
-from groupcheck.properties.sequence import MalformedTraceError, new_request
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.histories.bodies import request_body, response_body
+from groupcheck.properties.histories.events import Event as Recorded
+from groupcheck.properties.histories.history import NS, Event, GroupHistory, Operation
+from groupcheck.properties.histories.one_group import part, parts
 
 
-class PartialRecording:
-    """What has been read of one; a moment is the ms of its clock, and the line within that.
+class PartialHistory:
+    """The history so far; a moment is the ms of the recording's clock, and the event within it.
 
-    What timers bring about while time passes is told when it has passed: of an answer it is known
-    that it was not given before the time began to pass.
+    Responses that timers cause are recorded after the time has passed: all that is known is that
+    they were not given before it began to pass.
     """
 
-    def __init__(self, profile: Profile, unseen: Collection[str]) -> None:
-        self._profile = profile
-        self._unseen = unseen
+    def __init__(self, opened: Recorded) -> None:
+        header: Json = json.loads(opened.body or "{}")
+        self._group_id = opened.group_id
+        self._unseen = frozenset(header["unseen"])
         self._moment = self._passing = 0
-        self._found: dict[int, Operation] = {}
+        self._operations: dict[int, Operation] = {}
+        self._events: list[Event] = []
+        self._cut: str | None = None
         self.open_appends = False
-        self.events: list[Event] = []
 
-    def take(self, message: Json) -> None:
-        """Take in a line that is not the first.
+    def take(self, event: Recorded) -> None:
+        """Take the next event.
 
         Raises:
-            MalformedTraceError: it is none of a recording, or of one that cannot be judged.
-            MalformedBodyError: its body is not what its API has.
+            MalformedBodyError: a body does not fit its API.
         """
+        if self._cut is not None:
+            return
         self._moment += 1
-        match message:
-            case {"type": "advance", "ms": int(ms)} if ms >= 0:
-                self._passing = self._moment
-                self._moment = (self._moment // NS + ms) * NS
-            case {"type": "fault", "fault": "holdAppends" | "releaseAppends"}:
+        if event.at_ms > self._moment // NS:
+            self._passing = self._moment
+            self._moment = event.at_ms * NS + 1
+        number, moment = int(event.request_id or 0), self._moment
+        match event.kind:
+            case "request":
+                self._operations[number] = Operation(self._request(event), moment, by=moment)
+            case "response":
+                asked = self._operations[number]
+                answer = response_body(str(event.api), event.api_version or 0, event.body or "")
+                silent = max(self._passing, asked.begins)
+                own = part(answer, self._group_id)
+                self._operations[number] = asked._replace(ends=moment, silent=silent, answer=own)
+            case "hold" | "release":
                 self.open_appends = True
-            case {"type": "fault", "fault": "cleanup"}:
-                self.events.append(Event(Cleanup(), self._moment, self._moment))
-            case {"type": "request"}:
-                self._request(message)
-            case {"type": "response"}:
-                self._response(message)
-            case _:
-                msg = f"not a line of a recording that leaves answers out: {shown(message)}"
-                raise MalformedTraceError(msg)
+            case "fault" if json.loads(event.body or "{}").get("fault") == "cleanup":
+                self._events.append(Event(Cleanup(), moment, moment))
+            case "fault":
+                self._cut = f"nothing is known after {event.kind} {event.body}"
+            case "cut":
+                self._cut = str(event.body)
 
-    def operations(self) -> dict[int, Operation]:
-        """What was asked; who was not answered, and should have been seen to be, was not."""
-        return {
-            number: each
-            if each.is_over or each.request.api in self._unseen
-            else each._replace(silent=max(self._passing, each.begins))
-            for number, each in self._found.items()
-        }
+    def history(self, quiet_ms: int = 0) -> GroupHistory:
+        """All operations; up to `quiet_ms` no further response arrived."""
+        passing = max(self._passing, quiet_ms * NS)
+        found = []
+        for each in self._operations.values():
+            if each.is_over:
+                found.append(each)
+            elif self._cut is not None:  # what was cut off may have caused the response
+                found.append(Operation(each.request, each.begins))
+            elif each.request.api in self._unseen:
+                found.append(each)
+            else:
+                found.append(each._replace(silent=max(passing, each.begins)))
+        return GroupHistory(self._group_id, tuple(found), self._cut, tuple(self._events))
 
-    def _request(self, message: Json) -> None:
-        number = check_integer(message.get("id"), "id")
-        request = new_request(message, number, self._found, self._profile)
-        self._found[number] = Operation(request, self._moment, by=self._moment)
-
-    def _response(self, message: Json) -> None:
-        number = check_integer(message.get("id"), "id")
-        asked = self._found.get(number)
-        if asked is None or asked.ends != NEVER:
-            msg = f"no request before it has the id {number}, or it is answered twice"
-            raise MalformedTraceError(msg)
-        request = asked.request
-        answer = decode_response(request.api, request.api_version, message.get("body"))
-        silent = max(self._passing, asked.begins)
-        self._found[number] = asked._replace(ends=self._moment, silent=silent, answer=answer)
+    def _request(self, event: Recorded) -> Request:
+        api, version = str(event.api), int(event.api_version or 0)
+        body = request_body(api, version, event.body or "null")
+        own = parts(body, (self._group_id,))[self._group_id]
+        client = (event.client_id or "", event.client_host or "")
+        return Request(int(event.request_id or 0), version, own, *client)

@@ -1,195 +1,47 @@
-"""What a server recorded of its coordinator, judged group by group; nothing is asked anew.
+"""The checker of recordings: the events of one group against the model, in order.
 
-A recording holds the messages of the port protocol both ways, of many groups, with the ids that
-were really used (`groupcheck serve --record`). The model holds one group. So each group is told
-apart: what was asked about it, what was answered, and the time between.
+`check` and `replay FILE` use it. A recording holds the messages of the port protocol in both
+directions, of many groups, with the ids that were really used (`groupcheck serve --record`). The
+model holds one group, so each group is checked by itself.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from operator import itemgetter
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple, Protocol
 
-from groupcheck.model.bodies import (
-    Json,
-    MalformedBodyError,
-    decode_request,
-    decode_response,
-    shown,
-)
-from groupcheck.model.config import SETTINGS
-from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.bodies import Json, MalformedBodyError, shown
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import NOBODY
-from groupcheck.model.state import Advance, Cleanup, HoldAppends, ReleaseAppends
+from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.histories.one_group import part, parts, without
-from groupcheck.properties.histories.retold import Playback
-from groupcheck.properties.ports.port import Observation
-from groupcheck.properties.run import FoundError, Run
-from groupcheck.properties.sequence import (
-    MalformedTraceError,
-    header,
-    member_ids,
-    outside_the_model,
-)
+from groupcheck.properties.histories.bodies import request_body, response_body
+from groupcheck.properties.histories.events import Event
+from groupcheck.properties.histories.exchange_checker import ExchangeChecker
+from groupcheck.properties.histories.mid_stream import MidStreamChecker
+from groupcheck.properties.histories.one_group import part, parts
+from groupcheck.properties.histories.reader import BEFORE
+from groupcheck.properties.histories.recording_file import Recorded, read
+from groupcheck.properties.run import FoundError
 
-# Why nothing can be said of a group that a server found in its log.
-BEFORE = "it was there before the recording began"
+__all__ = ["GroupChecker", "Judged", "Recorded", "judge", "judge_text", "load"]
 
-
-class Exchange(NamedTuple):
-    """Something that was asked about a group, or time that passed, and what was answered then."""
-
-    given: Input
-    answers: list[Response]
-
-
-class Recorded(NamedTuple):
-    """What was recorded of one group in one session.
-
-    `cut` says why nothing is known of it from some moment on: something was asked that the model
-    does not have.
-    """
-
-    group_id: str
-    profile: str
-    broker: Mapping[str, int]
-    exchanges: list[Exchange]
-    cut: str | None = None
+MOST_WAITING: Final = 100_000  # exchanges that wait for a release
+ASSUMED: Final = f"{BEFORE}, and the settings of the broker are unknown"
+GIVEN: Final[Mapping[str, Callable[[], Input]]] = {"hold": HoldAppends, "release": ReleaseAppends}
 
 
 class Judged(NamedTuple):
-    """What came of a recording: how many groups and steps, the first finding, and what was cut."""
+    """The result for a recording: groups, steps, the first finding, and what was not checked."""
 
     groups: int
     steps: int
     group_id: str = ""
     finding: Finding | None = None
     cut: tuple[str, ...] = ()
-
-
-def judge(recordings: list[Recorded]) -> Judged:
-    """Hold what was recorded of each group to the model, up to the first finding."""
-    steps = 0
-    for each in recordings:
-        finding = judge_group(each)
-        if finding is not None:
-            return Judged(len(recordings), steps, each.group_id, finding)
-        steps += len(each.exchanges)
-    cut = tuple(f"group {shown(each.group_id)}: {each.cut}" for each in recordings if each.cut)
-    return Judged(len(recordings), steps, cut=cut)
-
-
-def judge_text(text: str) -> Judged:
-    """The same of the lines of a recording.
-
-    Raises:
-        MalformedTraceError: with the line and what is wrong with it.
-    """
-    return judge(read(text.encode().splitlines(keepends=True), "recording"))
-
-
-def judge_group(recorded: Recorded) -> Finding | None:
-    """Hold what was recorded of one group to the model; the finding that it ends in, if any."""
-    judge = GroupJudge(recorded.profile, recorded.broker)
-    try:
-        for given, answers, held in _exchanges(recorded):
-            judge.take(given, answers, held)
-    except FoundError as found:
-        return found.finding
-    return None
-
-
-class GroupJudge:
-    """Holds to the model what was recorded of one group, exchange by exchange."""
-
-    def __init__(self, profile: str, broker: Mapping[str, int]) -> None:
-        self.judged = True  # whether the last exchange was
-        self.begin(profile, broker)
-
-    def begin(self, profile: str, broker: Mapping[str, int]) -> None:
-        """Begin, or begin anew: there is no group."""
-        self._port = _RecordedPort()
-        self.run = Run(self._port, PROFILES[profile], broker)
-
-    def take(self, given: Input, answers: list[Response], held: list[Response]) -> None:
-        """Go on by one exchange; `held` is answered at the release that it may have waited for.
-
-        Raises:
-            FoundError: it is not lawful.
-        """
-        run, port = self.run, self._port
-        port.held = held
-        if not isinstance(given, Request):
-            port.next = Observation(tuple(answers))
-            run.step(given)
-            return
-        # Whoever has an id that nobody was told has it from before, and is nobody here.
-        known = run.oracle.names
-        names = {name: known.get(name, NOBODY) for name in member_ids(given.body) if name}
-        strangers = names.keys() - known.keys()
-        told = [a._replace(body=without(a.body, strangers)) for a in answers]
-        port.next = Observation(tuple(told))
-        run.step(given._replace(body=rename(given.body, names, 0)))
-
-    def forget(self, most: int) -> None:
-        """Keep the last exchanges alone, so many or twice as many: a finding begins with them.
-
-        Of what came before the requests that have not been answered are known.
-        """
-        run = self.run
-        if len(run.exchanges) < 2 * most:
-            return
-        for exchange in run.exchanges[:-most]:
-            for response in exchange.seen.responses:
-                run.oracle.requests.pop(response.request_id, None)
-        del run.exchanges[:-most]
-
-
-def _exchanges(recorded: Recorded) -> list[tuple[Input, list[Response], list[Response]]]:
-    """Each exchange, and what was answered at the release that it may have waited for.
-
-    Where answers wait they do for what any group of the partition has written, of which a group
-    alone knows nothing. What the model answers at once is then taken from the release.
-    """
-    found = []
-    held: list[Response] = []
-    waits = PROFILES[recorded.profile].traits.answers_wait
-    for given, answered in reversed(recorded.exchanges):
-        answers = [*answered]
-        found.append((given, answers, held))
-        if waits and isinstance(given, ReleaseAppends):
-            held = answers
-        elif isinstance(given, HoldAppends):
-            held = []
-    return found[::-1]
-
-
-class _RecordedPort(Playback):
-    """A port that has been: it tells what is put into `next`, whatever it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__(())
-        self.next = Observation()
-        self.held: list[Response] = []  # for which other groups may be the reason
-
-    def request(self, request: Request, expected: Collection[int]) -> Observation:
-        """What was answered then, or at the release for the sake of another group."""
-        del request
-        told = {answer.request_id for answer in self.next.responses}
-        early = [answer for answer in self.held if answer.request_id in {*expected} - told]
-        for answer in early:
-            self.held.remove(answer)
-        return self.next._replace(responses=(*self.next.responses, *early))
-
-    def _next(self) -> Observation:
-        return self.next
 
 
 def load(path: Path) -> list[Recorded]:
@@ -203,225 +55,262 @@ def load(path: Path) -> list[Recorded]:
         return read(file, str(path))
 
 
-def read(lines: Iterable[bytes], name: str) -> list[Recorded]:
-    """Read the lines of a recording of that name.
+def judge(recordings: list[Recorded]) -> Judged:
+    """Check what was recorded of each group, up to the first finding."""
+    steps = 0
+    cut = []
+    for each in recordings:
+        checker = check_group(each)
+        if checker is None:
+            cut.append(f"group {shown(each.group_id)}: {BEFORE}")
+            continue
+        if checker.finding is not None:
+            return Judged(len(recordings), steps, each.group_id, checker.finding)
+        steps += checker.steps
+        if checker.undecided is not None:
+            cut.append(f"group {shown(each.group_id)}: {checker.undecided}")
+    return Judged(len(recordings), steps, cut=tuple(cut))
+
+
+def judge_text(text: str) -> Judged:
+    """Check the lines of a recording.
 
     Raises:
         MalformedTraceError: with the line and what is wrong with it.
     """
-    sessions: list[_Session] = []
-    torn: MalformedTraceError | None = None
-    for number, line in enumerate(lines, 1):
-        before = len(sessions)
-        try:
-            _take(line, sessions)
-        except (MalformedTraceError, MalformedBodyError) as error:
-            malformed = MalformedTraceError(f"{name}:{number}: {error}")
-            if torn is not None or not sessions:
-                raise torn or malformed from error
-            # A machine that stopped in the middle of a line left a part of it, and nothing but a
-            # further session can come after that.
-            torn = malformed
-            whole = line.endswith(b"\n")
-        else:
-            if torn is not None and len(sessions) == before:
-                raise torn
-            torn = None
-    if torn is not None and whole:
-        raise torn
-    if not any(session.answered for session in sessions):
-        msg = (
-            f"{name}: nothing is answered in it, so it is no recording; name a PORT to replay it on"
-        )
-        raise MalformedTraceError(msg)
-    return [each for session in sessions for each in session.recorded()]
+    return judge(read(text.encode().splitlines(keepends=True), "recording"))
 
 
-def _take(line: bytes, sessions: list[_Session]) -> None:
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        msg = "not a JSON object"
-        raise MalformedTraceError(msg) from error
-    if not isinstance(message, dict):
-        msg = "not a JSON object"
-        raise MalformedTraceError(msg)
-    if message.get("type") == "open":
-        profile, broker = header(with_known_settings(message))
-        if message.get("unseen") or message.get("history"):
-            msg = "not a recording with every answer: groupcheck history judges it"
-            raise MalformedTraceError(msg)
-        sessions.append(_Session(profile.name, broker, groups_before(message)))
-    elif sessions:
-        sessions[-1].take(message)
-    else:
-        msg = "not the first line of a recording"
-        raise MalformedTraceError(msg)
+def check_group(recorded: Recorded) -> GroupChecker | None:
+    """The checker of a group after all its events; None if the group was there before."""
+    if recorded.before:
+        return None
+    checker = GroupChecker(recorded.events[0])
+    for event in recorded.events:
+        checker.take(event)
+    checker.finish()
+    return checker
 
 
-def with_known_settings(message: Json) -> Json:
-    """The first line without the settings that no rule reads, such as how many partitions are."""
-    config = message.get("config")
-    if not isinstance(config, dict):
-        return message
-    return {**message, "config": {name: config[name] for name in config if name in SETTINGS}}
+class Exchange(NamedTuple):
+    """An input of the model, with the responses to it.
 
+    Args:
+        given: the request, or another input.
+        answers: the responses.
+        lines: the lines of the responses, by request id.
+        at_ms: the time after it.
+        events: the lines of all its events.
 
-def groups_before(message: Json) -> tuple[str, ...]:
-    """The groups that were there before, as a first line names them.
-
-    Raises:
-        MalformedTraceError: it names them in no such way.
-    """
-    groups = message.get("groups", [])
-    if not isinstance(groups, list) or not all(isinstance(each, str) for each in groups):
-        msg = "groups: not a list of names"
-        raise MalformedTraceError(msg)
-    return tuple(groups)
-
-
-class _Group:
-    """A group as far as it has been read.
-
-    `now_ms` is up to when its time has been told, `cleanups` and `releases` how many of the
-    session's.
     """
 
-    def __init__(self, cut: str | None = None, cleanups: int = 0, releases: int = 0) -> None:
-        self.exchanges: list[Exchange] = []
-        self.now_ms = 0
-        self.cleanups = cleanups
-        self.releases = releases
-        self.holds = False
-        self.cut = cut
-
-    def tell(self, now_ms: int, given: Input) -> None:
-        """Something happened at that time."""
-        self.tell_time(now_ms)
-        self.exchanges.append(Exchange(given, []))
-
-    def tell_time(self, now_ms: int) -> None:
-        """Time passed, if it did."""
-        if now_ms > self.now_ms:
-            self.exchanges.append(Exchange(Advance(now_ms - self.now_ms), []))
-            self.now_ms = now_ms
+    given: Input
+    answers: list[Response]
+    lines: dict[int, int]
+    at_ms: int
+    events: list[int]
 
 
-class _Session:
-    """One session of a recording, told apart by groups as it is read.
+class Observer(Protocol):
+    """Observes what a checker does."""
 
-    What happens to the coordinator a group is told when next there is something about it. Of
-    releases that is the first alone: nothing of the group's waited for the others.
+    def on_event(self, event: Event) -> None:
+        """An event is part of an exchange, which is not checked yet."""
+
+    def on_responses(self, exchange: Exchange) -> None:
+        """The model allows an exchange, or the state of the group is unknown."""
+
+    def on_step(self, before: list[Coordinator], exchange: Exchange) -> None:
+        """The model allows an exchange, from these states."""
+
+    def on_gap(self) -> None:
+        """Events are missing."""
+
+
+class GroupChecker:
+    """Checks the history of one group in one session.
+
+    An exchange is a request, or passed time, and the responses that follow. In versions in which
+    responses wait for appends of other groups (4.1) the exchanges from a hold of the appends to its
+    release wait until the release is there.
+
+    `finding` is the finding, if there is one; `undecided` says why the rest was not checked.
     """
 
-    def __init__(self, profile: str, broker: Mapping[str, int], groups: Collection[str]) -> None:
-        self._profile = PROFILES[profile]
-        self._broker = broker
-        self._groups = {group_id: _Group(BEFORE) for group_id in groups}
-        self._asked: dict[int, tuple[Request, tuple[str, ...]]] = {}  # and about which groups
-        self._unread: set[int] = set()  # the requests that the model does not have
-        self._now_ms = 0
-        self._holds = False
-        self._releases: list[int] = []  # when
-        self._cleanups: list[int] = []
+    def __init__(self, opened: Event, observer: Observer | None = None) -> None:
+        self._observer = observer
+        self.header: Json = json.loads(opened.body or "{}")
+        self.key = opened.history
+        self.profile: str = self.header["profile"]
+        self.broker: Mapping[str, int] = self.header["config"]
+        # Why the state is unknown; then the checks begin as soon as the events reveal the state.
+        self.unknown: str | None = BEFORE if self.header.get("before") else None
+        checker = MidStreamChecker if self.unknown else ExchangeChecker
+        self.checker: ExchangeChecker = checker(self.profile, self.broker)
+        self.undecided: str | None = ASSUMED if self.header.get("assumed") else None
+        self.finding: Finding | None = None
+        self.rejected: Exchange | None = None  # the exchange of the finding
         self.answered = False
+        self.steps = self.accepted = 0
+        self.now_ms = 0
+        self._asked: set[int] = set()  # requests without a response since the state is unknown
+        self._waits = PROFILES[self.profile].traits.answers_wait
+        self._open: Exchange | None = None  # more responses may follow
+        self._waiting: list[Exchange] = []
+        self._holding = False
 
-    def recorded(self) -> Iterator[Recorded]:
-        """What was recorded of each group."""
-        for group_id, group in self._groups.items():
-            yield Recorded(group_id, self._profile.name, self._broker, group.exchanges, group.cut)
+    @property
+    def decided(self) -> bool:
+        """Whether no event can change the result."""
+        return self.undecided is not None or self.finding is not None
 
-    def take(self, message: Json) -> None:
-        """Take in a line.
-
-        Raises:
-            MalformedTraceError: it is none of a recording.
-            MalformedBodyError: its body is not what its API has.
-        """
-        match message:
-            case {"type": "advance", "ms": int(ms)} if ms >= 0:
-                self._now_ms += ms
-            case {"type": "fault", "fault": "cleanup"}:
-                self._cleanups.append(self._now_ms)
-            case {"type": "fault", "fault": "holdAppends"}:
-                self._holds = True
-            case {"type": "fault", "fault": "releaseAppends"}:
-                self._holds = False
-                self._releases.append(self._now_ms)
-            case {"type": "request", "id": int(number), "api": str(api), "apiVersion": int()}:
-                if api not in self._profile.max_versions or number in self._asked:
-                    msg = f"not a request of a recording: {number}, {api[:40]}"
-                    raise MalformedTraceError(msg)
-                self._request(message, number, api)
-            case {"type": "response", "id": int(number)} if number in self._asked:
-                self._response(message, number)
-            case {"type": "response", "id": int(number)} if number in self._unread:
-                self.answered = True
-            case _:
-                msg = "not a message of a recording"
-                raise MalformedTraceError(msg)
-
-    def _request(self, message: Json, number: int, api: str) -> None:
-        version: int = message["apiVersion"]
-        try:
-            body = decode_request(api, version, message.get("body"))
-        except MalformedBodyError as error:
-            self._cut(message.get("body"), number, str(error))
+    def take(self, event: Event) -> None:
+        """Check the next event."""
+        if self.decided:
             return
-        client = (str(message.get("clientId", "")), str(message.get("clientHost", "")))
-        request = Request(number, version, body, *client)
-        told_apart = parts(body, self._groups)
-        self._asked[number] = request, tuple(told_apart)
-        for group_id, asked in told_apart.items():
-            group = self._group(group_id)
-            if group.cut is None:
-                group.cut = outside_the_model(asked)
-            if group.cut is None:
-                self._tell(group)
-                if self._holds and not group.holds:
-                    group.tell(self._now_ms, HoldAppends())
-                    group.holds = True
-                group.tell(self._now_ms, request._replace(body=asked))
+        try:
+            self._take(event)
+        except FoundError as found:
+            self._found(found)
+        except MalformedBodyError as error:  # a table that the reader has not written
+            self.undecided = str(error)
 
-    def _group(self, group_id: str) -> _Group:
-        """The group, which there may be from now on: what happened before is nothing to it."""
-        if group_id not in self._groups:
-            happened = len(self._cleanups), len(self._releases)
-            self._groups[group_id] = _Group(None, *happened)
-        return self._groups[group_id]
+    def finish(self) -> None:
+        """Check what still waits: the history is over."""
+        if self.finding is None:
+            try:
+                self._close()
+                self._check_waiting([])
+            except FoundError as found:
+                self._found(found)
 
-    def _cut(self, body: object, number: int, why: str) -> None:
-        """A request is such as the model does not have: of its group nothing is known any more.
+    def is_idle(self) -> bool:
+        """Whether every exchange so far is checked and accepted."""
+        try:
+            self._close()
+        except FoundError as found:
+            self._found(found)
+        return not (self.decided or self._waiting)
 
-        Raises:
-            MalformedTraceError: it is about no group.
-        """
-        group_id = body.get("groupId") if isinstance(body, dict) else None
-        if not isinstance(group_id, str):
-            raise MalformedTraceError(why)
-        self._unread.add(number)
-        group = self._group(group_id)
-        group.cut = group.cut or why
+    def _take(self, event: Event) -> None:
+        kind = event.kind
+        if kind == "gap":
+            self._lose(f"gap: {event.body}")
+            return
+        if kind == "cut":
+            self.undecided = str(event.body)
+            return
+        if kind == "response":
+            self._answer(event)
+            return
+        self._close()
+        self._pass_time(event)
+        if self._observer is not None:
+            self._observer.on_event(event)
+        given: Input
+        if kind == "request":
+            given = self._request(event)
+        elif kind in GIVEN:
+            given = GIVEN[kind]()
+        elif kind == "fault" and json.loads(event.body or "{}").get("fault") == "cleanup":
+            given = Cleanup()
+        elif kind == "open":
+            self.accepted += 1
+            return
+        else:
+            self.undecided = f"nothing is known after {event.kind} {event.body}"
+            return
+        self._begin(given, event.at_ms).events.append(event.line)
 
-    def _response(self, message: Json, number: int) -> None:
+    def _lose(self, why: str) -> None:
+        """Events are missing: the state is unknown until later events reveal it."""
+        self._open = None  # the missing event may have been its response
+        self._waiting, self._holding = [], False
+        self._asked = set()
+        if self._observer is not None:
+            self._observer.on_gap()
+        if isinstance(self.checker, MidStreamChecker):
+            self.checker.gap()
+        else:
+            self.checker = MidStreamChecker(self.profile, self.broker, self.now_ms)
+        if self.unknown is None or self.unknown == BEFORE:
+            self.unknown = why
+
+    def _request(self, event: Event) -> Request:
+        api, version = str(event.api), int(event.api_version or 0)
+        number = int(event.request_id or 0)
+        body = request_body(api, version, event.body or "null")
+        own = parts(body, (event.group_id,))[event.group_id]
+        if self.unknown is not None:
+            self._asked.add(number)
+        return Request(number, version, own, event.client_id or "", event.client_host or "")
+
+    def _answer(self, event: Event) -> None:
+        if self.unknown is not None:
+            if event.request_id not in self._asked:
+                return  # the request was before
+            self._asked.discard(event.request_id)
+        self._pass_time(event)
+        if self._observer is not None:
+            self._observer.on_event(event)
         self.answered = True
-        request, group_ids = self._asked[number]
-        body = decode_response(request.api, request.api_version, message.get("body"))
-        for group_id in group_ids:
-            group = self._groups[group_id]
-            if group.cut is None:
-                self._tell(group)
-                group.exchanges[-1].answers.append(Response(number, part(body, group_id)))
+        api, version = str(event.api), int(event.api_version or 0)
+        body = response_body(api, version, event.body or "null")
+        number = int(event.request_id or 0)
+        exchange = self._open
+        if exchange is None:
+            self.undecided = f"gap: no request before the response in line {event.line}"
+            return
+        exchange.answers.append(Response(number, part(body, event.group_id)))
+        exchange.lines[number] = event.line
+        exchange.events.append(event.line)
 
-    def _tell(self, group: _Group) -> None:
-        """Tell the group what has happened that it has not been told of yet, and the time."""
-        happened: list[tuple[int, Input]] = [
-            (when_ms, Cleanup()) for when_ms in self._cleanups[group.cleanups :]
-        ]
-        if group.holds and group.releases < len(self._releases):
-            happened.append((self._releases[group.releases], ReleaseAppends()))
-            group.holds = False
-        group.cleanups, group.releases = len(self._cleanups), len(self._releases)
-        for when_ms, given in sorted(happened, key=itemgetter(0)):
-            group.tell(when_ms, given)
-        group.tell_time(self._now_ms)
+    def _pass_time(self, event: Event) -> None:
+        if event.at_ms > self.now_ms:
+            self._begin(Advance(event.at_ms - self.now_ms), event.at_ms)
+            self.now_ms = event.at_ms
+
+    def _begin(self, given: Input, at_ms: int) -> Exchange:
+        """Another exchange begins, so the one before is complete."""
+        self._close()
+        self._open = Exchange(given, [], {}, at_ms, [])
+        return self._open
+
+    def _close(self) -> None:
+        exchange, self._open = self._open, None
+        if exchange is None:
+            return
+        if self._waits and (self._holding or isinstance(exchange.given, HoldAppends)):
+            self._holding = not isinstance(exchange.given, ReleaseAppends)
+            self._waiting.append(exchange)
+            if not self._holding or len(self._waiting) >= MOST_WAITING:
+                self._check_waiting(exchange.answers if not self._holding else [])
+            return
+        self._step(exchange, [])
+
+    def _check_waiting(self, held: list[Response]) -> None:
+        waiting, self._waiting = self._waiting, []
+        for exchange in waiting:
+            last = isinstance(exchange.given, ReleaseAppends)
+            self._step(exchange, [] if last else held)
+
+    def _step(self, exchange: Exchange, held: list[Response]) -> None:
+        checker = self.checker
+        before = checker.run.oracle.states
+        self.rejected = exchange  # unless the model allows it
+        if isinstance(checker, MidStreamChecker):
+            checker.now_ms = exchange.at_ms
+        checker.take(exchange.given, exchange.answers, held)
+        self.rejected = None
+        if self._observer is not None:
+            self._observer.on_responses(exchange)
+        if checker.checked and before:
+            self.steps += 1
+            self.accepted += len(exchange.events)
+            if self._observer is not None:
+                self._observer.on_step(before, exchange)
+
+    def _found(self, found: FoundError) -> None:
+        if self.rejected is None:
+            raise found
+        self.finding = found.finding

@@ -231,7 +231,7 @@ def test_a_line_that_is_none_of_a_history_is_named(
         (({**OPEN, "appends": {}},), "FILE:1: appends: 'open' or 'atomic', not {}"),
         (({**OPEN, "unseen": [[]]},), "FILE:1: unseen: not a list of APIs of profile 2.7"),
         ((OPEN, {"type": []}), "FILE:2: not a line of a history: {'type': []}"),
-        ((OPEN,), "FILE: no request in it, so there is nothing to judge"),
+        ((OPEN,), "FILE: no request in it, so there is nothing to check"),
         ((OPEN, join(1, 0), join(1, 0)), "FILE:3: a second request with the id 1"),
         ((OPEN, join(1, 5), joined(1, 4)), "FILE:3: request 1 ends before it begins"),
         ((OPEN, *ALONE, silence(1, 200)), "FILE:4: a second end of request 1"),

@@ -24,7 +24,7 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual  # noqa: E40
 from groupcheck import pipeline_progress  # noqa: E402
 from groupcheck.pipeline import schemas  # noqa: E402
 from groupcheck.pipeline.failures import plainly  # noqa: E402
-from groupcheck.pipeline.lanes import MOST_GROUPS  # noqa: E402
+from groupcheck.pipeline.rebalance_timeline import MOST_GROUPS  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -32,7 +32,7 @@ import pyarrow as pa  # noqa: E402
 
 from groupcheck.pipeline.exploring import breadth_first as exploring  # noqa: E402
 from groupcheck.pipeline.exploring import cycles, layers  # noqa: E402
-from groupcheck.pipeline.exploring.goings import GOING  # noqa: E402
+from groupcheck.pipeline.exploring.unfinished import GOING  # noqa: E402
 from groupcheck.pipeline.schemas import arrow  # noqa: E402
 
 if TYPE_CHECKING:

@@ -29,14 +29,14 @@ import pyspark  # noqa: E402
 from pyarrow import RecordBatch, parquet  # noqa: E402
 
 from groupcheck.pipeline.check import judged  # noqa: E402
-from groupcheck.pipeline.following.buckets import Bucket, Following  # noqa: E402
-from groupcheck.pipeline.following.workers import arrived_records  # noqa: E402
 from groupcheck.pipeline.ingest import events_of, of_topic  # noqa: E402
 from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
 from groupcheck.pipeline.offsets_topic.topic import COLUMNS  # noqa: E402
-from groupcheck.pipeline.recordings.events import Event  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, VERDICTS  # noqa: E402
+from groupcheck.pipeline.streaming.state_store import Bucket, Following  # noqa: E402
+from groupcheck.pipeline.streaming.workers import arrived_records  # noqa: E402
+from groupcheck.properties.histories.events import Event  # noqa: E402
 from support.spark_kafka import jars  # noqa: E402
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.transition import successors
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.logs.files import LogReader, Manner
-from groupcheck.pipeline.logs.signs import Sign, shown
-from groupcheck.pipeline.logs.statements import JAVA, OLD, SCALA, WORDS
-from groupcheck.pipeline.recordings.events import Event
+from groupcheck.pipeline.logs.log_events import Sign, shown
+from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, WORDS
 from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import Line
+from groupcheck.properties.histories.events import Event
 
 Row = dict[str, Any]
 STATEMENTS: Final = {"0.10.2": OLD, "2.7": SCALA, "4.1": JAVA}

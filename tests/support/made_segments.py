@@ -31,7 +31,7 @@ from groupcheck.model.transition import appending
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.recordings.events import Event
+from groupcheck.properties.histories.events import Event
 
 BASE_MS = 1_600_000_000_000
 FEATURES = frozenset(

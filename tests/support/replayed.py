@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from groupcheck.pipeline.findings import finding_row
 from groupcheck.pipeline.recordings.columns import Columns
-from groupcheck.pipeline.recordings.events import Event
 from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, arrow
+from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.recorded import judge_text
 from groupcheck.properties.sequence import dump
 from support.production import BROKER, Happened
@@ -65,7 +65,7 @@ def told(replay: Replay) -> Rows:
     Of the recording of a finding it is what it is judged, and how many events it has or leaves out.
     """
     rows = [(name, repr(sorted(_judged(row).items()))) for name, row in replay.end()]
-    return sorted([*rows, *(("edge", repr(each)) for each in replay.observed.edges.items())])
+    return sorted([*rows, *(("edge", repr(each)) for each in replay.tables.transitions.items())])
 
 
 def _judged(row: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _judged(row: dict[str, Any]) -> dict[str, Any]:
     lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
     finding = judge_text(row["recording"]).finding
     assert finding is not None
-    events = sum(b'"type":"advance"' not in line for line in lines) + row["left_out"]
+    events = sum(b'"type":"advance"' not in line for line in lines) + row["omitted"]
     assert row["trace"] == dump(finding.sequence.renumbered())
     judged = finding_row(finding, {}, [])
-    return {**row, "left_out": events, "recording": judged, "trace": None}
+    return {**row, "omitted": events, "recording": judged, "trace": None}

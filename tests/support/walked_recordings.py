@@ -21,8 +21,8 @@ from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import GroupState, Request
-from groupcheck.pipeline.recordings.events import Event
 from groupcheck.properties.findings.finding import Exchange
+from groupcheck.properties.histories.events import Event
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
 from support.wandering import distinct, everything

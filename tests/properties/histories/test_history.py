@@ -16,7 +16,6 @@ from groupcheck.properties.histories.many_groups import (
     _choices,
     judge,
     judge_group,
-    taken_apart,
 )
 from groupcheck.properties.windows import Windows
 from support.every_order import explained
@@ -95,7 +94,7 @@ def test_of_small_histories_it_says_what_trying_every_order_says(seed: int, tmp_
         elif "errorCode" in line["body"] and random.random() < 0.6:
             line["body"]["errorCode"] = random.choice((0, 22, 25, 27))
     noted = load(write(lines, tmp_path / "history.jsonl"))
-    (group,) = taken_apart(noted)
+    (group,) = noted.groups
     setting = Setting(noted.profile, noted.broker, open_appends=False)
     # As the search has them; that it names members rightly is another test's.
     searched: list[tuple[tuple[Operation, ...], Setting]] = []

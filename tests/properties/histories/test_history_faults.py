@@ -10,7 +10,7 @@ import pytest
 from groupcheck.properties.histories.history import Event, Operation, Setting
 from groupcheck.properties.histories.history_file import load
 from groupcheck.properties.histories.linearize import Search
-from groupcheck.properties.histories.many_groups import Judged, judge, judge_group, taken_apart
+from groupcheck.properties.histories.many_groups import Judged, judge, judge_group
 from groupcheck.properties.windows import Windows
 from support.breaking import Breaking
 from support.every_order import explained
@@ -107,7 +107,7 @@ def test_of_small_histories_with_events_it_says_what_trying_every_order_says(
     for seed in range(10 * part, 10 * part + 10):
         lines = _small(Random(seed), seed, slow=slow)
         noted = load(write(lines, tmp_path / "history.jsonl"))
-        (group,) = taken_apart(noted)
+        (group,) = noted.groups
         setting = Setting(noted.profile, noted.broker, open_appends=slow)
         searched.clear()
         _, verdict = judge_group(group, setting)

@@ -1,4 +1,4 @@
-"""A recording in which answers are left out is judged by the others, exactly."""
+"""A recording that leaves responses out is checked exactly by the others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def status(lines: list[Line], directory: Path, command: str = "history") -> int:
 
 
 @pytest.mark.parametrize("unseen", [("Heartbeat",), ("JoinGroup",), MOST], ids="-".join)
-def test_answers_that_are_left_out_are_not_held_against_it(
+def test_responses_that_are_left_out_are_not_expected(
     unseen: tuple[str, ...],
     session: list[Line],
     tmp_path: Path,
@@ -55,7 +55,7 @@ def test_answers_that_are_left_out_are_not_held_against_it(
     assert told.endswith("windows: none, all is by the coordinator's own clock\n")
 
 
-def test_answers_that_are_not_left_out_are_expected(
+def test_responses_of_other_apis_are_expected(
     session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = without(session, ("Heartbeat",))
@@ -66,23 +66,23 @@ def test_answers_that_are_not_left_out_are_expected(
     assert "    <- no answer\n" in capsys.readouterr().out
 
 
-def test_replay_says_who_judges_it(
+def test_replay_names_the_command_for_it(
     session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(without(session, ("Heartbeat",)), tmp_path, "replay") == 2
     assert capsys.readouterr().err.endswith(
-        "recording:1: not a recording with every answer: groupcheck history judges it\n"
+        "recording:1: it leaves responses out: groupcheck history checks it\n"
     )
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ({"type": "fault", "fault": "crash"}, "not a line of a recording that leaves answers"),
-        ({"type": "response", "id": 10**6, "body": {}}, "no request before it has the id 1000000"),
+        ({"type": "fault", "fault": "what"}, "not a message of a recording"),
+        ({"type": "response", "id": 10**6, "body": {}}, "no request 1000000"),
     ],
 )
-def test_a_line_of_which_nothing_can_be_made_is_named(
+def test_an_invalid_line_is_an_error_with_its_number(
     line: Line,
     complaint: str,
     session: list[Line],
@@ -95,6 +95,15 @@ def test_a_line_of_which_nothing_can_be_made_is_named(
     assert f"recording:2: {complaint}" in capsys.readouterr().err
 
 
+def test_after_a_crash_the_rest_of_the_group_is_not_checked(
+    session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = without(session, ("Heartbeat",))
+    lines.insert(len(lines) // 2, {"type": "fault", "fault": "crash"})
+    assert status(lines, tmp_path) == 0
+    assert "nothing is known after fault " in capsys.readouterr().out
+
+
 def test_a_cleanup_happened_where_it_stands(session: list[Line], tmp_path: Path) -> None:
     lines = without(session, ("Heartbeat",))
     lines.insert(len(lines) // 2, {"type": "fault", "fault": "cleanup"})
@@ -103,7 +112,7 @@ def test_a_cleanup_happened_where_it_stands(session: list[Line], tmp_path: Path)
     assert any(line.get("api") == "OffsetCommit" for line in lines)
 
 
-def test_what_is_not_seen_is_named_by_apis(
+def test_unseen_lists_apis(
     session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status([{**session[0], "unseen": ["Fetch"]}, *session[1:]], tmp_path) == 2

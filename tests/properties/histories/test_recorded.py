@@ -1,4 +1,4 @@
-"""Recordings are judged group by group: what is lawful is accepted, and nothing else."""
+"""Recordings are checked group by group: allowed responses are accepted, and no others."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def sync(wire: Wire, group: str, member_id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two groups side by side, whose only members are silent until their sessions end."""
+    """Two groups, each with one member that is silent until its session ends."""
     path = tmp_path_factory.mktemp("session") / "recording.jsonl"
     with Served(("topic", 2), record=path) as server, server.connected() as wire:
         one, two = (join(wire, group).member_id for group in ("one", "two"))
         assert sync(wire, "one", one).assignment == sync(wire, "two", two).assignment == b"all"
         wire.ask("DescribeGroups", 0, groups=["one", "two", "three", "one"])
-        # Ids that the other group's member has, and nobody has.
+        # Ids of the member of the other group, and of no member.
         leavers = [("nobody-told", None), (two, None), (one, "instance"), (one, None)]
         wire.ask("LeaveGroup", 3, group_id="one", members=leavers[:2])
         wire.ask("Heartbeat", 0, group_id="one", generation_id=1, member_id="nobody-told")
@@ -80,7 +80,7 @@ def changed(path: Path, to: Path, change: Callable[[list[Line]], None]) -> Path:
     return to
 
 
-def test_what_the_coordinator_did_for_several_groups_is_accepted(
+def test_the_recording_of_a_server_with_several_groups_is_accepted(
     session: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judged = judge(load(session))
@@ -91,16 +91,14 @@ def test_what_the_coordinator_did_for_several_groups_is_accepted(
     assert capsys.readouterr().out == told
 
 
-def test_several_sessions_in_one_file_are_judged_each_for_itself(
-    session: Path, tmp_path: Path
-) -> None:
+def test_each_session_of_a_file_is_checked_by_itself(session: Path, tmp_path: Path) -> None:
     path = tmp_path / "twice"
     path.write_bytes(session.read_bytes() * 2)
     assert judge(load(path)).groups == 8
     assert judge(load(path)).finding is None
 
 
-def test_an_answer_that_kafka_would_not_give_is_found_in_its_group(
+def test_a_wrong_response_is_a_finding_of_its_group(
     session: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def change(lines: list[Line]) -> None:
@@ -120,14 +118,14 @@ def test_an_answer_that_kafka_would_not_give_is_found_in_its_group(
     assert capsys.readouterr().out.startswith("In group 'two':\nFinding ")
 
 
-def test_a_setting_that_no_rule_reads_is_left_alone(session: Path, tmp_path: Path) -> None:
+def test_a_setting_that_no_rule_reads_is_ignored(session: Path, tmp_path: Path) -> None:
     def change(lines: list[Line]) -> None:
         lines[0]["config"]["offsets.topic.num.partitions"] = 50
 
     assert judge(load(changed(session, tmp_path / "changed", change))).finding is None
 
 
-def test_an_answer_that_comes_at_the_wrong_time_is_found(session: Path, tmp_path: Path) -> None:
+def test_a_response_at_the_wrong_time_is_a_finding(session: Path, tmp_path: Path) -> None:
     def change(lines: list[Line]) -> None:
         for line in lines:
             line["ms"] = 0  # no session ends when no time passes
@@ -135,7 +133,7 @@ def test_an_answer_that_comes_at_the_wrong_time_is_found(session: Path, tmp_path
     assert judge(load(changed(session, tmp_path / "changed", change))).finding is not None
 
 
-def test_an_answer_that_is_missing_is_found(session: Path, tmp_path: Path) -> None:
+def test_a_missing_response_is_a_finding(session: Path, tmp_path: Path) -> None:
     def change(lines: list[Line]) -> None:
         lines.remove(next(line for line in lines if line["type"] == "response"))
 
@@ -143,7 +141,7 @@ def test_an_answer_that_is_missing_is_found(session: Path, tmp_path: Path) -> No
     assert judged.finding is not None
 
 
-def test_of_what_the_model_does_not_have_it_is_said_from_where_nothing_is_known(
+def test_a_request_outside_the_model_cuts_off_the_rest_of_its_group(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "recording"
@@ -161,7 +159,7 @@ def test_of_what_the_model_does_not_have_it_is_said_from_where_nothing_is_known(
     assert capsys.readouterr().out.endswith(cut + "\n")
 
 
-def test_what_is_too_long_for_the_model_cuts_its_group_and_no_other(tmp_path: Path) -> None:
+def test_a_body_that_is_too_long_cuts_off_its_group_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "recording"
     long = "x" * 40_000
     with Served(record=path) as server, server.connected() as wire:
@@ -183,9 +181,7 @@ def _join_of(group: str, protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
     return {**times, **who, "protocols": protocols}
 
 
-def test_a_session_s_last_line_that_is_torn_is_left_out_and_no_other(
-    session: Path, tmp_path: Path
-) -> None:
+def test_only_the_last_line_of_a_session_may_be_torn(session: Path, tmp_path: Path) -> None:
     path = tmp_path / "torn"
     whole = session.read_bytes()
     path.write_bytes(whole + b'{"type":"adv')
@@ -207,20 +203,20 @@ BODY = '{"groupId":"g","generationId":1,"memberId":"m"}'
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ([], "nothing is answered in it, so it is no recording; name a PORT"),
-        ([OPEN, ASK % BODY], "nothing is answered in it"),
+        ([], "it has no response, so it is no recording; name a PORT"),
+        ([OPEN, ASK % BODY], "it has no response"),
         (["[1]"], ":1: not a JSON object"),
         (["nonsense"], ":1: not a JSON object"),
-        (['{"type":"advance","ms":1}'], ":1: not the first line of a recording"),
+        (['{"type":"advance","ms":1}'], ":1: before the first line of a recording"),
         (['{"type":"open","trace":2}'], ":1: not the first line of a trace of format 1"),
         ([OPEN, '{"type":"advance","ms":-1}'], ":2: not a message of a recording"),
-        ([OPEN, '{"type":"response","id":1,"body":{}}'], ":2: not a message of a recording"),
+        ([OPEN, '{"type":"response","id":1,"body":{}}'], ":2: no request 1"),
         ([OPEN, ASK % "{}"], ":2: Heartbeat: expected a field 'groupId'"),
-        ([OPEN, ASK % BODY, ASK % BODY], ":3: not a request of a recording: 1, Heartbeat"),
-        ([OPEN, ASK.replace("Heartbeat", "Fetch") % BODY], ":2: not a request of a recording"),
+        ([OPEN, ASK % BODY, ASK % BODY], ":3: a second request with the id 1"),
+        ([OPEN, ASK.replace("Heartbeat", "Fetch") % BODY], ":2: api: not one of profile 2.7"),
     ],
 )
-def test_what_is_no_recording_is_refused_with_the_line(
+def test_an_invalid_recording_is_an_error_with_the_line(
     lines: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "file"
@@ -236,7 +232,7 @@ def test_what_is_no_recording_is_refused_with_the_line(
     max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(at=st.integers(0, 10**6), put=st.binary(max_size=4), cut=st.integers(0, 4))
-def test_a_recording_that_is_damaged_is_judged_or_refused(
+def test_a_damaged_recording_is_checked_or_an_error(
     at: int, put: bytes, cut: int, session: Path, tmp_path: Path
 ) -> None:
     data = bytearray(session.read_bytes())
@@ -247,14 +243,14 @@ def test_a_recording_that_is_damaged_is_judged_or_refused(
         judge(load(tmp_path / "damaged"))
 
 
-def test_a_recording_that_is_not_there_is_said_in_one_line(
+def test_a_missing_file_is_an_error_of_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["replay", str(tmp_path / "none")]) == 2
     assert capsys.readouterr().err.endswith("none: No such file or directory\n")
 
 
-def test_an_answer_that_waits_for_what_another_group_has_written_is_accepted_and_no_later_one(
+def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(
     tmp_path: Path,
 ) -> None:
     log = ControlledLog(MemoryLog())

@@ -7,18 +7,14 @@ come, and is dropped. So what is kept is in proportion to the groups that are ac
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from groupcheck.pipeline.following.versions import Versions
-from groupcheck.pipeline.kernels import begun
-from groupcheck.pipeline.recordings.events import Event
-from groupcheck.pipeline.recordings.frozen import freeze, thaw
-from groupcheck.pipeline.recordings.observed import Edge
+from groupcheck.pipeline.history_replay import Rows
+from groupcheck.pipeline.kernels import TransitionCounts, begun
+from groupcheck.pipeline.recordings.checkpoint import checkpoint, restore
+from groupcheck.pipeline.streaming.versions import Versions
+from groupcheck.properties.histories.events import Event
 
-Row = dict[str, Any]
-Rows = Iterator[tuple[str, Row]]
 SESSIONS: Final = 1_000  # of which the first line is known after their histories were dropped
 
 
@@ -49,7 +45,7 @@ class _Waiting(NamedTuple):
     replay: bytes
     seq: int
     came_s: float
-    told: bool
+    reported: bool
 
 
 class Bucket:
@@ -60,12 +56,11 @@ class Bucket:
         self._versions = Versions(f"{how.state}/{number:04}", how.batch)
         self._waiting: dict[tuple[str, str, int], _Waiting] = {}
         self._opened: dict[tuple[str, int], str] = {}
-        self._edges: Counter[tuple[str, Edge]] = Counter()
-        self._histories: Counter[tuple[str, Edge]] = Counter()
+        self._counts = TransitionCounts()
         self._changed = False
         before = self._versions.before()
         if before is not None:
-            self._waiting, self._opened = thaw(before)
+            self._waiting, self._opened = restore(before)
 
     def take(self, events: list[Event]) -> Rows:
         """Go on by events of one history, in their order; what is certain of it by now."""
@@ -74,8 +69,8 @@ class Bucket:
         waiting = self._waiting.get(key)
         if waiting is None:
             opened = self._beginning(events[0])
-            waiting = _Waiting(freeze(begun(opened)), -1, how.now_s, told=False)
-        replay, told, seq = thaw(waiting.replay), waiting.told, waiting.seq
+            waiting = _Waiting(checkpoint(begun(opened)), -1, how.now_s, reported=False)
+        replay, reported, seq = restore(waiting.replay), waiting.reported, waiting.seq
         for event in events:
             if event.seq <= seq:
                 reason = f"event {event.seq} of the file came after event {seq}"
@@ -84,13 +79,13 @@ class Bucket:
                 continue
             seq = event.seq
             replay.take(event)
-        yield from replay.over()
-        frozen = freeze(replay)
-        if replay.rejected and not told:
-            told = True
+        yield from replay.complete()
+        saved = checkpoint(replay)
+        if replay.rejected and not reported:
+            reported = True
             # A copy is ended: the history goes on, as its other tables do.
-            yield from (row for row in thaw(frozen).end() if row[0] == "finding")
-        self._waiting[key] = _Waiting(frozen, seq, how.now_s, told)
+            yield from (row for row in restore(saved).end() if row[0] == "finding")
+        self._waiting[key] = _Waiting(saved, seq, how.now_s, reported)
 
     def _beginning(self, first: Event) -> Event:
         """The first line of the session, of which the event may be in the middle."""
@@ -114,17 +109,12 @@ class Bucket:
         for key in [key for key, each in self._waiting.items() if each.came_s <= long_ago]:
             self._changed = True
             waiting = self._waiting.pop(key)
-            replay = thaw(waiting.replay)
-            ended = replay.end()
-            yield from (row for row in ended if not (waiting.told and row[0] == "finding"))
-            for edge, times in replay.observed.edges.items():
-                self._edges[replay.profile, edge] += times
-                self._histories[replay.profile, edge] += 1
-        for (profile, edge), times in self._edges.items():
-            told = {**edge._asdict(), "profile": profile, "times": times, "explored": False}
-            yield "edge", {**told, "histories": self._histories[profile, edge]}
+            replay = restore(waiting.replay)
+            ended = self._counts.ended(replay)
+            yield from (row for row in ended if not (waiting.reported and row[0] == "finding"))
+        yield from self._counts.rows()
 
     def keep(self) -> None:
         """Write down what waits now."""
         if self._changed:
-            self._versions.keep(freeze((self._waiting, self._opened)))
+            self._versions.keep(checkpoint((self._waiting, self._opened)))

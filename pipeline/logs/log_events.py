@@ -1,7 +1,7 @@
-"""What a log shows of a step of the model: which statements print, in order, and what they tell.
+"""The log events of a step of the model: what a broker prints, in order.
 
-Kafka prints where it acts, so a statement belongs to a rule. The rules that were applied in a step,
-in their order, so say what would be printed, in which state of the group, and in which generation.
+Kafka logs where it acts, so each message belongs to a rule. The rules that a step applies, in their
+order, give the messages, with the state and the generation of the group at each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from groupcheck.model.storing import failover, log
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 
-# The rules with which a generation is counted.
+# The rules that begin a generation.
 COUNTS: Final = frozenset(
     rule.name for rule in (rebalance.COMPLETE, rebalance.COMPLETE_EMPTY, rebalance.NO_PROTOCOL)
 )
@@ -63,7 +63,7 @@ _SINCE_2_2: Final = {
     "join/static-restarted": "back",
     delete_groups.DELETED.name: "deleted",
 }
-# What each version prints as a rule is applied.
+# What each version logs when a rule is applied.
 PRINTS: Final[Mapping[str, Mapping[str, str]]] = {
     "0.10.0": _ALWAYS,
     "0.10.2": {**_ALWAYS, cleanup.GROUP_GONE.name: "dead"},
@@ -79,7 +79,7 @@ PRINTS: Final[Mapping[str, Mapping[str, str]]] = {
         delete_groups.NOT_STORED.name: "deleted",
     },
 }
-# The reasons that are told for a rebalance, each with the rules that it may be.
+# The reasons that are logged for a rebalance, each with the rules that may have begun it.
 _EXPIRED: Final = (timers.SESSION_EXPIRED.name, timers.NEW_MEMBER_EXPIRED.name)
 REASONS: Final = tuple(
     (re.compile(pattern, re.DOTALL), frozenset(rules))
@@ -107,12 +107,12 @@ REASONS: Final = tuple(
 
 
 def rules_of(reason: str) -> frozenset[str] | None:
-    """The rules that a told reason may be; None if it is none that is known."""
+    """The rules that a logged reason may stand for; None if the reason is not known."""
     return next((rules for pattern, rules in REASONS if pattern.match(reason)), None)
 
 
-class Sign(NamedTuple):
-    """What a statement shows: what happened, the group's state then, and for which rule."""
+class LogEvent(NamedTuple):
+    """An automaton symbol: what happened, the state of the group then, and the rule."""
 
     what: str
     state: str
@@ -120,50 +120,50 @@ class Sign(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What becomes of the number of a generation: it is 0 again or `unknown`, and grows."""
+    """What happens to the generation: it restarts at 0 or becomes `unknown`, and then it grows."""
 
-    anew: bool = False
+    restarts: bool = False
     grows: int = 0
     unknown: bool = False
 
     def of(self, generation: int | None) -> int | None:
-        """What it is then; None if nobody knows."""
-        before = 0 if self.anew else generation
+        """The generation after it; None if unknown."""
+        before = 0 if self.restarts else generation
         return None if self.unknown or before is None else before + self.grows
 
     def then(self, other: Count) -> Count:
-        """This, and after it another."""
-        if other.anew or other.unknown:
+        """This, and then another."""
+        if other.restarts or other.unknown:
             return other
         return self._replace(grows=self.grows + other.grows)
 
 
 SAME: Final = Count()
-ANEW: Final = Count(anew=True)
-TOLD: Final = Count(unknown=True)  # what was loaded is as the log had it
+RESTARTED: Final = Count(restarts=True)
+LOADED_ONE: Final = Count(unknown=True)  # the generation is that of the loaded record
 
 
-def shown(
+def printed(
     profile: Profile, before: Coordinator, given: Input, fired: tuple[str, ...]
-) -> Iterator[tuple[Sign | None, Count]]:
-    """The signs of a step, each with what became of the generation before it; None at the end."""
+) -> Iterator[tuple[LogEvent | None, Count]]:
+    """The log events of a step, each with what happens to the generation before it; last None."""
     prints = PRINTS[profile.name]
     at: str = state_of(before)
     count, why = SAME, fired[0]
     for rule in fired:
         what = prints.get(rule)
         if at == ABSENT and (what in _BEGIN or rule in MAKES):
-            at, count = profile.traits.begins, count.then(ANEW)
+            at, count = profile.traits.begins, count.then(RESTARTED)
         was, at = at, _led_to(rule, at)
         count = count.then(_counted(rule))
         if what is not None and (what != "unloading" or was != ABSENT):
             reason = why if rule in CONSEQUENCES else rule
-            yield Sign(what, at if what in _AFTER else was, reason), count
+            yield LogEvent(what, at if what in _AFTER else was, reason), count
             count = SAME
             if rule == NEW and profile.name == "2.7" and _is_static(given):
-                yield Sign("enlisted", at, rule), SAME
+                yield LogEvent("enlisted", at, rule), SAME
         if at in {ABSENT, DEAD}:
-            count = count.then(ANEW)
+            count = count.then(RESTARTED)
         if rule not in CONSEQUENCES or rule == log.NOT_STABILISED.name:
             why = rule
     yield None, count
@@ -178,15 +178,15 @@ def _led_to(rule: str, at: str) -> str:
 
 
 def _counted(rule: str) -> Count:
-    """What becomes of the generation by a rule."""
+    """What a rule does to the generation."""
     if rule in LOADED:
-        return TOLD
+        return LOADED_ONE
     return Count(grows=1) if rule in COUNTS else SAME
 
 
-# Statements that stand after what they tell of.
+# Messages that are logged after the change of state.
 _AFTER: Final = frozenset({"preparing", "stabilized", "empty", "loaded"})
-# Statements before which a group that was not there has come into being.
+# Messages that are logged after the group is created.
 _BEGIN: Final = frozenset({"joined", "given id"})
 
 

@@ -1,10 +1,9 @@
-"""The recording of a finding without what is the same again and again.
+"""Minimises the recording of a finding: without the heartbeats and commits that change nothing.
 
-Hours of heartbeats and commits lead nowhere: to read how a group came to a finding, or to do it
-again on a port, its rebalances are enough. So the runs of what was known again (see `calm`) are
-left out, with the time that they took. The rest is judged: what the finding needs after all (that
-somebody was silent for so long, or the offset that was committed last) is put back, run by run,
-until it ends in the very finding. Nothing that might be its cause is left out but those.
+To understand a finding, or to reproduce it on a port, the rebalances of the group are enough. So
+the runs of known pairs (see `steady_state`) are omitted, with their time, and the rest is checked.
+If it does not end in the same finding, runs are put back one by one, because the finding needs a
+silence or the last committed offset. Nothing but such runs is omitted.
 """
 
 from __future__ import annotations
@@ -16,44 +15,45 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.recordings.events import Event, recorded, rows
+from groupcheck.pipeline.recordings.columns import rows
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.histories.recorded import judge_text
 from groupcheck.properties.sequence import MalformedTraceError, dump
 
 Kept = list[Event | pa.RecordBatch]
 Parts = list[list[Event]]  # an event by itself, or those of a run
-LAST_MS: Final = 60_000  # of a run, which are put back first: longer than most sessions
+LAST_MS: Final = 60_000  # of a run that are put back first: longer than most sessions
 WHOLE_MS: Final = 2**62
 MOST_TRIES: Final = 20
 
 
-class Condensed(NamedTuple):
-    """The lines of a recording, how many events were left out, and what was asked as a trace."""
+class Minimised(NamedTuple):
+    """The lines of a recording, how many events it omits, and its requests as a trace."""
 
     text: str
-    left_out: int = 0
+    omitted: int = 0
     trace: str | None = None
 
 
-def whole(header: str, kept: Kept) -> Condensed:
-    """The recording with every event; `kept` are events, and runs of what was known again."""
-    return Condensed(_text(header, chain.from_iterable(_parts(kept))))
+def whole(header: str, kept: Kept) -> Minimised:
+    """The recording with every event; `kept` are events, and runs of known pairs."""
+    return Minimised(_text(header, chain.from_iterable(_parts(kept))))
 
 
-def condensed(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Condensed:
-    """The recording without the runs that are not needed, so that it ends in the same finding."""
+def minimised(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Minimised:
+    """The recording without the runs that the same finding does not need."""
     parts = _parts(kept)
     most = {at: 0 for at, each in enumerate(kept) if not isinstance(each, Event)}
     for tried in range(MOST_TRIES):
-        events, left_out = _without(parts, most)
+        events, omitted = _without(parts, most)
         text = _text(header, events)
         try:
             found = judge_text(text).finding
-        except MalformedTraceError:  # nothing is answered, so that it is no recording
+        except MalformedTraceError:  # no response is left, so it is no recording
             break
         if found is not None and same(found):
-            return Condensed(text, left_out, dump(found.sequence.renumbered()))
+            return Minimised(text, omitted, dump(found.sequence.renumbered()))
         if tried == MOST_TRIES // 2:
             most = {at: max(ms, LAST_MS) for at, ms in most.items()}
         elif not _put_back(parts, most, found):
@@ -62,7 +62,7 @@ def condensed(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Conde
 
 
 def _put_back(parts: Parts, most: dict[int, int], found: Finding | None) -> bool:
-    """Leave more of the run before what was found, or before the end; False if all is there."""
+    """Put back more of the last run before the finding, or the end; False if nothing is omitted."""
     steps = found.sequence.steps if found else ()
     last = next((s.request_id for s in reversed(steps) if isinstance(s, Request)), None)
     cut = [at for at, ms in most.items() if ms < WHOLE_MS]
@@ -76,19 +76,19 @@ def _put_back(parts: Parts, most: dict[int, int], found: Finding | None) -> bool
 
 
 def _without(parts: Parts, most: dict[int, int]) -> tuple[list[Event], int]:
-    """The events, of each run so many milliseconds alone, and how many are left out."""
+    """The events, only the last `most` ms of each run, and how many are omitted."""
     found: list[Event] = []
-    left_out = left_out_ms = last_ms = 0
+    omitted = omitted_ms = last_ms = 0
     for at, events in enumerate(parts):
         since_ms = events[-1].at_ms - most[at] if at in most else -1
         for event in events:
             if at in most and event.at_ms <= since_ms:
-                left_out += 1
-                left_out_ms += event.at_ms - last_ms
+                omitted += 1
+                omitted_ms += event.at_ms - last_ms
             else:
-                found.append(event._replace(at_ms=event.at_ms - left_out_ms))
+                found.append(event._replace(at_ms=event.at_ms - omitted_ms))
             last_ms = event.at_ms
-    return found, left_out
+    return found, omitted
 
 
 def _parts(kept: Kept) -> Parts:
@@ -98,6 +98,6 @@ def _parts(kept: Kept) -> Parts:
 def _text(header: str, events: Iterable[Event]) -> str:
     lines, now_ms = [header], 0
     for event in events:
-        lines += recorded(event, now_ms)
+        lines += recording_lines(event, now_ms)
         now_ms = event.at_ms
     return "".join(f"{line}\n" for line in lines)

@@ -23,7 +23,7 @@ from groupcheck.properties.histories.history import NEVER, NS, Event, Operation
 NO_AGES: Final = ()
 
 
-class Likeness:
+class StateEquivalence:
     """Tells moments and states of a history apart, moments by grains of so many ms."""
 
     def __init__(self, whole: Iterable[Operation | Event], grain_ms: int) -> None:

@@ -1,16 +1,14 @@
-"""A row of the events table, and the lines of a recording that it is."""
+"""An event of a group in a recording: a row of the pipeline's `events` table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Final, NamedTuple
-
-import pyarrow as pa
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 
 class Event(NamedTuple):
-    """A row of the events table; columns in its order."""
+    """A row of the events table; the fields are its columns, in its order."""
 
     group_id: str
     source: str
@@ -19,26 +17,26 @@ class Event(NamedTuple):
     line: int
     at_ms: int
     kind: str
-    request_id: int | None
-    api: str | None
-    api_version: int | None
-    client_id: str | None
-    client_host: str | None
-    body: str | None
+    request_id: int | None = None
+    api: str | None = None
+    api_version: int | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+    body: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Event:
+        """The event in a row; missing columns are null."""
+        return cls._make(map(row.get, cls._fields))
 
     @property
     def history(self) -> tuple[str, str, int]:
-        """Whose it is: what is judged by itself."""
+        """The history that the event is part of: group, source and session."""
         return self[:3]
 
 
-def rows(batch: pa.RecordBatch) -> Iterator[Event]:
-    """The events of a batch."""
-    return map(Event._make, zip(*map(pa.Array.to_pylist, batch.columns), strict=True))
-
-
-def recorded(event: Event, now_ms: int) -> Iterator[str]:
-    """The lines of a recording that an event is, at that time."""
+def recording_lines(event: Event, now_ms: int) -> Iterator[str]:
+    """The lines of a recording that stand for an event, if the time before it is `now_ms`."""
     if event.at_ms > now_ms:
         yield f'{{"type":"advance","ms":{event.at_ms - now_ms}}}'
     if event.kind in {"hold", "release"}:
@@ -46,7 +44,7 @@ def recorded(event: Event, now_ms: int) -> Iterator[str]:
     elif event.kind == "fault":
         yield str(event.body)
     elif event.kind == "request":
-        told = {
+        head = {
             "type": "request",
             "id": event.request_id,
             "api": event.api,
@@ -54,13 +52,13 @@ def recorded(event: Event, now_ms: int) -> Iterator[str]:
             "clientId": event.client_id,
             "clientHost": event.client_host,
         }
-        yield f'{json.dumps(told)[:-1]},"body":{_own(event)}}}'
+        yield f'{json.dumps(head)[:-1]},"body":{_own(event)}}}'
     else:
         yield f'{{"type":"response","id":{event.request_id},"body":{_own(event)}}}'
 
 
-# The fields of bodies that are about many groups: in a request, and in an answer.
-OF_MANY: Final = {
+# The fields of a request and of its response that list groups.
+LISTS: Final = {
     "DescribeGroups": ("groups", "groups"),
     "DeleteGroups": ("groupsNames", "results"),
     "ListGroups": ("", "groups"),
@@ -68,14 +66,14 @@ OF_MANY: Final = {
 
 
 def _own(event: Event) -> str:
-    """The body, as far as it is about the group."""
-    fields = OF_MANY.get(event.api or "")
+    """The body, without the entries of other groups."""
+    fields = LISTS.get(event.api or "")
     if fields is None:
         return str(event.body)
     body = json.loads(event.body or "{}")
     if event.kind == "response":
-        told = [each for each in body[fields[1]] if each["groupId"] == event.group_id]
-        body[fields[1]] = told
+        entries = [each for each in body[fields[1]] if each["groupId"] == event.group_id]
+        body[fields[1]] = entries
     elif fields[0]:
         body[fields[0]] = [event.group_id]
     return json.dumps(body, separators=(",", ":"))

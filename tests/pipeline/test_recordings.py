@@ -24,15 +24,15 @@ import pyarrow.parquet as pq  # noqa: E402
 from groupcheck.pipeline import sources  # noqa: E402
 from groupcheck.pipeline.errors import PipelineError  # noqa: E402
 from groupcheck.pipeline.kernels import begun  # noqa: E402
-from groupcheck.pipeline.recordings.events import Event  # noqa: E402
+from groupcheck.pipeline.recordings.reader import rows_of_recording  # noqa: E402
 from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
-from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
-from groupcheck.pipeline.schemas import EVENTS  # noqa: E402
+from groupcheck.properties.histories.events import Event  # noqa: E402
 
 Rows = dict[str, list[dict[str, Any]]]
 OPEN = b'{"type":"open","trace":1,"profile":"2.7","config":{}}\n'
 BODY = b'{"groupId":"g","generationId":1,"memberId":"m"}'
 ASK = b'{"type":"request","id":%d,"api":"Heartbeat","apiVersion":0,"body":' + BODY + b"}\n"
+KINDS = ("open", "request", "response")
 ANSWER = b'{"type":"response","id":%d,"body":{"errorCode":25}}\n'
 
 
@@ -40,7 +40,7 @@ def rows(path: Path) -> Rows:
     """All rows of a file, by their tables."""
     found: Rows = {"event": [], "quarantined": [], "file": []}
     source = f"file://{path}"
-    for name, row in TraceReader(source).rows(sources.lines(source)):
+    for name, row in rows_of_recording(source, sources.lines(source)):
         found[name].append(row)
     (file,) = found["file"]
     assert file["read"] == file["kept"] + file["quarantined"]
@@ -51,11 +51,7 @@ def rows(path: Path) -> Rows:
 
 def verdict(path: Path, group_id: str = "g") -> dict[str, Any]:
     """The verdict on a group of a file."""
-    events = [
-        Event._make(row.get(name) for name in EVENTS.names)
-        for row in rows(path)["event"]
-        if row["group_id"] == group_id
-    ]
+    events = [Event.of(row) for row in rows(path)["event"] if row["group_id"] == group_id]
     replay = begun(events[0])
     for event in events:
         replay.take(event)
@@ -79,10 +75,7 @@ def test_a_group_s_events_are_what_replay_reads_of_it(recording: Path) -> None:
     found = rows(recording)
     kinds = Counter((row["group_id"], row["kind"]) for row in found["event"])
     for recorded in load(recording):
-        asked = sum(hasattr(exchange.given, "api") for exchange in recorded.exchanges)
-        answers = sum(len(exchange.answers) for exchange in recorded.exchanges)
-        assert kinds[recorded.group_id, "request"] == asked
-        assert kinds[recorded.group_id, "response"] == answers
+        assert len(recorded.events) == sum(kinds[recorded.group_id, kind] for kind in KINDS)
         assert kinds[recorded.group_id, "open"] == 1
 
 
@@ -197,7 +190,7 @@ def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> Non
             [OPEN.replace(b"}\n", b',"groups":["g"]}\n'), ASK % 1, ANSWER % 1],
             "it was there before the recording began",
         ),
-        ([OPEN, ASK % 1], "nothing about the group is answered: a trace, to be replayed"),
+        ([OPEN, ASK % 1], "the group has no response: a trace, for groupcheck replay FILE PORT"),
         (
             [OPEN, b'{"type":"fault","fault":"crash"}\n', ASK % 1, ANSWER % 1, *()],
             None,
@@ -290,9 +283,7 @@ def test_a_source_that_is_not_there_is_named(source: str, complaint: str) -> Non
 
 def test_a_history_of_any_length_takes_no_more_memory(tmp_path: Path) -> None:
     recordings(tmp_path, Wanted(1, 100, kinds=1))
-    first = Event._make(
-        rows(tmp_path / "recording-0.jsonl")["event"][0].get(name) for name in EVENTS.names
-    )
+    first = Event.of(rows(tmp_path / "recording-0.jsonl")["event"][0])
 
     def most(events: int) -> int:
         replay = Replay(first)

@@ -21,9 +21,9 @@ from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from groupcheck.pipeline.recordings.calm import Calm  # noqa: E402
 from groupcheck.pipeline.recordings.columns import Columns  # noqa: E402
-from groupcheck.pipeline.recordings.events import Event  # noqa: E402
+from groupcheck.pipeline.recordings.steady_state import SteadyState  # noqa: E402
+from groupcheck.properties.histories.events import Event  # noqa: E402
 from support.made_recordings import Walk  # noqa: E402
 from support.production import VERSIONS, Happened, Production  # noqa: E402
 from support.replayed import Rows, as_events, at_once, one_by_one, told  # noqa: E402
@@ -37,7 +37,7 @@ def same(events: list[Event], size: int = 1_000) -> Rows:
     rows = told(slowly)
     assert told(quickly) == rows
     if "rejected" not in repr(rows):
-        assert quickly._judge.run.oracle.states == slowly._judge.run.oracle.states
+        assert quickly.checker.checker.run.oracle.states == slowly.checker.checker.run.oracle.states
     return rows
 
 
@@ -99,7 +99,7 @@ def test_what_is_the_same_again_and_again_is_left_out_of_the_recording_of_a_find
         same(events)
         (row,) = (row for name, row in at_once(events).end() if name == "finding")
         if len(happened) > 400:
-            assert row["left_out"] > len(happened) / 2
+            assert row["omitted"] > len(happened) / 2
             assert row["recording"].count("JoinGroup") == sum(
                 (e.kind, e.api) == ("request", "JoinGroup") for e in happened
             )
@@ -137,14 +137,14 @@ def test_most_of_a_group_in_production_is_judged_without_the_oracle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done: list[int] = []
-    run = Calm.run
+    run = SteadyState.run
 
-    def counted(self: Calm, events: Columns, start: int, stop: int) -> int:
+    def counted(self: SteadyState, events: Columns, start: int, stop: int) -> int:
         end = run(self, events, start, stop)
         done.append(end - start)
         return end
 
-    monkeypatch.setattr(Calm, "run", counted)
+    monkeypatch.setattr(SteadyState, "run", counted)
     at_once(as_events(Production(Random(5)).go(4_000)))
     assert sum(done) > 0.9 * 4_000
 

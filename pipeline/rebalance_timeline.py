@@ -1,4 +1,4 @@
-"""The rebalances of the groups that rebalance most, few enough to be looked at one by one."""
+"""The rebalance timeline: the rebalances of the groups that rebalance most."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MOST_REBALANCES: Final = 500  # of a group: the first of them
 WHOSE: Final = ("source", "session", "group_id")
 
 
-def lanes(rows: DataFrame) -> tuple[dict[str, Any], ...]:
-    """Of rows of `JUDGED` those of `REBALANCES`, in order, with when the history ended, `last_ms`.
+def rebalance_timeline(rows: DataFrame) -> tuple[dict[str, Any], ...]:
+    """Rows of `REBALANCES` in order, with the end of the history, `last_ms`.
 
-    Groups that rebalance as often come by their names.
+    Groups with as many rebalances are ordered by name.
     """
     rebalances = rows.where("rebalance is not null").select("rebalance.*")
     often = rebalances.groupBy(*WHOSE).agg(F.count("*").alias("often"))

@@ -22,28 +22,28 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 from groupcheck.pipeline.check import TABLES
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.failures import in_a_line
-from groupcheck.pipeline.following.buckets import Following
-from groupcheck.pipeline.following.workers import (
+from groupcheck.pipeline.ingest import ORDER
+from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
+from groupcheck.pipeline.output import marker, put_marker, writes
+from groupcheck.pipeline.schemas import EVENTS
+from groupcheck.pipeline.sources import LOCAL, place
+from groupcheck.pipeline.streaming.state_store import Following
+from groupcheck.pipeline.streaming.workers import (
     ARRIVED,
     FOLLOWED,
     arrived,
     arrived_records,
     follow,
 )
-from groupcheck.pipeline.ingest import ORDER
-from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
-from groupcheck.pipeline.output import marker, put_marker, writes
-from groupcheck.pipeline.schemas import EVENTS
-from groupcheck.pipeline.sources import LOCAL, place
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 BUCKETS: Final = 64
-WRITTEN: Final = {**TABLES, "edge": "edges", "quarantined": "quarantine"}
+WRITTEN: Final = {**TABLES, "transition": "transitions", "quarantined": "quarantine"}
 # Of Spark's source `binaryFile`, which reads no content where only the path is asked for.
 FILES: Final = "path string, modificationTime timestamp, length long, content binary"
-KIND: Final = "following"
+KIND: Final = "streaming"
 
 
 class Asked(NamedTuple):

@@ -26,14 +26,14 @@ needs_packages("pandas", "pyarrow", "pyspark")
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from groupcheck.pipeline.following.buckets import Following  # noqa: E402
-from groupcheck.pipeline.following.stream import WRITTEN  # noqa: E402
-from groupcheck.pipeline.following.workers import arrived, follow  # noqa: E402
 from groupcheck.pipeline.kernels import replay  # noqa: E402
 from groupcheck.pipeline.readers import rows_of  # noqa: E402
 from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
+from groupcheck.pipeline.streaming.state_store import Following  # noqa: E402
+from groupcheck.pipeline.streaming.stream import WRITTEN  # noqa: E402
+from groupcheck.pipeline.streaming.workers import arrived, follow  # noqa: E402
 
 Rows = dict[str, list[str]]
 UNLAWFUL = 3

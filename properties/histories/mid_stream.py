@@ -51,8 +51,8 @@ from groupcheck.model.vocabulary import (
     Response,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.histories.joining import Joined, Joining
-from groupcheck.properties.histories.recorded import GroupJudge
+from groupcheck.properties.histories.exchange_checker import ExchangeChecker
+from groupcheck.properties.histories.membership import Joined, Joining
 from groupcheck.properties.run import FoundError
 
 SINCE_BEFORE: Final = "?"  # the host of a member that was there before: no host has that name
@@ -61,7 +61,7 @@ MOST_STARTS: Final = 64  # states to begin with
 OF_OFFSETS = (OffsetFetchRequest, OffsetDeleteRequest, TxnOffsetCommitRequest, EndTxnRequest)
 
 
-class MiddleJudge(GroupJudge):
+class MidStreamChecker(ExchangeChecker):
     """Holds to the model what was recorded of a group that was there before.
 
     `now_ms` is the time, which is told before each exchange.
@@ -74,7 +74,7 @@ class MiddleJudge(GroupJudge):
         self.now_ms = now_ms
         self._holding = False
         self.ever = False  # whether it was known at any time
-        self.judged = False  # whether the last exchange was judged
+        self.checked = False  # whether the last exchange was judged
         self.gap()
 
     def gap(self) -> None:
@@ -92,7 +92,7 @@ class MiddleJudge(GroupJudge):
         self._joining.note(given)
         if isinstance(given, HoldAppends | ReleaseAppends):
             self._holding = isinstance(given, HoldAppends)
-        self.judged = False
+        self.checked = False
         if self.run.oracle.states and self._is_open(given):
             self._lose()
         if not self.run.oracle.states:
@@ -122,7 +122,7 @@ class MiddleJudge(GroupJudge):
             self._lose()
             self._begin(given, answers, held)
             return
-        self.judged = self._known
+        self.checked = self._known
         if not self._known:
             self._known = all(map(_is_settled, self.run.oracle.states))
             self.ever = self.ever or self._known

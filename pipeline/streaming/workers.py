@@ -13,66 +13,69 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
-from groupcheck.pipeline.following.buckets import Bucket, Following, Rows
-from groupcheck.pipeline.following.versions import Versions
+from groupcheck.pipeline.history_replay import Rows
+from groupcheck.pipeline.kernels import batches, event_batches
 from groupcheck.pipeline.offsets_topic.topic import begun, by_partition, rows_of_records
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.recordings.events import Event
-from groupcheck.pipeline.recordings.frozen import freeze, thaw
-from groupcheck.pipeline.schemas import EVENTS, JUDGED, QUARANTINE, arrow, one_of
+from groupcheck.pipeline.recordings.checkpoint import checkpoint, restore
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, QUARANTINE, arrow, one_of
 from groupcheck.pipeline.sources import LOCAL, place
+from groupcheck.pipeline.streaming.state_store import Bucket, Following
+from groupcheck.pipeline.streaming.versions import Versions
+from groupcheck.properties.histories.events import Event
 
-BATCH: Final = 5_000  # rows
 # Of the events of recordings: those of logs and of the offsets topic have others.
 KINDS: Final = {"open", "request", "response", "hold", "release", "fault", "gap", "cut"}
 ARRIVED: Final = one_of(event=EVENTS, quarantined=QUARANTINE)
-FOLLOWED: Final = StructType([*JUDGED.fields, *one_of(quarantined=QUARANTINE).fields])
+FOLLOWED: Final = StructType([*CHECKED.fields, *one_of(quarantined=QUARANTINE).fields])
 
 
-def arrived(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def arrived(paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of `ARRIVED` of the files in a column `path`, of events or of anything that is read."""
     rows = (
         row
-        for batch in batches
+        for batch in paths
         for path in map(_uri, batch.column("path").to_pylist())
         for row in _recorded(_events(path) if _has_events(path) else rows_of(path))
     )
-    return _batches(rows, arrow(ARRIVED))
+    return batches(rows, arrow(ARRIVED))
 
 
 def arrived_records(
-    how: Following, source: str, batches: Iterable[pa.RecordBatch]
+    how: Following, source: str, records: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `ARRIVED` of records of a topic, sorted by partition and offset.
 
     How far each partition was read is kept beside the buckets.
     """
-    rows = (row for row in _of_topic(how, source, batches) if row[0] != "file")
-    return _batches(rows, arrow(ARRIVED))
+    rows = (row for row in _of_topic(how, source, records) if row[0] != "file")
+    return batches(rows, arrow(ARRIVED))
 
 
-def _of_topic(how: Following, source: str, batches: Iterable[pa.RecordBatch]) -> Rows:
-    for partition, records in by_partition(batches):
+def _of_topic(how: Following, source: str, arriving: Iterable[pa.RecordBatch]) -> Rows:
+    for partition, records in by_partition(arriving):
         versions = Versions(f"{how.state}/partition-{partition}", how.batch)
         before = versions.before()
         reader, more = (
-            begun(f"{source}-{partition}", records) if before is None else (thaw(before), records)
+            begun(f"{source}-{partition}", records)
+            if before is None
+            else (restore(before), records)
         )
         yield from rows_of_records(reader, more)
-        versions.keep(freeze(reader))
+        versions.keep(checkpoint(reader))
 
 
-def follow(how: Following, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `FOLLOWED` of events that are sorted by `bucket`, then as `EVENTS` are by `ingest`.
+def follow(how: Following, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `FOLLOWED` of events that are sorted by `bucket`, then by history and `seq`.
 
     Each bucket has a row without a group as its first.
     """
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
-    return _batches(_followed(how, batches), arrow(FOLLOWED))
+    return batches(_followed(how, events), arrow(FOLLOWED))
 
 
-def _followed(how: Following, batches: Iterable[pa.RecordBatch]) -> Rows:
-    rows = (row for batch in batches for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
+def _followed(how: Following, arriving: Iterable[pa.RecordBatch]) -> Rows:
+    rows = (row for batch in arriving for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
     for number, of_bucket in groupby(rows, key=itemgetter(0)):
         bucket = Bucket(how, number)
         events = (Event._make(row[1:]) for row in of_bucket if row[1] is not None)
@@ -118,17 +121,5 @@ def _has_events(path: str) -> bool:
 
 
 def _events(path: str) -> Rows:
-    system, inside = place(path)
-    with system.open_input_file(inside) as file:
-        for batch in pq.ParquetFile(file).iter_batches(BATCH, columns=EVENTS.names):
-            yield from (("event", row) for row in batch.to_pylist())
-
-
-def _batches(rows: Rows, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    gathered: list[dict[str, Any]] = []
-    for name, row in rows:
-        gathered.append({name: row})
-        if len(gathered) >= BATCH:
-            yield pa.RecordBatch.from_pylist(gathered, schema)
-            gathered = []
-    yield pa.RecordBatch.from_pylist(gathered, schema)
+    for batch in event_batches(path):
+        yield from (("event", row) for row in batch.to_pylist())

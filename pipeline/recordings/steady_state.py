@@ -1,20 +1,20 @@
-"""Peace in a group: what changes nothing but clocks and offsets is judged without the oracle.
+"""The fast path for the steady state: checks pairs that change only timers and offsets.
 
-Most of what a group in production does is heartbeats and commits, and it is the same again and
-again. Here a pair of a request and its answer is recognised that was judged before, and what it
-brings about is done to numbers, not to the model's state. That is as exact as the oracle, because
+Most events of a group in production are the same heartbeats and commits again and again. The fast
+path recognises a pair of request and response that the oracle has checked before, and applies its
+effect to numbers instead of the model's state. The result is exactly that of the oracle, because
 
-- the model itself has said what such a pair brings about: the request was put to it in the very
-  state that the group is in, but with a mark on every clock and no offsets. There was one outcome,
-  with the answer that the oracle had just found lawful, and all that it changed was the session
-  timer of a member and the offsets committed. (If anything else changes, it is never known.)
-- that state stays the same meanwhile. All else that happens is the oracle's: it is given the state
-  as it is by then, and if that is another one, all that was known is forgotten.
-- no rule about heartbeats or commits reads a clock, or an offset that is committed. Clocks act by
-  timers that fire, and where one would, peace is over, and it is the oracle that lets time pass.
-- what time does to all that is retained it does the same at once and little by little.
+- the model defines the effect of the pair: its step function takes the request in the group's own
+  state, with a mark on every timer and no offsets. There is one outcome, with the response that the
+  oracle has just accepted, and it changes only the session timer of one member and the committed
+  offsets. (A pair with any other effect is never known.)
+- the rest of the state does not change. Every other event goes to the oracle, with the current
+  state; if that changes the state, all known pairs are dropped.
+- no rule about heartbeats or commits reads a timer or a committed offset. Before a timer would
+  fire the fast path ends, and the oracle lets the time pass.
+- the retention of offsets passes equally in one step or in many.
 
-tests/pipeline/test_calm.py holds it to the oracle, event by event.
+tests/pipeline/test_steady_state.py compares it with the oracle, event by event.
 """
 
 from __future__ import annotations
@@ -27,52 +27,54 @@ from groupcheck.model.state import Advance, Coordinator, Group, Log, Offset, Ser
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request
-from groupcheck.pipeline.recordings.bodies import request_body
+from groupcheck.pipeline.history_replay import add_commit
 from groupcheck.pipeline.recordings.columns import Columns, Said
-from groupcheck.pipeline.recordings.observed import Edge, Observed, edge_of, state_name
+from groupcheck.pipeline.recordings.observed import Observed
+from groupcheck.pipeline.recordings.transition import Transition, state_name, transition_of
+from groupcheck.properties.histories.bodies import request_body
 
-MARK: Final = 2**52  # ms that no timer runs, and offsets that nobody commits, from here on
+MARK: Final = 2**52  # no timer has as many ms, and no client commits offsets from here on
 NEVER: Final = 2**62
 MOST_KNOWN: Final = 10_000  # pairs of one group
 
 
 class Known:
-    """A pair that was judged: what it shows, and what it brings about.
+    """A pair that the oracle has checked, and its effect.
 
-    The timer of the member with that place begins anew, with so many ms; `commits` are the offsets
-    it commits: the row that shows it, the partition, all else of the offset, and which of those in
-    the request it is.
+    The session timer of the member at index `member` restarts with `left_ms`. For each offset
+    `commits` has the row of its partition, the partition, the offset without its number, and its
+    index in the request.
     """
 
-    __slots__ = ("commits", "edge", "left_ms", "member", "times")
+    __slots__ = ("commits", "left_ms", "member", "times", "transition")
 
-    def __init__(self, edge: Edge, member: int, left_ms: int) -> None:
-        self.edge = edge
+    def __init__(self, transition: Transition, member: int, left_ms: int) -> None:
+        self.transition = transition
         self.member = member
         self.left_ms = left_ms
         self.commits: list[tuple[dict[str, Any], TopicPartition, Offset, int]] = []
         self.times = 0
 
 
-class Calm:
-    """What is known of one group, as long as its state stays what it is."""
+class SteadyState:
+    """The known pairs of one group, as long as its state does not change."""
 
     def __init__(self, profile: Profile, config: Config, observed: Observed) -> None:
         self._profile = profile
         self._config = config
         self._observed = observed
         self._marked: Coordinator | None = None
-        self._names = 0  # how many ids had been told
+        self._names = 0  # how many member ids are known
         self._known: dict[Said, Known] = {}
         self._numbered: tuple[Columns | None, dict[int, Known]] = (None, {})
-        self._base: Coordinator | None = None  # as it was when peace began; None: it has not
+        self._base: Coordinator | None = None  # the state at the start; None: not in the fast path
         self._began_ms = self.now_ms = self._due_ms = self._fixed_ms = 0
-        self._deadlines: list[int] = []  # of the members' timers; the last is nobody's
+        self._deadlines: list[int] = []  # of the members' timers; the last is of no member
         self._offsets: dict[TopicPartition, tuple[Offset, int, int]] = {}  # committed, and when
         self.passed = 0  # how often time has passed
 
     def enter(self, states: list[Coordinator], names: int, now_ms: int) -> bool:
-        """Whether there can be peace from here on."""
+        """Enter the fast path; False if the state does not allow it."""
         if self._base is not None:
             return True
         if len(states) != 1:
@@ -97,7 +99,7 @@ class Calm:
         return True
 
     def run(self, events: Columns, start: int, stop: int) -> int:
-        """Go on as far as there is nothing but what is known; the event before which it ends."""
+        """Check events as long as their pairs are known; the index of the first that is not."""
         if self._numbered[0] is not events:
             self._numbered = (events, {})
         known, pairs, at_ms = self._numbered[1], events.pairs, events.at_ms
@@ -125,7 +127,7 @@ class Calm:
         return at
 
     def _find(self, events: Columns, at: int) -> Known | None:
-        """A pair that is known, but has no number in these events yet."""
+        """A known pair that has no number in these events yet."""
         number = events.pairs[at]
         if number < 0:
             return None
@@ -135,27 +137,22 @@ class Calm:
         return found
 
     def _next_due(self, then_ms: int) -> int:
-        """Before this time no timer ends, whichever of them begin anew from then on."""
+        """Before this time no timer fires, even if all pairs restart theirs."""
         left_ms = min((known.left_ms for known in self._known.values()), default=NEVER)
         return min(self._fixed_ms, then_ms + left_ms, *self._deadlines[:-1])
 
     def _commit(self, pair: Known, offsets: list[int], at_ms: int) -> None:
         for row, partition, offset, place in pair.commits:
             committed = offsets[place]
-            row["commits"] += 1
-            before = row["offset"]
-            if before is not None and committed < before:
-                row["rewinds"] += 1
-            row["offset"] = committed
-            row["last_ms"] = at_ms
+            add_commit(row, committed, at_ms)
             self._offsets[partition] = (offset, committed, at_ms)
 
     def leave(self) -> Coordinator | None:
-        """Peace is over: the state as it is now; None if there was no peace."""
+        """Leave the fast path: the state now; None outside of it."""
         base, self._base = self._base, None
         if base is None or base.group is None:
             return None
-        self._tell(state_name(base.group))
+        self._count(state_name(base.group))
         began_ms = self._began_ms
         members = tuple(
             m if deadline == NEVER else m._replace(session_left_ms=deadline - began_ms)
@@ -173,19 +170,19 @@ class Calm:
         (outcome,) = self._outcomes(state, Advance(self.now_ms - began_ms))
         return outcome.coordinator
 
-    def _tell(self, state: str) -> None:
-        """What has been shown meanwhile."""
-        edges = self._observed.edges
+    def _count(self, state: str) -> None:
+        """Count the transitions since `enter`."""
+        transitions = self._observed.transitions
         for known in self._known.values():
             if known.times:
-                edges[known.edge] += known.times
+                transitions[known.transition] += known.times
                 known.times = 0
         if self.passed:
             self._observed.passed(state, self.passed, self.now_ms - self._began_ms)
             self.passed = 0
 
     def learn(self, said: Said, given: Request, kept: list[Outcome]) -> None:
-        """A pair was lawful, with those outcomes, in the state that is entered: know it again."""
+        """The oracle accepts a pair, with those outcomes, in the present state: it is known now."""
         marked = self._marked
         if marked is None or marked.group is None or len(kept) != 1:
             return
@@ -206,7 +203,7 @@ class Calm:
     def _effect(
         self, marked: Coordinator, group: Group, asked: Request, outcome: Outcome
     ) -> Known | None:
-        """What a step brings about; None if it is more than can be known."""
+        """The effect of a step; None if it changes more than timers and offsets."""
         after, log = outcome.coordinator, marked.log
         if after.group is None or len(after.group.members) != len(group.members):
             return None
@@ -219,7 +216,7 @@ class Calm:
         )
         if after != expected or len(changed) > 1:
             return None
-        known = Known(edge_of(marked, asked, outcome), len(group.members), NEVER)
+        known = Known(transition_of(marked, asked, outcome), len(group.members), NEVER)
         for place, member in changed:
             left_ms, before = member.session_left_ms, group.members[place]
             alike = before == member._replace(session_left_ms=before.session_left_ms)
@@ -230,8 +227,8 @@ class Calm:
             stored = dict(offsets)
             named = [(t.name, p.partition_index) for t in asked.body.topics for p in t.partitions]
             if len(stored) != len(named) or stored.keys() != set(named):
-                return None  # a part of it was refused, or is there twice
-            rows = self._observed.offset_rows
+                return None  # some of it is refused, or is there twice
+            rows = self._observed.offsets
             known.commits = [(rows[w], w, stored[w], n) for n, w in enumerate(named)]
         return known
 
@@ -240,7 +237,7 @@ class Calm:
 
 
 def _is_plain(state: Coordinator, group: Group) -> bool:
-    """Whether nothing is under way but what clocks will bring about."""
+    """Whether only timers can change the state by themselves."""
     log = state.log or Log()
     return (
         bool(group.members)
@@ -254,7 +251,7 @@ def _is_plain(state: Coordinator, group: Group) -> bool:
 
 
 def _marked(state: Coordinator, group: Group) -> Coordinator:
-    """The state with a mark on each clock, and without offsets."""
+    """The state with a mark on each timer, and without offsets."""
     timer = group.join_timer
     return state._replace(
         group=group._replace(
@@ -273,7 +270,7 @@ def _marked(state: Coordinator, group: Group) -> Coordinator:
 
 
 def _others_left(group: Group) -> list[int]:
-    """What is left on each timer that is no member's session timer."""
+    """The ms left on each timer other than session timers."""
     left = [*(p.left_ms for p in group.pending), *group.ghosts]
     if group.join_timer is not None:
         left.append(group.join_timer.left_ms)
@@ -283,7 +280,7 @@ def _others_left(group: Group) -> list[int]:
 
 
 def _with_marks(given: Request, said: Said) -> Request | None:
-    """The request with marks for the offsets it commits; None if they are not where they seem."""
+    """The request with marks as offsets; None if the offsets are elsewhere in the body."""
     body = given.body
     if not isinstance(body, OffsetCommitRequest):
         return given
@@ -301,7 +298,7 @@ def _with_marks(given: Request, said: Said) -> Request | None:
 
 
 def _since(offset: Offset, committed: int, at_ms: int, began_ms: int) -> Offset:
-    """An offset as it would have been when peace began, to be what it was when committed."""
+    """The offset with the retention it has at the commit, counted from `began_ms`."""
     left_ms = None if offset.left_ms is None else offset.left_ms + at_ms - began_ms
     return offset._replace(committed_offset=committed, left_ms=left_ms)
 

@@ -12,10 +12,9 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
-from groupcheck.pipeline.recordings.events import Event  # noqa: E402
 from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
-from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
-from groupcheck.pipeline.sources import Line  # noqa: E402
+from groupcheck.properties.histories.events import Event  # noqa: E402
+from groupcheck.properties.histories.recording_file import read  # noqa: E402
 from support.production import Production  # noqa: E402
 from support.replayed import as_events, at_once, one_by_one, told  # noqa: E402
 from support.walked_recordings import walk  # noqa: E402
@@ -56,7 +55,7 @@ def test_a_lawful_history_is_not_rejected_after_a_gap(profile: str) -> None:
         begin = pick.randrange(2, 80)
         found = judged(walked.rows(gap=range(begin, begin + pick.randrange(1, 40))))
         assert found["verdict"] == "undecided", (seed, found)
-        known += "judged from" in found["reason"]
+        known += "checked from" in found["reason"]
     assert known
 
 
@@ -127,10 +126,8 @@ def test_a_finding_has_a_recording_that_is_judged_again_and_says_the_same() -> N
     finding = next(row for name, row in one_by_one(bad).end() if name == "finding")
     lines = finding["recording"].splitlines(keepends=True)
     assert json.loads(lines[0])["groups"] == ["group"]
-    read = TraceReader("file:///again").rows(
-        Line(number, line.encode()) for number, line in enumerate(lines, 1)
-    )
-    rows = [Event._make(map(row.get, Event._fields)) for name, row in read if name == "event"]
+    (recorded,) = read((line.encode() for line in lines), "again")
+    rows = recorded.events
     again = next(row for name, row in one_by_one(rows).end() if name == "finding")
-    same = ("kind", "api", "seen", "lawful", "because", "refused")
+    same = ("kind", "api", "seen", "allowed", "because", "refused")
     assert [again[name] for name in same] == [finding[name] for name in same]

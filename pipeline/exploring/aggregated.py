@@ -19,7 +19,7 @@ from groupcheck.model.exploring.path import along
 from groupcheck.model.exploring.projection import Arrow, Projection, lawful
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Coordinator
-from groupcheck.pipeline.exploring.layers import Layers
+from groupcheck.pipeline.exploring.levels import Layers
 from groupcheck.properties.laws import laws, liveness
 from groupcheck.properties.laws.course import Leg
 from groupcheck.properties.laws.laws import Counterexample

@@ -1,6 +1,6 @@
-"""Replays that wait for more of their history, as bytes: in a stream they outlive a process.
+"""Saves replays between the batches of a stream, as bytes.
 
-The rules of a profile are functions without names, so a profile is written down by its own.
+The rules of a profile are functions without names, so a profile is saved by its name.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def _profile(name: str) -> Profile:
     return PROFILES[name]
 
 
-def freeze(waiting: Any) -> bytes:  # noqa: ANN401 - whatever waits
-    """What waits, as bytes."""
+def checkpoint(state: Any) -> bytes:  # noqa: ANN401 - any state
+    """The state as bytes."""
     file = io.BytesIO()
-    _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(waiting)
+    _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(state)
     return file.getvalue()
 
 
-def thaw(data: bytes) -> Any:  # noqa: ANN401 - whatever waited
-    """What waited; the bytes are trusted, as all in a checkpoint is."""
-    return pickle.loads(data)  # noqa: S301 - what groupcheck itself has written
+def restore(data: bytes) -> Any:  # noqa: ANN401 - any state
+    """The state; the bytes are trusted, as the checkpoint folder is."""
+    return pickle.loads(data)  # noqa: S301 - written by groupcheck

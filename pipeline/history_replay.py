@@ -1,0 +1,140 @@
+"""What the replays of all kinds of sources have in common: the rows of one history."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from groupcheck.model.bodies import Json
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.step import Rule
+from groupcheck.pipeline.recordings.columns import Columns
+from groupcheck.pipeline.recordings.transition import NO_GROUP, Transition
+from groupcheck.properties.histories.events import Event
+
+Row = dict[str, Any]
+Rows = Iterator[tuple[str, Row]]  # each with the name of its table
+Where = tuple[str, int]  # topic and partition
+
+
+class Tables:
+    """The rows of a history besides its verdict: transitions, rebalances, states, offsets."""
+
+    def __init__(self) -> None:
+        self.transitions: Counter[Transition] = Counter()
+        self.offsets: dict[Where, Row] = {}
+        self._state: str | None = NO_GROUP
+        self._ms: Counter[str] = Counter()
+        self._entered: Counter[str] = Counter()
+        self._rebalances: list[Row] = []  # complete, and not returned yet
+
+    def complete(self) -> Rows:
+        """The rows that no further event can change, each once."""
+        complete, self._rebalances = self._rebalances, []
+        yield from (("rebalance", row) for row in complete)
+
+    def rest(self, last_ms: int) -> Rows:
+        """All other rows; the history ends at `last_ms`."""
+        del last_ms
+        yield from self.complete()
+        for state in sorted(self._ms.keys() | self._entered.keys()):
+            yield "state", {"state": state, "ms": self._ms[state], "entered": self._entered[state]}
+        yield from (("offset", row) for row in self.offsets.values())
+
+    def _offset(self, where: Where, at_ms: int, *names: str) -> Row:
+        """The row of a partition; the counts of these names begin at 0."""
+        counts = dict.fromkeys(("commits", "refused", "stale", "rewinds", "removed", *names), 0)
+        new = {"topic": where[0], "partition": where[1], "offset": None, "lag_ms": None, **counts}
+        return self.offsets.setdefault(where, {**new, "first_ms": at_ms, "last_ms": at_ms})
+
+
+def add_commit(row: Row, offset: int, at_ms: int) -> None:
+    """Count an accepted commit in the row of its partition."""
+    row["commits"] += 1
+    row["rewinds"] += row["offset"] is not None and offset < row["offset"]
+    row["offset"] = offset
+    row["last_ms"] = at_ms
+
+
+class HistoryReplay:
+    """Checks the events of one history, in order. A subclass defines `check`.
+
+    A `finding` is a row of its table; its entry `reason` is that of the verdict.
+    """
+
+    def __init__(self, opened: Event, tables: Tables) -> None:
+        self.header: Json = json.loads(opened.body or "{}")
+        self.key = opened.history
+        self.profile: str = self.header["profile"]
+        self.tables = tables
+        self.events = self.accepted = self.steps = self.last_ms = 0
+        self.undecided: str | None = None
+        self.finding: Row | None = None
+
+    def take(self, event: Event) -> None:
+        """Check the next event."""
+        self.events += 1
+        self.last_ms = event.at_ms
+        self.check(event)
+
+    def check(self, event: Event) -> None:
+        """Check an event."""
+        raise NotImplementedError
+
+    def run(self, events: Columns, start: int, stop: int) -> None:
+        """Check events from `start` to before `stop`, which are all of this history."""
+        for at in range(start, stop):
+            self.take(events.event(at))
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the history is rejected, whatever follows."""
+        return self.finding is not None
+
+    def finish(self) -> None:
+        """The history is over."""
+
+    def complete(self) -> Rows:
+        """The rows that no further event can change, each once."""
+        return self._own(self.tables.complete())
+
+    def end(self) -> Rows:
+        """All other rows; the history is over."""
+        self.finish()
+        verdict, reason = self.verdict()
+        finding = self.finding
+        common = {"profile": self.profile, "accepted": self.accepted}
+        row = {
+            **common,
+            "verdict": verdict,
+            "reason": reason,
+            "events": self.events,
+            "steps": self.steps,
+            "line": finding["line"] if finding else None,
+            "at_ms": finding["at_ms"] if finding else self.last_ms,
+        }
+        rows = [("verdict", row), *([("finding", {**common, **finding})] if finding else [])]
+        yield from self._own(rows)
+        yield from self._own(self.tables.rest(self.last_ms))
+
+    def verdict(self) -> tuple[str, str | None]:
+        """The verdict, and the reason for it."""
+        if self.finding is not None:
+            return "rejected", self.finding["reason"]
+        return ("undecided" if self.undecided else "accepted"), self.undecided
+
+    def rule_rows(self, names: Iterable[str]) -> list[dict[str, str]]:
+        """The rules of these names, as a finding has them."""
+        rules = PROFILES[self.profile].rules
+        return rule_rows(rules[name] for name in names if name in rules)
+
+    def _own(self, rows: Iterable[tuple[str, Row]]) -> Rows:
+        whose = dict(zip(("group_id", "source", "session"), self.key, strict=True))
+        return ((name, {**whose, **row}) for name, row in rows)
+
+
+def rule_rows(rules: Iterable[Rule]) -> list[dict[str, str]]:
+    """Rules as a finding has them."""
+    return [{"rule": r.name, "says": r.says, "source": r.source} for r in rules]

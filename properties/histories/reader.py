@@ -1,0 +1,396 @@
+"""The reader of recordings: the events of each group, line by line.
+
+`check`, `replay FILE` and `history` read recordings with it. It reads a file from the beginning to
+the end, because time adds up and a response refers to a request before it. Memory grows with the
+groups of a session and with the requests that have no response yet, not with the file. A group gets
+what happens to the coordinator (time, held appends, faults) with its own next event.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.bodies import Json, MalformedBodyError, shown
+from groupcheck.model.config import SETTINGS
+from groupcheck.model.step import Profile
+from groupcheck.properties.histories.bodies import groups_of, response_body
+from groupcheck.properties.histories.fast_parser import Fast, Line, parse_fast
+from groupcheck.properties.sequence import MalformedTraceError, header
+
+Row = dict[str, Any]
+# Why nothing is known of a group that the coordinator found in its log.
+BEFORE: Final = "it was there before the recording began"
+MOST_MS: Final = 2**53  # that a JSON number represents exactly
+MOST_ID: Final = 2**63 - 1
+FAULTS: Final = frozenset({"cleanup", "crash", "unload", "load", "loading", "shutdown", "append"})
+
+
+class RejectedLineError(Exception):
+    """The reader does not keep a line; `gap` says whether events may be missing because of it."""
+
+    def __init__(self, reason: str, *, gap: bool = True) -> None:
+        super().__init__(reason)
+        self.gap = gap
+
+
+def settings_known(message: Json) -> Json:
+    """A first line without the settings that no rule reads, such as the number of partitions."""
+    config = message.get("config")
+    if not isinstance(config, dict):
+        return message
+    return {**message, "config": {name: config[name] for name in config if name in SETTINGS}}
+
+
+def groups_before(message: Json) -> tuple[str, ...]:
+    """The groups that `groups` lists in a first line: they were there before the recording began.
+
+    Raises:
+        MalformedTraceError: it is not a list of names.
+    """
+    groups = message.get("groups", [])
+    if not isinstance(groups, list) or not all(isinstance(each, str) for each in groups):
+        msg = "groups: not a list of names"
+        raise MalformedTraceError(msg)
+    return tuple(groups)
+
+
+def apis_unseen(message: Json, profile: Profile) -> tuple[str, ...]:
+    """The APIs that `unseen` lists in a first line: the recording has no responses of them.
+
+    Raises:
+        MalformedTraceError: it is not a list of APIs.
+    """
+    unseen, known = message.get("unseen", []), profile.max_versions
+    if not isinstance(unseen, list) or not all(isinstance(a, str) and a in known for a in unseen):
+        msg = f"unseen: not a list of APIs of profile {profile.name}"
+        raise MalformedTraceError(msg)
+    return tuple(unseen)
+
+
+def json_object(line: Line) -> Json:
+    """The message of a line.
+
+    Raises:
+        RejectedLineError: it is not a JSON object.
+    """
+    if line.reason:
+        raise RejectedLineError(line.reason)
+    if line.message is not None:
+        return line.message
+    data = line.data or b""
+    try:
+        message = json.loads(data.decode())
+        if b"\\ud" in data or b"\\uD" in data:
+            json.dumps(message, ensure_ascii=False).encode()  # a lone surrogate is not a character
+    except UnicodeError as error:
+        reason = "not text in UTF-8"
+        raise RejectedLineError(reason) from error
+    except (ValueError, RecursionError) as error:
+        reason = "not a JSON object"
+        raise RejectedLineError(reason) from error
+    if not isinstance(message, dict):
+        reason = "not a JSON object"
+        raise RejectedLineError(reason)
+    return message
+
+
+class RecordingReader:
+    """Reads one file; `sessions` and `events` count what it has read.
+
+    `answered` says whether the file has a response. `header` is the first line of the session, and
+    `before` are the groups that were there before it.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._session: _Session | None = None
+        self._torn: int | None = None  # the last line, if the reader rejected it
+        self.sessions = self.events = 0
+        self.answered = False
+        self.header: Json = {}
+        self.before: tuple[str, ...] = ()
+
+    @property
+    def quiet_ms(self) -> int:
+        """When the last advance of the session begins."""
+        return self._session.quiet_ms if self._session is not None else 0
+
+    def take(self, line: Line) -> Iterator[Row]:
+        """The events of the next line.
+
+        Raises:
+            RejectedLineError: the reader does not keep it.
+        """
+        session = self._session
+        fast = parse_fast(line)
+        if fast is not None and session is not None and session.accepts(fast):
+            rows = session.take_fast(fast, line.number)
+        else:
+            message = json_object(line)
+            if message.get("type") == "open":
+                yield from self.finish()
+                self._open(message)
+                return
+            if session is None:
+                reason = "before the first line of a recording"
+                raise RejectedLineError(reason)
+            rows = session.take(message, line.number)
+        yield from self._numbered(rows)
+        if session.answered:
+            self.answered = True
+        self._torn = None
+
+    def skip(self, line: Line, rejected: RejectedLineError) -> None:
+        """Go on after a line that `take` rejected."""
+        if rejected.gap:
+            self._torn = line.number
+            if self._session is not None:
+                self._session.gap = f"line {line.number} could not be read: {rejected}"
+
+    def finish(self) -> Iterator[Row]:
+        """The session ends; its last line, if it was rejected, may have been a response."""
+        torn, self._torn = self._torn, None
+        if torn is not None and self._session is not None:
+            yield from self._numbered(self._session.torn(torn))
+
+    def _open(self, message: Json) -> None:
+        self._session = None  # without a valid first line the reader rejects the whole session
+        known = settings_known(message)
+        try:
+            profile, _ = header(known)
+            if "history" in message:
+                reason = "a history of requests that overlap: groupcheck history checks it"
+                raise RejectedLineError(reason)
+            before = groups_before(message)
+            apis_unseen(message, profile)
+        except MalformedTraceError as error:
+            raise RejectedLineError(str(error)) from error
+        self.sessions += 1
+        self.header = {k: message[k] for k in ("trace", "profile", "unseen") if k in message}
+        self.header["config"] = known["config"]
+        self.before = before
+        self._session = _Session(profile, self.header, before)
+
+    def _numbered(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            self.events += 1
+            row["source"] = self._source
+            row["session"] = self.sessions
+            row["seq"] = self.events
+            yield row
+
+
+class _Ids:
+    """The request ids of a session: most are consecutive, so one number stands for nearly all."""
+
+    def __init__(self) -> None:
+        self._below = 0
+        self._others: set[int] = set()
+
+    def __contains__(self, number: int) -> bool:
+        return 0 <= number < self._below or number in self._others
+
+    def add(self, number: int) -> None:
+        """Add an id."""
+        self._others.add(number)
+        while self._below in self._others or (self._below == 0 and 1 in self._others):
+            self._others.discard(self._below)
+            self._below += 1
+
+
+class _Asked(NamedTuple):
+    api: str
+    version: int
+    groups: tuple[str, ...]
+
+
+class _Group:
+    """How many of the session's faults, releases and gaps the events of a group include."""
+
+    __slots__ = ("faults", "gap", "holds", "line", "releases")
+
+    def __init__(self, faults: int, releases: int) -> None:
+        self.faults = faults
+        self.releases = releases
+        self.holds = False
+        self.gap = ""
+        self.line = 0  # of its last event
+
+
+class _Session:
+    """A session so far; `gap` says which line of it could not be read."""
+
+    def __init__(self, profile: Profile, opened: Json, before: tuple[str, ...]) -> None:
+        self._profile = profile
+        self._header = json.dumps(opened, separators=(",", ":"))
+        self._before = json.dumps({**opened, "before": True}, separators=(",", ":"))
+        self._groups: dict[str, _Group | None] = dict.fromkeys(before)
+        self._first = frozenset(before)
+        self._ids = _Ids()
+        self._asked: dict[int, _Asked] = {}
+        self._unread: set[int] = set()  # requests that the model does not cover
+        self._now_ms = 0
+        self._holds = False
+        self._releases: list[int] = []  # times
+        self._faults: list[tuple[int, str]] = []  # time and line
+        self._caused = 0  # the last line that may have caused responses
+        self.gap = ""
+        self.answered = False
+        self.quiet_ms = 0  # when the last advance begins
+
+    def accepts(self, fast: Fast) -> bool:
+        """Whether the session takes the message of the fast parser."""
+        match fast.type:
+            case "request":
+                return fast.id >= 0 and fast.api_version >= 0
+            case "response":
+                return fast.id >= 0
+            case "advance":
+                return fast.ms >= 0 and self._now_ms + fast.ms <= MOST_MS
+        return False
+
+    def take_fast(self, fast: Fast, line: int) -> Iterable[Row]:
+        """The events of a message of the fast parser; raises as `take` does."""
+        if fast.type == "response":
+            return self._response(fast.id, fast.text, line)
+        self._caused = line
+        if fast.type == "advance":
+            self._advance(fast.ms)
+            return ()
+        client = {"client_id": fast.client_id, "client_host": fast.client_host}
+        return self._request(fast.id, fast.api, fast.api_version, client, fast.text, line)
+
+    def take(self, message: Json, line: int) -> Iterable[Row]:
+        """The events of a line that is not the first.
+
+        Raises:
+            RejectedLineError: it is not a line of a recording.
+        """
+        match message:
+            case {"type": "advance", "ms": int(ms)} if ms >= 0 and self._now_ms + ms <= MOST_MS:
+                self._advance(ms)
+            case {"type": "fault", "fault": "holdAppends"}:
+                self._holds = True
+                return ()
+            case {"type": "fault", "fault": "releaseAppends"}:
+                self._holds = False
+                self._releases.append(self._now_ms)
+            case {"type": "fault", "fault": str(name)} if name in FAULTS:
+                self._faults.append((self._now_ms, json.dumps(message)))
+            case {"type": "request", "id": int(n), "api": str(api), "apiVersion": int(version)}:
+                self._caused = line
+                names = (("client_id", "clientId"), ("client_host", "clientHost"))
+                client = {column: str(message.get(field, "")) for column, field in names}
+                return self._request(n, api, version, client, _text(message), line)
+            case {"type": "response", "id": int(n)}:
+                return self._response(n, _text(message), line)
+            case _:
+                reason = f"not a message of a recording: {shown(message)}"
+                raise RejectedLineError(reason)
+        self._caused = line
+        return ()
+
+    def _advance(self, ms: int) -> None:
+        self.quiet_ms = self._now_ms
+        self._now_ms += ms
+
+    def torn(self, line: int) -> Iterator[Row]:
+        """The session ends with a line that could not be read: it may have been a response."""
+        for group_id, group in self._groups.items():
+            if group is not None and group.gap != self.gap and group.line >= self._caused:
+                yield self._row(group_id, line, kind="gap", body=self.gap)
+
+    def _row(self, group_id: str, line: int, **fields: Any) -> Row:  # noqa: ANN401
+        return {"group_id": group_id, "line": line, "at_ms": self._now_ms, **fields}
+
+    def _request(  # noqa: PLR0913, PLR0917 - the fields of a line
+        self, number: int, api: str, version: int, client: Row, text: str, line: int
+    ) -> list[Row]:
+        self._check(number, api, version)
+        row: Row = {"kind": "request", "request_id": number, "api": api, "api_version": version}
+        row |= {**client, "body": text}
+        try:
+            groups = groups_of(api, version, text, self._groups)
+        except MalformedBodyError as error:
+            group_id = (json.loads(text) or {}).get("groupId")
+            if not isinstance(group_id, str):
+                raise RejectedLineError(str(error)) from error
+            self._unread.add(number)
+            groups = ((group_id, str(error)),)
+        else:
+            self._asked[number] = _Asked(api, version, tuple(group_id for group_id, _ in groups))
+        self._ids.add(number)
+        rows: list[Row] = []
+        for group_id, outside in groups:
+            group = self._catch_up(group_id, line, rows)
+            if outside:
+                rows.append(self._row(group_id, line, kind="cut", body=outside))
+            if self._holds and not group.holds:
+                group.holds = True
+                rows.append(self._row(group_id, line, kind="hold"))
+            rows.append(self._row(group_id, line, **row))
+        return rows
+
+    def _check(self, number: int, api: str, version: int) -> None:
+        if number in self._ids:
+            reason = f"a second request with the id {number}"
+            # A line that could not be read may have begun another session, with its own ids.
+            raise RejectedLineError(reason, gap=bool(self.gap))
+        if not (0 <= number <= MOST_ID and 0 <= version < 2**15):
+            reason = f"no id or version of a request: {number}, {version}"
+            raise RejectedLineError(reason)
+        if api not in self._profile.max_versions:
+            reason = f"api: not one of profile {self._profile.name}: {shown(api)}"
+            raise RejectedLineError(reason)
+
+    def _response(self, number: int, text: str, line: int) -> list[Row]:
+        if number in self._unread:
+            self.answered = True
+            return []
+        asked = self._asked.get(number)
+        if asked is None:
+            known = number in self._ids
+            reason = f"request {number} is answered twice" if known else f"no request {number}"
+            raise RejectedLineError(reason, gap=not known or bool(self.gap))
+        try:
+            response_body(asked.api, asked.version, text)
+        except MalformedBodyError as error:
+            raise RejectedLineError(str(error)) from error
+        del self._asked[number]
+        self.answered = True
+        row: Row = {"kind": "response", "request_id": number, "api": asked.api}
+        row |= {"api_version": asked.version, "body": text}
+        rows: list[Row] = []
+        for group_id in asked.groups:
+            self._catch_up(group_id, line, rows)
+            rows.append(self._row(group_id, line, **row))
+        return rows
+
+    def _catch_up(self, group_id: str, line: int, rows: list[Row]) -> _Group:
+        """Add what happened to the coordinator since the group's last event."""
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = _Group(len(self._faults), len(self._releases))
+            first = self._before if group_id in self._first else self._header
+            rows.append(self._row(group_id, line, kind="open", at_ms=0, body=first))
+        if group.faults < len(self._faults) or group.releases < len(self._releases):
+            happened = [(at, "fault", body) for at, body in self._faults[group.faults :]]
+            if group.holds and group.releases < len(self._releases):
+                # The group has no appends that wait for a later release.
+                happened.append((self._releases[group.releases], "release", ""))
+                group.holds = False
+            group.faults, group.releases = len(self._faults), len(self._releases)
+            for at_ms, kind, body in sorted(happened, key=itemgetter(0)):
+                rows.append(self._row(group_id, line, kind=kind, at_ms=at_ms, body=body or None))
+        if self.gap != group.gap:
+            group.gap = self.gap
+            rows.append(self._row(group_id, line, kind="gap", body=self.gap))
+        group.line = line
+        return group
+
+
+def _text(message: Json) -> str:
+    return json.dumps(message.get("body"), separators=(",", ":"))

@@ -1,0 +1,103 @@
+"""Reads a recording that has to be intact: a line that the reader rejects is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from groupcheck.model.bodies import Json
+from groupcheck.properties.histories.events import Event
+from groupcheck.properties.histories.fast_parser import Line
+from groupcheck.properties.histories.reader import RecordingReader, RejectedLineError
+from groupcheck.properties.sequence import MalformedTraceError
+
+GIVEN: Final = {"request", "hold", "release", "fault"}  # events that are an input of the model
+
+
+class Recorded(NamedTuple):
+    """What a recording has of one group in one session; `before`: the group was there before it.
+
+    Up to `quiet_ms`, when the last advance of the session begins, no further response arrived.
+    """
+
+    group_id: str
+    header: Json
+    events: list[Event]
+    before: bool = False
+    quiet_ms: int = 0
+
+    @property
+    def profile(self) -> str:
+        """The Kafka version of the recording."""
+        return str(self.header["profile"])
+
+    @property
+    def steps(self) -> int:
+        """How many requests, other inputs and passings of time the checker takes from it."""
+        kinds = [each.kind for each in self.events]
+        events = self.events[: kinds.index("cut") if "cut" in kinds else None]
+        passed = sum(now.at_ms > before.at_ms for before, now in pairwise(events))
+        return passed + sum(each.kind in GIVEN for each in events)
+
+
+def read(lines: Iterable[bytes], name: str, *, partial: bool = False) -> list[Recorded]:
+    """Read the lines of a recording.
+
+    A `partial` recording leaves responses out: its first line names their APIs in `unseen`.
+
+    Raises:
+        MalformedTraceError: with the line and what is wrong with it.
+    """
+    reader, found = RecordingReader(name), _Found()
+    torn: MalformedTraceError | None = None
+    whole = False
+    for number, data in enumerate(lines, 1):
+        sessions = reader.sessions
+        try:
+            found.take(reader, Line(number, data))
+        except RejectedLineError as error:
+            malformed = MalformedTraceError(f"{name}:{number}: {error}")
+            if torn is not None or not reader.sessions:
+                raise torn or malformed from error
+            # A machine that stopped in the middle of a line left a part of it, and only another
+            # session can follow.
+            torn, whole = malformed, data.endswith(b"\n")
+            continue
+        if torn is not None and reader.sessions == sessions:
+            raise torn
+        torn = None
+        if "unseen" in reader.header and not partial:
+            msg = f"{name}:{number}: it leaves responses out: groupcheck history checks it"
+            raise MalformedTraceError(msg)
+    if torn is not None and whole:
+        raise torn
+    if not (reader.answered or partial):
+        msg = f"{name}: it has no response, so it is no recording; name a PORT to replay it on"
+        raise MalformedTraceError(msg)
+    return found.recorded()
+
+
+class _Found:
+    """What has been read of each group in each session."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[int, str], Recorded] = {}
+        self._quiet_ms: dict[int, int] = {}  # by session
+
+    def take(self, reader: RecordingReader, line: Line) -> None:
+        for row in reader.take(line):
+            of = reader.sessions, row["group_id"]
+            if of not in self._groups:
+                self._groups[of] = Recorded(row["group_id"], reader.header, [])
+            self._groups[of].events.append(Event.of(row))
+        if reader.sessions not in self._quiet_ms:
+            for each in reader.before:
+                self._groups[reader.sessions, each] = Recorded(each, reader.header, [], before=True)
+        self._quiet_ms[reader.sessions] = reader.quiet_ms
+
+    def recorded(self) -> list[Recorded]:
+        return [
+            each._replace(quiet_ms=self._quiet_ms[session])
+            for (session, _), each in self._groups.items()
+        ]
