@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.properties.histories.recorded import judge, judge_group, load
+from groupcheck.properties.histories.recorded import check_group, judge, load
 from groupcheck.reports.saved_file import as_text, read
 from support.made_recordings import Made, Wanted, recordings
 from support.needs import needs_packages
@@ -137,19 +137,22 @@ def test_the_verdicts_are_those_of_replay(run: Run) -> None:
     torn = {r.group_id for r in run.table("verdicts").where("verdict = 'undecided'").collect()}
     for path in sorted(run.sources.glob("*.jsonl")):
         for recorded in load(path):
-            finding = judge_group(recorded)
+            checker = check_group(recorded)
+            assert checker is not None
+            finding = checker.finding
             where = f"group_id = '{recorded.group_id}'"
             (row,) = run.table("verdicts").where(where).collect()
             if recorded.group_id not in torn:
                 assert (row.verdict == "rejected") == (finding is not None)
                 assert row.reason == (finding.reason if finding else None)
-                assert row.steps == len((finding or recorded).exchanges) - (finding is not None)
+                assert row.steps == checker.steps
+                assert finding is not None or row.steps == recorded.steps
 
 
-def test_a_finding_has_the_prefix_the_event_the_lawful_answers_and_the_guard(run: Run) -> None:
+def test_a_finding_has_the_prefix_the_event_the_allowed_responses_and_the_rule(run: Run) -> None:
     for row in run.table("findings").collect():
         assert json.loads(row.seen)["errorCode"] in {16, 23, 82}
-        assert [json.loads(each)["errorCode"] for each in row.lawful] == [0]
+        assert [json.loads(each)["errorCode"] for each in row.allowed] == [0]
         assert [each.rule for each in row.because] == ["heartbeat/alive"]
         assert row.because[0].source.startswith("GroupCoordinator.scala:")
         assert row.kind == "another answer"
@@ -175,10 +178,10 @@ def test_what_is_told_is_what_the_tables_have(run: Run) -> None:
     assert told["events"] == sum(row.events for row in run.table("verdicts").collect())
     assert {each["group_id"] for each in told["findings"]} == run.made.unlawful.keys()
     assert all("What Apache Kafka 2.7.2 does here:" in each["story"] for each in told["findings"])
-    edges = run.table("edges")
-    assert told["edges"] == edges.where("times > 0").count()
-    assert told["explored"] == edges.where("explored").count()
-    assert told["both"] == edges.where("explored and times > 0").count() > 0
+    transitions = run.table("transitions")
+    assert told["edges"] == transitions.where("times > 0").count()
+    assert told["explored"] == transitions.where("explored").count()
+    assert told["both"] == transitions.where("explored and times > 0").count() > 0
 
 
 def test_counts_add_up_and_what_cannot_be_read_is_in_quarantine(run: Run) -> None:
@@ -193,7 +196,7 @@ def test_counts_add_up_and_what_cannot_be_read_is_in_quarantine(run: Run) -> Non
 
 
 def test_the_tables_have_the_schemas_that_are_written_down(run: Run) -> None:
-    for name in ("verdicts", "findings", "edges", "rebalances", "states", "offsets"):
+    for name in ("verdicts", "findings", "transitions", "rebalances", "states", "offsets"):
         expected = getattr(schemas, name.upper())
         assertSchemaEqual(run.table(name).schema, expected, ignoreNullable=True)
     for name in ("events", "quarantine", "files"):
@@ -204,7 +207,7 @@ def test_the_tables_have_the_schemas_that_are_written_down(run: Run) -> None:
 def test_sources_are_checked_as_what_was_ingested_of_them_is(run: Run, tmp_path: Path) -> None:
     report = tmp_path / "report"
     assert main(["check", str(run.sources), "--report", str(report)]) == 1
-    for name in ("verdicts", "rebalances", "states", "offsets", "edges"):
+    for name in ("verdicts", "rebalances", "states", "offsets", "transitions"):
         assertDataFrameEqual(run.spark.read.parquet(str(report / name)), run.table(name))
 
 

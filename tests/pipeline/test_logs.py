@@ -1,4 +1,4 @@
-"""Brokers' logs are held to the model: what it may print is accepted, anything else is found."""
+"""Logs of brokers are checked against the model: what it may print is accepted, and no more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
-from groupcheck.pipeline.logs.log_events import Sign  # noqa: E402
+from groupcheck.pipeline.logs.log_events import LogEvent  # noqa: E402
 from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, Statement  # noqa: E402
 from groupcheck.pipeline.sources import by_age, folder_of, lines  # noqa: E402
 from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa: E402
@@ -100,7 +100,7 @@ def twice(lines: list[Printed], at: int) -> list[Printed]:
 
 def unprepared(lines: list[Printed], at: int) -> list[Printed]:
     """A group is stabilised though no rebalance was prepared."""
-    before = max(i for i in range(at) if lines[i].sign.what == "preparing")
+    before = max(i for i in range(at) if lines[i].event.what == "preparing")
     return [each for i, each in enumerate(lines) if i != before]
 
 
@@ -116,11 +116,11 @@ def test_one_line_that_cannot_be_is_found_and_nothing_else(
     at = [
         i
         for i, each in enumerate(whole)
-        if each.sign.what == "stabilized"
+        if each.event.what == "stabilized"
         and each.generation > 3
-        and whole[i - 1].sign.what != "empty"
+        and whole[i - 1].event.what != "empty"
         and any(
-            w.sign.what == "stabilized" and w.generation == each.generation - 1 for w in whole[:i]
+            w.event.what == "stabilized" and w.generation == each.generation - 1 for w in whole[:i]
         )
     ]
     if not at:
@@ -134,7 +134,7 @@ def test_one_line_that_cannot_be_is_found_and_nothing_else(
     assert set(verdicts.values()) <= {"accepted"}
     finding = found.tables["finding"][0]
     assert finding["line"] <= place + 2
-    assert finding["lawful"]
+    assert finding["allowed"]
     assert finding["because"] or finding["refused"]
     assert finding["recording"].count("\n") == finding["accepted"]
 
@@ -145,7 +145,7 @@ def test_a_finding_says_which_generation_it_would_have_been() -> None:
     ]
     verdict, reason = check(texts).verdicts()["orders"]
     assert verdict == "rejected"
-    assert "'stabilized' generation 4 cannot be; lawful: generation 3" in str(reason)
+    assert "'stabilized' generation 4 is not allowed; allowed: generation 3" in str(reason)
 
 
 def test_rebalances_tell_why_how_long_and_who_was_asked_in_last() -> None:
@@ -328,7 +328,7 @@ def test_logs_are_taken_in_and_checked_by_the_commands(
     older, newer = real("0.10.2")
     with gzip.open(sources / "server.log.2026-11-22-03.gz", "wb") as file:
         file.write(b"\n".join(older) + b"\n")
-    wrong = line("0.10.2", Printed(_sign(), 9), "orders", BEGAN_MS).split("] ", 1)[1]
+    wrong = line("0.10.2", Printed(_stabilized(), 9), "orders", BEGAN_MS).split("] ", 1)[1]
     when = datetime(2026, 11, 22, 3, 12, tzinfo=UTC).strftime("%Y-%m-%d %H:%M:%S,000")
     (sources / "server.log").write_bytes(b"\n".join(newer) + f"\n[{when}] {wrong}\n".encode())
     assert main(["ingest", str(sources), "--out", str(events), "--json"]) == 0
@@ -344,9 +344,9 @@ def test_logs_are_taken_in_and_checked_by_the_commands(
     assert {r.source for r in rows} == {sources.as_uri()}
 
 
-def _sign() -> Sign:
+def _stabilized() -> LogEvent:
     return next(
-        p.sign for p in walk(Random(3), "0.10.2", "membership", 400) if p.sign.what == "stabilized"
+        p.event for p in walk(Random(3), "0.10.2", "membership", 400) if p.event.what == "stabilized"
     )
 
 

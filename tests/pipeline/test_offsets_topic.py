@@ -149,7 +149,7 @@ def _assert_found(made: Made, place: int, batch: Batch, folder: Path) -> None:
     assert list(findings) == [_group_of(batch)]
     finding = findings[_group_of(batch)]
     assert finding["line"] == offsets[place]
-    assert finding["lawful"]
+    assert finding["allowed"]
     assert finding["because"]
 
 

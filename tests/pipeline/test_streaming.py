@@ -89,14 +89,14 @@ def _whole(row: str) -> str:
     """The row but for what a check of all at once leaves out of the recording of a finding."""
     told = json.loads(row)
     return json.dumps(
-        {k: v for k, v in told.items() if k not in {"recording", "left_out", "trace"}}
+        {k: v for k, v in told.items() if k not in {"recording", "omitted", "trace"}}
     )
 
 
-def _edges(rows: Rows) -> dict[str, Counter[str]]:
-    """The edges, summed: each batch tells its own."""
+def _transitions(rows: Rows) -> dict[str, Counter[str]]:
+    """The transitions, summed: each batch has its own counts."""
     found: dict[str, Counter[str]] = {}
-    for text in rows.pop("edge", []):
+    for text in rows.pop("transition", []):
         row = json.loads(text)
         counts = Counter({name: row.pop(name) for name in ("times", "histories")})
         found.setdefault(json.dumps(row, sort_keys=True), Counter()).update(counts)
@@ -116,7 +116,7 @@ def test_what_batches_tell_together_is_what_is_told_of_all_at_once_however_often
     together = _together(*told)
     expected = _together(_rows(replay(_in_order(events).to_batches())))
     assert len(expected["finding"]) == UNLAWFUL
-    assert _edges(together) == _edges(expected)
+    assert _transitions(together) == _transitions(expected)
     assert together == expected
     assert any("finding" in part for part in told[:-1])  # at once, not when all is over
     assert len(list((tmp_path / "0000").iterdir())) <= 2
@@ -173,7 +173,7 @@ def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted
     assert told.out.startswith("followed   ")
     together = _together(_written(report))
     expected = _together(_rows(replay(_in_order(events).to_batches())))
-    assert _edges(together) == _edges(expected)
+    assert _transitions(together) == _transitions(expected)
     assert together == expected
     assert main([*command, "--profile", "4.1"]) == 2
     assert "is the checkpoint of something else" in capsys.readouterr().err
@@ -206,7 +206,7 @@ def test_a_run_that_is_told_to_stop_ends_in_a_line_and_another_goes_on(
     capsys.readouterr()
     together = _together(_written(report))
     expected = _together(_rows(replay(_in_order(events).to_batches())))
-    assert _edges(together) == _edges(expected)
+    assert _transitions(together) == _transitions(expected)
     assert together == expected
 
 

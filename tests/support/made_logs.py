@@ -1,4 +1,4 @@
-"""Logs of brokers made from the model: what walks through its spaces would print."""
+"""Logs of brokers made from the model: what walks through its instances would print."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from groupcheck.model.exploring.projection import ABSENT, state_of
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.transition import successors
-from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.logs.files import LogReader, Manner
-from groupcheck.pipeline.logs.log_events import Sign, shown
+from groupcheck.pipeline.logs.log_events import LogEvent
+from groupcheck.pipeline.logs.log_events import printed as printed_in
 from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, WORDS
-from groupcheck.pipeline.schemas import EVENTS
-from groupcheck.pipeline.sources import Line
-from groupcheck.properties.histories.events import Event
+from groupcheck.properties.histories.fast_parser import Line
+from support.replayed import Checked, replayed
 
 Row = dict[str, Any]
 STATEMENTS: Final = {"0.10.2": OLD, "2.7": SCALA, "4.1": JAVA}
@@ -30,7 +29,7 @@ LOGGERS: Final = {
     ),
 }
 BEGAN_MS: Final = 1_790_000_000_000
-# What Kafka says of why it rebalances.
+# The reasons that Kafka logs for a rebalance.
 WHYS: Final = {
     "join/new-member": "Adding new member m with group instance id None",
     "join/pending-member": "Adding new member m with group instance id None",
@@ -52,30 +51,30 @@ LEAVES: Final = {
 
 
 class Printed(NamedTuple):
-    """A line of a log, before it is one: the sign, and the generation that it tells."""
+    """A log event, and the generation in its line."""
 
-    sign: Sign
+    event: LogEvent
     generation: int
 
 
 def walk(random: Random, profile: str, space: str, steps: int) -> Iterator[Printed]:
-    """What is printed on a walk through a space of the model."""
+    """What is printed on a walk through a model instance."""
     instance = spaces(PROFILES[profile], 2)[space]
     node, generation = instance.initial, 0
     for _ in range(steps):
         given = random.choice(list(instance.inputs(node)))
         found = successors(node, given, instance.profile, instance.config)
-        lawful = [each for each in found if instance.admits(each.coordinator)]
-        if not lawful:
+        allowed = [each for each in found if instance.admits(each.coordinator)]
+        if not allowed:
             continue
-        after, _, fired, _ = random.choice(lawful)
+        after, _, fired, _ = random.choice(allowed)
         began: int | None = generation
-        for sign, count in shown(instance.profile, node, given, fired):
+        for event, count in printed_in(instance.profile, node, given, fired):
             began = count.of(began)
             if began is None:  # what is loaded may be older
                 began = random.randint(0, generation)
-            if sign is not None:
-                yield Printed(sign, began)
+            if event is not None:
+                yield Printed(event, began)
         generation = began or 0
         if state_of(after) == ABSENT:
             generation = 0
@@ -83,16 +82,16 @@ def walk(random: Random, profile: str, space: str, steps: int) -> Iterator[Print
 
 
 def line(profile: str, printed: Printed, group: str, at_ms: int) -> str:
-    """The line that says so."""
-    sign = printed.sign
-    statement = next(s for s in STATEMENTS[profile] if s.what == sign.what)
-    why = LEAVES.get(profile, "") if sign.why.startswith("leave/") else WHYS.get(sign.why, "")
+    """The line of a log event."""
+    event = printed.event
+    statement = next(s for s in STATEMENTS[profile] if s.what == event.what)
+    why = LEAVES.get(profile, "") if event.why.startswith("leave/") else WHYS.get(event.why, "")
     words = {
         "g": group,
         "G": group,
-        "S": sign.state,
+        "S": event.state,
         "N": str(printed.generation),
-        "K": "0" if sign.state == "Empty" else "2",
+        "K": "0" if event.state == "Empty" else "2",
         "R": why,
         "P": "__consumer_offsets-3",
     }
@@ -109,39 +108,14 @@ def log(profile: str, printed: list[Printed], group: str = "g") -> list[str]:
     return [line(profile, each, group, BEGAN_MS + 7 * at) for at, each in enumerate(printed)]
 
 
-class Checked(NamedTuple):
-    """What came of logs: the rows of each table."""
-
-    tables: dict[str, list[Row]]
-    quarantined: list[Row]
-    files: list[Row]
-
-    def verdicts(self) -> dict[str, tuple[str, str | None]]:
-        """The verdict on each group, with its reason."""
-        return {r["group_id"]: (r["verdict"], r["reason"]) for r in self.tables.get("verdict", [])}
-
-
 def check(*logs: list[str] | list[bytes], time_zone: str = "UTC") -> Checked:
-    """Logs read and judged in this process, as by `groupcheck check`; each is a file of its own."""
-    events: list[Event] = []
-    quarantined: list[Row] = []
-    files: list[Row] = []
-    for rank, lines in enumerate(logs):
-        texts = (each if isinstance(each, bytes) else each.encode() for each in lines)
-        numbered = (Line(at, text + b"\n") for at, text in enumerate(texts, 1))
-        reader = LogReader(f"file:///logs/{rank}.log", Manner("file:///logs", rank, time_zone))
-        for name, row in reader.rows(numbered):
-            if name == "event":
-                events.append(Event._make(map(row.get, EVENTS.names)))
-            else:
-                (files if name == "file" else quarantined).append(row)
-    replays = {}
-    for event in sorted(events, key=lambda each: each[:4]):
-        if event.history not in replays:
-            replays[event.history] = begun(event)
-        replays[event.history].take(event)
-    tables: dict[str, list[Row]] = {}
-    for replay in replays.values():
-        for name, row in replay.end():
-            tables.setdefault(name, []).append(row)
-    return Checked(tables, quarantined, files)
+    """The result for logs, as of `groupcheck check` but without Spark; each is a file."""
+
+    def rows() -> Iterator[tuple[str, Row]]:
+        for rank, lines in enumerate(logs):
+            texts = (each if isinstance(each, bytes) else each.encode() for each in lines)
+            numbered = (Line(at, text + b"\n") for at, text in enumerate(texts, 1))
+            manner = Manner("file:///logs", rank, time_zone)
+            yield from LogReader(f"file:///logs/{rank}.log", manner).rows(numbered)
+
+    return replayed(rows())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from groupcheck.pipeline.findings import finding_row
+from groupcheck.pipeline.history_replay import HistoryReplay
+from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, arrow
@@ -20,6 +22,43 @@ from support.production import BROKER, Happened
 
 HEADER = {"trace": 1, "profile": "2.7", "config": BROKER}
 Rows = list[tuple[str, str]]
+
+
+class Checked(NamedTuple):
+    """The rows that replays return, by table; the rows of quarantine and of files."""
+
+    tables: dict[str, list[dict[str, Any]]]
+    quarantined: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+
+    def verdicts(self) -> dict[str, tuple[str, str | None]]:
+        """The verdict of each group, with its reason."""
+        return {r["group_id"]: (r["verdict"], r["reason"]) for r in self.tables.get("verdict", [])}
+
+    def finding(self, group_id: str) -> dict[str, Any] | None:
+        """The finding of a group."""
+        findings = self.tables.get("finding", [])
+        return next((row for row in findings if row["group_id"] == group_id), None)
+
+
+def replayed(rows: Iterable[tuple[str, dict[str, Any]]]) -> Checked:
+    """The result for rows of a reader, without Spark."""
+    found = Checked({}, [], [])
+    events: list[Event] = []
+    for name, row in rows:
+        if name == "event":
+            events.append(Event.of(row))
+        else:
+            (found.files if name == "file" else found.quarantined).append(row)
+    replays: dict[tuple[str, str, int], HistoryReplay] = {}
+    for event in sorted(events, key=lambda each: each[:4]):
+        if event.history not in replays:
+            replays[event.history] = begun(event)
+        replays[event.history].take(event)
+    for replay in replays.values():
+        for name, row in replay.end():
+            found.tables.setdefault(name, []).append(row)
+    return found
 
 
 def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
