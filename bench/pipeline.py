@@ -29,14 +29,13 @@ from processes import Peak
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
+from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps_of
 from groupcheck.pipeline.logs.files import LogReader, Manner
-from groupcheck.pipeline.logs.replay import LogReplay
 from groupcheck.pipeline.offsets_topic.appends import subsets
-from groupcheck.pipeline.recordings.events import Event
-from groupcheck.pipeline.schemas import EVENTS
-from groupcheck.pipeline.sources import Line
+from groupcheck.properties.histories.events import Event
+from groupcheck.properties.histories.fast_parser import Line
 from support.made_logs import BEGAN_MS, Printed, line, walk
 from support.made_recordings import Made
 from support.made_segments import judged, partition, write
@@ -188,13 +187,13 @@ def logs(profile: str, texts: list[bytes]) -> None:
     automaton(profile)
     built = time.process_time()
     rows = LogReader("file:///bench.log", Manner()).rows(map(Line, range(1, len(texts) + 1), texts))
-    events = [Event._make(map(r.get, EVENTS.names)) for name, r in rows if name == "event"]
+    events = [Event.of(row) for name, row in rows if name == "event"]
     events.sort(key=lambda event: event[:4])
     read = time.process_time()
-    replays: dict[str, LogReplay] = {}
+    replays: dict[str, HistoryReplay] = {}
     for event in events:
         if event.group_id not in replays:
-            replays[event.group_id] = begun(event)  # type: ignore[assignment]
+            replays[event.group_id] = begun(event)
         replays[event.group_id].take(event)
     told = [row for replay in replays.values() for name, row in replay.end() if name == "verdict"]
     over = time.process_time()
@@ -234,9 +233,9 @@ def offsets_topic(profile: str, records: int) -> None:
             offsets = write(where / f"{base:020}.log", profile, batches, base)
         size = sum(each.stat().st_size for each in where.iterdir())
         begun = time.process_time()
-        said, _ = judged(where)
+        checked = judged(where)
         taken_s = time.process_time() - begun
-    found = sum("finding" in rows for rows in said.values())
+    found = len(checked.tables.get("finding", []))
     sys.stdout.write(
         f"what may follow what is made in {first_s:.1f} s of processor, once a process\n"
         f"{offsets[-1]:,} records, {size / 1e6:.1f} MB, {found} rejected: {taken_s:.1f} s, "

@@ -1,1 +1,1 @@
-"""Exploring a space that need not fit into one machine."""
+"""Explores model instances on Spark, of any size."""

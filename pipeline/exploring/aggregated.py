@@ -1,7 +1,7 @@
-"""What was counted of the layers of a space, told as the explorer in one process tells it.
+"""Aggregates the counts of the BFS levels, in the form of the explorer in one process.
 
-For a way to a state the layers are asked, back to the first, for the one parent that led there
-first: so it is the way that the explorer in one process finds.
+A path to a state is read from the levels, backwards: each state has the first parent that led to it,
+so the path is the one that the explorer in one process finds.
 """
 
 from __future__ import annotations
@@ -19,58 +19,58 @@ from groupcheck.model.exploring.path import along
 from groupcheck.model.exploring.projection import Arrow, Projection, lawful
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Coordinator
-from groupcheck.pipeline.exploring.levels import Layers
+from groupcheck.pipeline.exploring.levels import Levels
 from groupcheck.properties.laws import laws, liveness
 from groupcheck.properties.laws.course import Leg
 from groupcheck.properties.laws.laws import Counterexample
 from groupcheck.properties.laws.liveness import Unfinished
 
-NOWHERE: Final = Hop(-1, -1)  # of an edge only that there is one was counted
+NOWHERE: Final = Hop(-1, -1)  # only the number of such edges is known
 
 
 class Shown(NamedTuple):
-    """What the layers show when all are there: see `Figures` and `Explored`."""
+    """Results of all levels together: see `Figures` and `Explored`."""
 
     discovered: dict[int, int]
     digest: str
 
 
 class _At(NamedTuple):
-    """Where something was counted first."""
+    """The first state that has something."""
 
     depth: int
     id: int
 
 
 class _Sums:
-    """What was counted of all layers together."""
+    """The counts of all levels together."""
 
-    def __init__(self, layers: Layers) -> None:
+    def __init__(self, levels: Levels) -> None:
         self.times: dict[str, Counter[tuple[str, str]]] = {}
         self.first: dict[str, dict[tuple[str, str], _At]] = {}
-        for depth, layer in enumerate(layers.whole[1:]):
-            for kind, name, detail, times, first in layer.before:
+        for depth, level in enumerate(levels.whole[1:]):
+            for kind, name, detail, times, first in level.before:
                 self.times.setdefault(kind, Counter())[name, detail] += times
                 here = _At(depth, first)
                 self.first.setdefault(kind, {}).setdefault((name, detail), here)
 
     def named(self, kind: str) -> Counter[str]:
-        """How many there are of each name."""
+        """The count of each name."""
         return Counter({name: n for (name, _), n in self.times.get(kind, Counter()).items()})
 
 
-def explored(name: str, instance: Instance, layers: Layers, shown: Shown) -> Explored:
-    """A space whose layers are all there; of components nothing is known."""
-    sums = _Sums(layers)
-    states = sum(layer.states for layer in layers.whole)
+def explored(name: str, instance: Instance, levels: Levels, shown: Shown) -> Explored:
+    """The result for an instance with all levels; components are not computed."""
+    sums = _Sums(levels)
+    states = sum(level.states for level in levels.whole)
     degrees = Counter({int(degree): n for degree, n in sums.named("degree").items()})
     discovered = Counter(shown.discovered)
     discovered[0] = states - discovered.total()
-    depth = len(layers.whole) - 2  # the last layer is empty
+    depth = len(levels.whole) - 2  # the last level is empty
     leads = [
         at
-        for at, layer in enumerate(layers.whole[1:])
-        if any(row[0] == "degree" and row[1] != "0" for row in layer.before)
+        for at, level in enumerate(levels.whole[1:])
+        if any(row[0] == "degree" and row[1] != "0" for row in level.before)
     ]
     figures = Figures(
         states,
@@ -81,7 +81,7 @@ def explored(name: str, instance: Instance, layers: Layers, shown: Shown) -> Exp
         sums.named("action"),
         sums.named("rule"),
     )
-    seconds = sum(layer.seconds for layer in layers.whole)
+    seconds = sum(level.seconds for level in levels.whole)
     return Explored(
         name,
         instance,
@@ -104,31 +104,31 @@ def _arrows(instance: Instance, sums: _Sums) -> Projection:
     return Projection(lawful(instance.profile), arrows, [NOWHERE] * torn)
 
 
-def unsafe(name: str, instance: Instance, layers: Layers) -> list[Counterexample]:
-    """The laws of safety that do not hold, each with a shortest witness."""
+def unsafe(name: str, instance: Instance, levels: Levels) -> list[Counterexample]:
+    """The invariants that do not hold, each with a shortest trace."""
     first: dict[str, tuple[bool, _At]] = {}
-    for (law, detail), at in _Sums(layers).first.get("breach", {}).items():
-        here = (detail != "", at)  # what no version is known for goes before
+    for (law, detail), at in _Sums(levels).first.get("violation", {}).items():
+        here = (detail != "", at)  # violations that are not known of Kafka come first
         first[law] = min(here, first.get(law, here))
     found = []
     for law, (excused, at) in first.items():
-        way = _way(instance, layers, at)
+        way = _way(instance, levels, at)
         broken = (each for each in laws.unsafe(name, way) if each.law.name == law)
         found += [each for each in broken if (each.known is not None) == excused]
     return found
 
 
 def unending(
-    name: str, instance: Instance, layers: Layers, legs: list[dict[str, Any]]
+    name: str, instance: Instance, levels: Levels, legs: list[dict[str, Any]]
 ) -> list[Counterexample]:
-    """The laws of liveness that do not hold, each with the cycle that its rows of `LEG` tell."""
+    """The temporal properties that do not hold, each with the cycle in its rows of `LEG`."""
     found = []
     for law in liveness.LAWS:
         told = [leg for leg in legs if leg["law"] == law.name]
         if told:
             at = [_At(leg["depth"], leg["id"]) for leg in told]
-            round_ = [next(_before(layers, each)) for each in at]
-            graph = StateGraph(part(instance, [*_path(layers, at[0]), *round_]))
+            round_ = [next(_before(levels, each)) for each in at]
+            graph = StateGraph(part(instance, [*_path(levels, at[0]), *round_]))
             ends = [
                 Unfinished(graph.space.numbers[state], leg["who"])
                 for state, leg in zip(round_, told, strict=True)
@@ -142,28 +142,28 @@ def unending(
     return found
 
 
-def witness(rule: str, name: str, instance: Instance, layers: Layers) -> Witness | None:
-    """A shortest way to a labelled edge that applies a rule, if there is one."""
-    at = _Sums(layers).first.get("fired", {}).get((rule, ""))
+def witness(rule: str, name: str, instance: Instance, levels: Levels) -> Witness | None:
+    """A shortest trace to a transition that applies a rule, if there is one."""
+    at = _Sums(levels).first.get("fired", {}).get((rule, ""))
     if at is None:
         return None
-    way = _way(instance, layers, at)
+    way = _way(instance, levels, at)
     hops = StateGraph(way).witness_of(rule)
     return None if hops is None else Witness(rule, name, instance, tuple(along(way, hops)))
 
 
-def _way(instance: Instance, layers: Layers, at: _At) -> Space:
-    """The part of a space that is on the way to a state, the state itself being the last."""
-    return part(instance, _path(layers, at))
+def _way(instance: Instance, levels: Levels, at: _At) -> Space:
+    """The states on the path to a state, which is the last, as a part of the state space."""
+    return part(instance, _path(levels, at))
 
 
-def _path(layers: Layers, at: _At) -> list[Coordinator]:
-    return [*_before(layers, at)][::-1]
+def _path(levels: Levels, at: _At) -> list[Coordinator]:
+    return [*_before(levels, at)][::-1]
 
 
-def _before(layers: Layers, at: _At) -> Iterator[Coordinator]:
+def _before(levels: Levels, at: _At) -> Iterator[Coordinator]:
     depth, number = at
     while depth >= 0:
-        number, text = layers.rows(depth, [number])[number]
+        number, text = levels.rows(depth, [number])[number]
         yield read(text)
         depth -= 1

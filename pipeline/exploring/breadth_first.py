@@ -1,9 +1,8 @@
-"""A space explored on Spark, breadth first, a layer at a time: what need not fit into one machine.
+"""Explores a model instance on Spark, breadth first, level by level.
 
-A layer is read from where it was written, its states are expanded in the workers, and what they
-lead to is written as the next one: each state once, by its hash, unless it is in a layer before. So
-Spark's plan is no longer in the last layer than in the first, and a run can be taken up again. The
-driver holds what is counted, and never a state but those of the ways it tells.
+Spark reads a level, expands its states in the workers, and writes the new successors as the next
+level, each once, by its hash. So the plan of the last level is no longer than that of the first, and
+a run can continue after it was killed. The driver holds counts, and only the states of traces.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from groupcheck.model.exploring.explorer import TooManyStatesError
 from groupcheck.model.exploring.notation import key, written
 from groupcheck.pipeline.exploring.aggregated import Shown, explored, unending, unsafe, witness
 from groupcheck.pipeline.exploring.cycles import cycles
-from groupcheck.pipeline.exploring.expansion import EXPANDED, LAYER, STATES, TALLY, Which, expand
-from groupcheck.pipeline.exploring.levels import Layer, Layers
-from groupcheck.pipeline.exploring.unfinished import GOING
+from groupcheck.pipeline.exploring.expansion import EXPANDED, LEVEL, STATES, TALLY, Which, expand
+from groupcheck.pipeline.exploring.levels import Level, Levels
+from groupcheck.pipeline.exploring.unfinished import UNFINISHED
 from groupcheck.pipeline.failures import in_a_line
 from groupcheck.properties.laws.laws import Counterexample
 
@@ -44,14 +43,14 @@ KEYS: Final = "key binary"
 
 
 class Found(NamedTuple):
-    """All spaces together, and the laws that do not hold in each."""
+    """All instances together, and the properties that do not hold in each."""
 
     exploration: Exploration
     broken: dict[str, list[Counterexample]]
 
 
 def explore(spark: SparkSession, settings: Settings, work: str) -> Found:
-    """Explore spaces, each in a folder of its own in `work`; what is there already is used.
+    """Explore instances, each in a folder in `work`; levels that are there already are used.
 
     Raises:
         PipelineError: something else is there, or it cannot be written to, or Spark gave up.
@@ -65,59 +64,59 @@ def explore(spark: SparkSession, settings: Settings, work: str) -> Found:
     for name in chosen(settings):
         features = tuple(sorted(settings.features))
         which = Which(settings.profile.name, name, settings.members, features, settings.generations)
-        layers = Layers(f"{work.rstrip('/')}/{name}", which)
+        levels = Levels(f"{work.rstrip('/')}/{name}", which)
         with in_a_line():
-            _explore(spark, which, layers, settings.most_states)
-            shown = Shown(_discovered(spark, layers), _digest(spark, layers))
-            legs = _legs(spark, which, layers)
-        spaces.append(explored(name, which.instance(), layers, shown))
-        broken[name] = unsafe(name, which.instance(), layers)
-        broken[name] += unending(name, which.instance(), layers, legs)
+            _explore(spark, which, levels, settings.most_states)
+            shown = Shown(_discovered(spark, levels), _digest(spark, levels))
+            legs = _legs(spark, which, levels)
+        spaces.append(explored(name, which.instance(), levels, shown))
+        broken[name] = unsafe(name, which.instance(), levels)
+        broken[name] += unending(name, which.instance(), levels, legs)
         if settings.witness is not None:
-            found = witness(settings.witness, name, which.instance(), layers)
+            found = witness(settings.witness, name, which.instance(), levels)
             nearest = shorter(nearest, found)
     return Found(whole_of(settings, spaces, nearest), broken)
 
 
-def _explore(spark: SparkSession, which: Which, layers: Layers, most_states: int | None) -> None:
-    """Add the layers that are not there yet."""
-    if not layers.whole:
+def _explore(spark: SparkSession, which: Which, levels: Levels, most_states: int | None) -> None:
+    """Add the missing levels."""
+    if not levels.whole:
         text = written(which.instance().initial)
-        first = spark.createDataFrame([(0, 0, key(text), text)], LAYER)
-        _write(first, layers)
-        layers.add(Layer(1, [], 0.0))
-    states = sum(layer.states for layer in layers.whole)
-    while layers.whole[-1].states > 0:
+        first = spark.createDataFrame([(0, 0, key(text), text)], LEVEL)
+        _write(first, levels)
+        levels.add(Level(1, [], 0.0))
+    states = sum(level.states for level in levels.whole)
+    while levels.whole[-1].states > 0:
         if most_states is not None and states > most_states:
             msg = f"the space {which.space} has more than {most_states:,} states"
             raise TooManyStatesError(msg)
-        layers.add(_next(spark, which, layers))
-        states += layers.whole[-1].states
+        levels.add(_next(spark, which, levels))
+        states += levels.whole[-1].states
 
 
-def _next(spark: SparkSession, which: Which, layers: Layers) -> Layer:
-    """Write the layer that the last one leads to."""
+def _next(spark: SparkSession, which: Which, levels: Levels) -> Level:
+    """Write the next level."""
     started = time.monotonic()
-    last, count = layers.uris()[-1], layers.whole[-1].states
+    last, count = levels.uris()[-1], levels.whole[-1].states
     # As many tasks as keep a worker's memory small, and all cores busy.
     tasks = max(count // (4 * STATES), min(count // 50, spark.sparkContext.defaultParallelism))
-    frontier = spark.read.schema(LAYER).parquet(last).select("id", "state")
+    frontier = spark.read.schema(LEVEL).parquet(last).select("id", "state")
     frontier = frontier.repartition(min(max(tasks, 1), MOST_TASKS))
-    depth = len(layers.whole) - 1
+    depth = len(levels.whole) - 1
     with _kept(frontier.mapInArrow(partial(expand, which, depth), EXPANDED)) as rows:
-        seen = spark.read.schema(KEYS).parquet(*layers.uris())
+        seen = spark.read.schema(KEYS).parquet(*levels.uris())
         files = 1 + count // A_FILE
-        _write(in_order(fresh(rows, seen), files), layers)
+        _write(in_order(fresh(rows, seen), files), levels)
         if which.instance().timed:
-            goings = rows.where("going is not null").select("going.*")
-            goings.write.mode("overwrite").parquet(layers.goings_uri(depth))
+            unfinished = rows.where("unfinished is not null").select("unfinished.*")
+            unfinished.write.mode("overwrite").parquet(levels.unfinished_uri(depth))
         before = _summed(rows)
-    states = layers.states(len(layers.whole))
-    return Layer(states, before, round(time.monotonic() - started, 3))
+    states = levels.states(len(levels.whole))
+    return Level(states, before, round(time.monotonic() - started, 3))
 
 
 def fresh(rows: DataFrame, seen: DataFrame) -> DataFrame:
-    """The states among rows of `EXPANDED` that were not seen, each with the first way to it."""
+    """The new states in rows of `EXPANDED`, each with the first edge to it."""
     reached = rows.where("reached is not null").select("reached.*")
     first = F.struct("parent", "place")
     once = reached.groupBy("key").agg(
@@ -128,51 +127,51 @@ def fresh(rows: DataFrame, seen: DataFrame) -> DataFrame:
 
 
 def in_order(new: DataFrame, files: int) -> DataFrame:
-    """Rows of `LAYER`, numbered in the order in which one process would find them."""
+    """Rows of `LEVEL`, numbered in the order in which one process would find them."""
     order = ["parent", "place"]
     ordered = new.repartitionByRange(files, *order) if files > 1 else new.coalesce(1)
     numbered = ordered.sortWithinPartitions(*order).withColumn(
         "id", F.monotonically_increasing_id()
     )
-    return numbered.select(*LAYER.names)
+    return numbered.select(*LEVEL.names)
 
 
-def _write(layer: DataFrame, layers: Layers) -> None:
-    layer.write.mode("overwrite").parquet(layers.next_uri)
+def _write(level: DataFrame, levels: Levels) -> None:
+    level.write.mode("overwrite").parquet(levels.next_uri)
 
 
 def _summed(rows: DataFrame) -> list[tuple[str, str, str, int, int]]:
-    """What all tasks have counted, together."""
+    """The counts of all tasks together."""
     tallies = rows.where("tally is not null").select("tally.*")
     what = TALLY.names[:3]
     sums = tallies.groupBy(*what).agg(F.sum("times"), F.min("first"))
     return [(row[0], row[1], row[2], row[3], row[4]) for row in sums.orderBy(*what).collect()]
 
 
-def _legs(spark: SparkSession, which: Which, layers: Layers) -> list[dict[str, Any]]:
-    """Rows of `LEG`: how laws of liveness are broken."""
+def _legs(spark: SparkSession, which: Which, levels: Levels) -> list[dict[str, Any]]:
+    """Rows of `LEG`: the cycles of temporal properties that do not hold."""
     if not which.instance().timed:
         return []
-    uris = [layers.goings_uri(depth) for depth in range(len(layers.whole) - 1)]
-    goings = spark.read.schema(GOING).parquet(*uris)
-    legs = cycles(goings, which.profile).orderBy("law", "place").collect()
+    uris = [levels.unfinished_uri(depth) for depth in range(len(levels.whole) - 1)]
+    unfinished = spark.read.schema(UNFINISHED).parquet(*uris)
+    legs = cycles(unfinished, which.profile).orderBy("law", "place").collect()
     return [row.asDict() for row in legs]
 
 
-def _discovered(spark: SparkSession, layers: Layers) -> dict[int, int]:
-    """How many states were the first to lead to so many."""
+def _discovered(spark: SparkSession, levels: Levels) -> dict[int, int]:
+    """For each number of discovered states, how many states discovered so many."""
     found: dict[int, int] = {}
-    for uri in layers.uris()[1:]:
+    for uri in levels.uris()[1:]:
         parents = spark.read.schema("parent long").parquet(uri).groupBy("parent").count()
         for count, states in parents.groupBy("count").agg(F.count("*")).collect():
             found[count] = found.get(count, 0) + states
     return found
 
 
-def _digest(spark: SparkSession, layers: Layers) -> str:
+def _digest(spark: SparkSession, levels: Levels) -> str:
     """The digest of the states, as `model.notation.digest` has it."""
     keys = (
-        spark.read.schema(KEYS).parquet(*layers.uris()).select(F.lower(F.hex("key")).alias("key"))
+        spark.read.schema(KEYS).parquet(*levels.uris()).select(F.lower(F.hex("key")).alias("key"))
     )
     same = keys.groupBy(F.substring("key", 1, 2).alias("first"))
     part = same.agg(
@@ -187,7 +186,7 @@ def _digest(spark: SparkSession, layers: Layers) -> str:
 
 @contextmanager
 def _kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """Rows that are asked for several times are made once, and are on the disk meanwhile."""
+    """Rows that are read several times are computed once, and kept on disk meanwhile."""
     rows.persist(StorageLevel.DISK_ONLY)
     try:
         yield rows

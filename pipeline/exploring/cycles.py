@@ -1,8 +1,7 @@
-"""Liveness of a space that is not in memory: which of what goes on unfinished does so for ever.
+"""Liveness of a model instance that does not fit into memory: obligations that never finish.
 
-The rows of a law go to one worker, which has of each some numbers where the explorer in one process
-has records. SciPy finds the strongly connected components of them; of what cannot be gone round for
-ever nothing is left, and in the rest the shortest way round is sought as in one process.
+The rows of a property go to one worker, as numbers. SciPy finds their strongly connected components;
+in those with a fair cycle the shortest one is searched as in one process.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEG: Final = table(
-    Field("law", STRING, "that is broken"),
-    Field("why", INT, "the place of what Kafka is known for", may_be_null=True),
-    Field("place", INT, "of the leg in the cycle, from 0, where it is entered"),
+    Field("law", STRING, "the property that does not hold"),
+    Field("why", INT, "the index of the known violation of Kafka", may_be_null=True),
+    Field("place", INT, "of the edge in the cycle, from 0, where it is entered"),
     Field("depth", INT, "the steps to the state where it begins"),
-    Field("id", LONG, "the `id` of that state in its layer"),
-    Field("who", STRING, "whose it is, by its name there"),
+    Field("id", LONG, "the `id` of that state in its level"),
+    Field("who", STRING, "the owner of the obligation, by its name there"),
     Field("tick", BOOL, "whether it is by a step in which time passes, or by any"),
 )
 
@@ -40,9 +39,9 @@ _LAWS: Final = {law.name: law for law in OF_COURSES}
 
 
 class _Graph(NamedTuple):
-    """The goings of a law as numbers.
+    """The obligations of a property as numbers.
 
-    What goes on is numbered; `holding` and `row`, of one that begins there, are of those numbers.
+    `holding` and `row` have an entry for each number: of a row that begins there.
     """
 
     here: NDArray[np.int32]
@@ -53,13 +52,13 @@ class _Graph(NamedTuple):
     row: NDArray[np.int64]
 
 
-def cycles(goings: DataFrame, profile: str) -> DataFrame:
-    """Rows of `LEG`, of rows of `GOING`: how the laws are broken, of those that do not hold."""
+def cycles(unfinished: DataFrame, profile: str) -> DataFrame:
+    """Rows of `LEG`, of rows of `UNFINISHED`: the cycles of the properties that do not hold."""
 
     def of_law(rows: pa.Table) -> pa.Table:
         return _cycle(profile, rows)
 
-    return goings.groupBy("law").applyInArrow(of_law, LEG)
+    return unfinished.groupBy("law").applyInArrow(of_law, LEG)
 
 
 def _cycle(profile: str, rows: pa.Table) -> pa.Table:
@@ -91,7 +90,7 @@ def _graph(rows: pa.Table) -> _Graph:
 
 
 def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Of the rows that are taken those of components that are gone round, fairly, for ever."""
+    """Of these rows, those in a component with a fair cycle."""
     size = len(graph.holding)
     here, there = graph.here[taking], graph.there[taking]
     matrix = coo_array((np.ones(len(here), np.bool_), (here, there)), shape=(size, size))
@@ -105,7 +104,7 @@ def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
-    """The shortest way round in what is left, which is fair."""
+    """The shortest fair cycle in the rows that are left."""
     # In the order in which one process has them, so that of several as short it is the same.
     found = (rows[name].filter(left).to_numpy() for name in ("nth", "id", "depth"))
     order = np.flatnonzero(left)[np.lexsort(tuple(found))]

@@ -1,8 +1,7 @@
-"""What runs in Spark's workers while a space is explored: states in, what they lead to out.
+"""The function that expands states in Spark's workers: states in, their successors and counts out.
 
-The rules, the canonical form and the laws are those of the explorer in one process, by its own
-functions: a few hundred states at a time are a part of the space, which is looked at as a whole
-space is. What comes of it is counted; of the states only the text goes on.
+The rules, the canonical form and the properties are those of the explorer in one process: it expands
+a few hundred states at a time as if they were a state space.
 """
 
 from __future__ import annotations
@@ -25,35 +24,35 @@ from groupcheck.model.exploring.projection import project
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance
-from groupcheck.pipeline.exploring.unfinished import GOING, Goings
+from groupcheck.pipeline.exploring.unfinished import UNFINISHED, Unfinished
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import Taken, known
 
-STATES: Final = 500  # of a part, which is in memory with all that it leads to
-ROWS: Final = 5_000  # of what goes on, at once
+STATES: Final = 500  # of a part, which is in memory with its successors
+ROWS: Final = 5_000  # unfinished obligations, at once
 
-LAYER: Final = table(
+LEVEL: Final = table(
     Field("id", LONG, "numbers that grow in the order in which the states were found"),
-    Field("parent", LONG, "the `id` in the layer before of the first that leads to it"),
+    Field("parent", LONG, "the `id` in the level before of the first that leads to it"),
     Field("key", BinaryType(), "BLAKE2b of the state's text, 128 bits"),
     Field("state", STRING, "the state, as model/exploring/notation.py writes it"),
 )
 REACHED: Final = StructType(
-    [*LAYER.fields[1:], *table(Field("place", INT, "of the edge among those of `parent`")).fields]
+    [*LEVEL.fields[1:], *table(Field("place", INT, "of the edge among those of `parent`")).fields]
 )
 TALLY: Final = table(
-    Field("kind", STRING, "`degree`, `action`, `rule`, `fired`, `arrow`, `torn` or `breach`"),
+    Field("kind", STRING, "`degree`, `action`, `rule`, `fired`, `arrow`, `torn` or `violation`"),
     Field("name", STRING, "of what is counted"),
-    Field("detail", STRING, "of an arrow the reason; of a breach, what it is known for"),
+    Field("detail", STRING, "of an arrow the reason; of a violation the index of the known one"),
     Field("times", LONG, "how many there are"),
     Field("first", LONG, "the `id` of the first state that has it"),
 )
-EXPANDED: Final = one_of(reached=REACHED, tally=TALLY, going=GOING)
+EXPANDED: Final = one_of(reached=REACHED, tally=TALLY, unfinished=UNFINISHED)
 
 
 class Which(NamedTuple):
-    """Which space it is, by names alone: rules do not travel to other processes, names do."""
+    """A model instance by names: rules cannot be sent to other processes, names can."""
 
     profile: str
     space: str
@@ -62,7 +61,7 @@ class Which(NamedTuple):
     generations: int
 
     def instance(self) -> Instance:
-        """The space itself."""
+        """The model instance."""
         named = () if self.features else (self.space,)
         features = frozenset(map(Feature, self.features))
         settings = Settings(PROFILES[self.profile], self.members, named)
@@ -74,20 +73,20 @@ _instance = cache(Which.instance)
 
 
 class Tally:
-    """What is counted of parts of a space, and the first state that has it."""
+    """Counts, each with the first state that has it."""
 
     def __init__(self) -> None:
         self._times: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], int] = {}
 
-    def judge(self, step: Taken) -> None:
-        """Count which laws a step breaks; its node is an id."""
+    def check(self, step: Taken) -> None:
+        """Count the invariants that a step violates; its node is an id."""
         for law, why in safety.breaches(step):
             detail = "" if why is None else str(known(step.profile, law).index(why))
-            self._count("breach", law.name, detail, first=step.node)
+            self._count("violation", law.name, detail, first=step.node)
 
     def take(self, space: Space, ids: list[int]) -> None:
-        """Count a part, whose first nodes have these ids and edges."""
+        """Count a part; its first nodes have these ids, and edges."""
         for node, number in enumerate(ids):
             edges = space.edges[node]
             self._count("degree", str(len(edges)), first=number)
@@ -121,45 +120,45 @@ class Tally:
 
 
 def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `EXPANDED` of the states in columns `id` and `state`, of the layer of that depth."""
+    """Rows of `EXPANDED` of the states in columns `id` and `state`, of the level of that depth."""
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     instance, tally, schema = _instance(which), Tally(), arrow(EXPANDED)
     for batch in batches:
         for start in range(0, batch.num_rows, STATES):
             ids, texts = (column.to_pylist() for column in batch.slice(start, STATES).columns)
-            space, goings = _part(instance, ids, texts, tally)
+            space, unfinished = _part(instance, ids, texts, tally)
             tally.take(space, ids)
             texts += map(written, space.nodes[len(ids) :])
             keys = list(map(key, texts))
             reached = _reached(space, ids, texts, keys)
-            going = goings.rows(depth, ids, keys, space.nodes)
+            going = unfinished.rows(depth, ids, keys, space.nodes)
             yield pa.RecordBatch.from_pylist([{"reached": row} for row in reached], schema)
-            while rows := [{"going": row} for row in islice(going, ROWS)]:
+            while rows := [{"unfinished": row} for row in islice(going, ROWS)]:
                 yield pa.RecordBatch.from_pylist(rows, schema)
     yield pa.RecordBatch.from_pylist([{"tally": row} for row in tally.rows()], schema)
 
 
 def _part(
     instance: Instance, ids: list[int], texts: list[str], tally: Tally
-) -> tuple[Space, Goings]:
-    """The part of the space that these states are, each of its steps judged as it is made."""
-    nodes, goings = list(map(read, texts)), Goings()
+) -> tuple[Space, Unfinished]:
+    """These states as a part of the state space; every step is checked."""
+    nodes, unfinished = list(map(read, texts)), Unfinished()
     profile, config = instance.profile, instance.config
 
     def see(node: int, seen: Seen) -> None:
         after, responses, fired, _ = seen.outcome
         step = Taken(ids[node], nodes[node], seen.given, after, responses, fired, profile, config)
-        tally.judge(step)
+        tally.check(step)
         if instance.timed:
-            goings.see(node, step, seen)
+            unfinished.see(node, step, seen)
 
-    return part(instance, nodes, see), goings
+    return part(instance, nodes, see), unfinished
 
 
 def _reached(
     space: Space, ids: list[int], texts: list[str], keys: list[bytes]
 ) -> Iterator[dict[str, Any]]:
-    """The states that a part leads to, each with the first edge that does."""
+    """The successors of a part, each with the first edge to it."""
     first: dict[int, tuple[int, int]] = {}
     for node, number in enumerate(ids):
         for place, edge in enumerate(space.edges[node]):

@@ -1,7 +1,7 @@
-"""The layers of a space that is being explored, in a folder: a marker for each that is whole.
+"""The BFS levels of a model instance, in a folder, with a marker for each complete level.
 
-A layer is Parquet, written by Spark, and then its marker, which says how many states it has and
-what was counted of the layer before. A run that was killed goes on after the last marker.
+Spark writes a level as Parquet, and then comes its marker with the number of states and the counts
+of the level before. A run that was killed continues after the last marker.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.sources import LOCAL, place
 from groupcheck.properties import laws
 
-KIND: Final = "layers"
+KIND: Final = "levels"
 
 Counted = tuple[str, str, str, int, int]  # a row of TALLY
 
 
-class Layer(NamedTuple):
-    """A whole layer: its states, what was counted of the layer `before`, and how long it took."""
+class Level(NamedTuple):
+    """A complete level: its states, the counts of the level `before`, and how long it took."""
 
     states: int
     before: list[Counted]
     seconds: float
 
 
-class Layers:
-    """The layers that are whole, in the folder of one space."""
+class Levels:
+    """The complete levels in the folder of one model instance."""
 
     def __init__(self, path: str, which: Which) -> None:
-        """Take up what is there.
+        """Continue with the levels that are there.
 
         Raises:
             PipelineError: something else is, or it cannot be written to.
@@ -50,19 +50,19 @@ class Layers:
         self.name = path.rstrip("/")
         self._system, self._path = place(self.name)
         self._uri = self.name if "://" in self.name else f"{LOCAL}{self._path}"
-        self.whole: list[Layer] = []
+        self.whole: list[Level] = []
         self._claim({**which._asdict(), "features": list(which.features), "model": _model()})
-        while (layer := self._layer(len(self.whole))) is not None:
-            self.whole.append(layer)
+        while (level := self._level(len(self.whole))) is not None:
+            self.whole.append(level)
 
     def _claim(self, of: dict[str, Any]) -> None:
-        """See that the folder is of this space, or make it so."""
+        """Check that the folder is of this instance, or mark it."""
         told = marker(self.name)
         if told is None:
             with writes(self.name):
                 self._system.create_dir(self._path, recursive=True)
                 if self._system.get_file_info(fs.FileSelector(self._path)):
-                    msg = f"{self.name} is no folder of explored layers, and is not written to"
+                    msg = f"{self.name} is not a folder of explored levels: it is left as it is"
                     raise PipelineError(msg)
             put_marker(self.name, {"kind": KIND, "of": of})
             return
@@ -72,44 +72,44 @@ class Layers:
         if not isinstance(there, dict):
             what = "something else"
         elif {**there, "model": of["model"]} == of:
-            what = "the same space of another model"
+            what = "the same instance of another model"
         else:
             what = _in_words(there)
         msg = f"{self.name} is of {what}: another folder is needed for {_in_words(of)}"
         raise PipelineError(msg)
 
-    def _layer(self, depth: int) -> Layer | None:
+    def _level(self, depth: int) -> Level | None:
         told = marker(f"{self.name}/{_name(depth)}")
         if told is None:
             return None
         before = [(*map(str, row[:3]), *map(int, row[3:])) for row in told["before"]]
-        return Layer(int(told["states"]), before, float(told["seconds"]))  # type: ignore[arg-type]
+        return Level(int(told["states"]), before, float(told["seconds"]))  # type: ignore[arg-type]
 
     @property
     def next_uri(self) -> str:
-        """Where the next layer is to be written."""
+        """The URI of the next level."""
         return f"{self._uri}/{_name(len(self.whole))}"
 
     def uris(self) -> list[str]:
-        """Where the layers are, from the first."""
+        """The URIs of the levels, from the first."""
         return [f"{self._uri}/{_name(depth)}" for depth in range(len(self.whole))]
 
-    def goings_uri(self, depth: int) -> str:
-        """Where is what goes on unfinished over the steps of a layer, or is to be written."""
-        return f"{self._uri}/{_name(depth, 'goings')}"
+    def unfinished_uri(self, depth: int) -> str:
+        """The URI of the unfinished obligations of a level."""
+        return f"{self._uri}/{_name(depth, 'unfinished')}"
 
     def states(self, depth: int) -> int:
-        """How many states were written to the folder of a layer."""
+        """The number of states in the folder of a level."""
         return int(self._data(depth).count_rows())
 
-    def add(self, layer: Layer) -> None:
-        """The layer that was written is whole."""
-        told = {"kind": KIND, **layer._asdict()}
+    def add(self, level: Level) -> None:
+        """Mark the next level as complete."""
+        told = {"kind": KIND, **level._asdict()}
         put_marker(f"{self.name}/{_name(len(self.whole))}", told)
-        self.whole.append(layer)
+        self.whole.append(level)
 
     def rows(self, depth: int, ids: Iterable[int]) -> dict[int, tuple[int, str]]:
-        """The parents and the texts of some states of a layer, by their ids."""
+        """The parents and the texts of some states of a level, by their ids."""
         wanted = ds.field("id").isin(pa.array(sorted(ids), pa.int64()))
         columns = ["id", "parent", "state"]
         rows = self._data(depth).to_table(columns=columns, filter=wanted).to_pylist()
@@ -120,12 +120,12 @@ class Layers:
         return ds.dataset(where, filesystem=self._system, format="parquet")
 
 
-def _name(depth: int, what: str = "layer") -> str:
+def _name(depth: int, what: str = "level") -> str:
     return f"{what}-{depth:04}"
 
 
 def _in_words(of: dict[str, Any]) -> str:
-    """A space, as one asks for it."""
+    """An instance by its options."""
     words = [f"{of['space']} of {of['profile']}", f"members: {of['members']}"]
     words += [f"features: {' '.join(of['features'])}"] if of["features"] else []
     words += [f"generations: {of['generations']}"] if of["generations"] > 1 else []
@@ -134,7 +134,7 @@ def _in_words(of: dict[str, Any]) -> str:
 
 @cache
 def _model() -> str:
-    """What tells the model from any other: a hash of its text, and of what is noted of it."""
-    rooms = [Path(room.__path__[0]) for room in (model, laws, exploring)]
-    sources = [each for room in rooms for each in sorted(room.rglob("*.py"))]
+    """A hash of the source code of the model, its properties and the exploration."""
+    folders = [Path(package.__path__[0]) for package in (model, laws, exploring)]
+    sources = [each for folder in folders for each in sorted(folder.rglob("*.py"))]
     return blake2b(b"\0".join(each.read_bytes() for each in sources), digest_size=8).hexdigest()

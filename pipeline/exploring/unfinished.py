@@ -1,7 +1,4 @@
-"""What goes on unfinished over the steps of a space, noted as its states are expanded.
-
-It is what liveness is judged by, once all layers are there: see `cycles`.
-"""
+"""The unfinished obligations of a model instance, step by step; see `cycles` for their use."""
 
 from __future__ import annotations
 
@@ -18,27 +15,27 @@ if TYPE_CHECKING:
     from groupcheck.model.state import Coordinator
     from groupcheck.properties.laws.law import Taken
 
-GOING: Final = table(
-    Field("law", STRING, "which wants finished what goes on"),
-    Field("covers", LONG, "a bit for each place of what the version is known for and the step is"),
+UNFINISHED: Final = table(
+    Field("law", STRING, "the property with the obligation"),
+    Field("covers", LONG, "a bit for each known violation of the version that the step is part of"),
     Field("depth", INT, "the steps to the state"),
-    Field("id", LONG, "the `id` of the state in its layer"),
-    Field("nth", INT, "of the steps of the state, in the order in which they were made"),
-    Field("here", BinaryType(), "the `key` of the state, and the name there of whose it is"),
-    Field("there", BinaryType(), "the same of the state after the step"),
+    Field("id", LONG, "the `id` of the state in its level"),
+    Field("nth", INT, "the number of the step among those of the state"),
+    Field("here", BinaryType(), "the `key` of the state, and the owner of the obligation by its name there"),
+    Field("there", BinaryType(), "the same for the state after the step"),
     Field("tick", BOOL, "whether time passes in the step"),
     Field("holding", BOOL, "whether appends are held in the state before it"),
 )
 
 
-class Goings:
-    """The steps of a part of a space over which something goes on unfinished, each way once."""
+class Unfinished:
+    """The steps of some states over which an obligation stays unfinished, each once."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int, str, int, str, bool], None] = {}
 
     def see(self, node: int, step: Taken, seen: Seen) -> None:
-        """Note what goes on over a step from a node of the part."""
+        """Add the obligations that stay unfinished over a step from a node."""
         for law, (here, there, tick, covers) in unfinished(step, seen.names):
             if tick or (node, here) != (seen.target, there):
                 bits = sum(1 << place for place in covers)
@@ -47,7 +44,7 @@ class Goings:
     def rows(
         self, depth: int, ids: list[int], keys: list[bytes], nodes: Sequence[Coordinator]
     ) -> Iterator[dict[str, Any]]:
-        """Rows of `GOING`; the first nodes have these ids, and all have these keys."""
+        """Rows of `UNFINISHED`; the first nodes have these ids, and all have these keys."""
         for nth, (law, covers, node, here, target, there, tick) in enumerate(self._found):
             at = {"depth": depth, "id": ids[node], "nth": nth}
             ends = {"here": keys[node] + here.encode(), "there": keys[target] + there.encode()}

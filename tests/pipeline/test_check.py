@@ -21,7 +21,7 @@ needs_packages("pandas", "pyarrow", "pyspark")
 
 from pyspark.testing import assertDataFrameEqual, assertSchemaEqual  # noqa: E402
 
-from groupcheck import pipeline_progress  # noqa: E402
+from groupcheck.cli import spark as cli_spark  # noqa: E402
 from groupcheck.pipeline import schemas  # noqa: E402
 from groupcheck.pipeline.failures import plainly  # noqa: E402
 from groupcheck.pipeline.rebalance_timeline import MOST_GROUPS  # noqa: E402
@@ -269,16 +269,16 @@ def test_what_holds_nothing_readable_is_said_in_one_line_and_nothing_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["sources"]
 
 
-def test_on_a_terminal_it_is_shown_how_far_spark_is(
+def test_a_terminal_shows_the_progress_of_spark(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(pipeline_progress, "EVERY_S", 0.01)
+    monkeypatch.setattr(cli_spark, "EVERY_S", 0.01)
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    with pipeline_progress.shown(spark):
+    with cli_spark._progress(spark):
         spark.range(1_000, numPartitions=4).repartition(4).count()
     assert " tasks" in terminal.getvalue()
 

@@ -31,8 +31,8 @@ needs_packages("pandas", "pyarrow", "pyspark", "scipy")
 import pyarrow as pa  # noqa: E402
 
 from groupcheck.pipeline.exploring import breadth_first as exploring  # noqa: E402
-from groupcheck.pipeline.exploring import cycles, layers  # noqa: E402
-from groupcheck.pipeline.exploring.unfinished import GOING  # noqa: E402
+from groupcheck.pipeline.exploring import cycles, levels  # noqa: E402
+from groupcheck.pipeline.exploring.unfinished import UNFINISHED  # noqa: E402
 from groupcheck.pipeline.schemas import arrow  # noqa: E402
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
     st.frozensets(NODES),
 )
 def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
-    goings: list[Going[int]], held: frozenset[int]
+    unfinished: list[Going[int]], held: frozenset[int]
 ) -> None:
     law = next(law for law in LAWS if law.name == "silence-ends")
-    goings = sorted(dict.fromkeys(goings), key=attrgetter("here"))
+    unfinished = sorted(dict.fromkeys(unfinished), key=attrgetter("here"))
     expected = []
     for why in excuses(PROFILES["2.7"], law):
-        legs = Course(goings, why).cycle(lambda node: node, held.__contains__)
+        legs = Course(unfinished, why).cycle(lambda node: node, held.__contains__)
         if legs is not None:
             expected = [(why, leg.here, leg.tick) for leg in legs]
             break
@@ -112,9 +112,9 @@ def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
             "tick": going.tick,
             "holding": going.here in held,
         }
-        for nth, going in enumerate(goings)
+        for nth, going in enumerate(unfinished)
     ]
-    found = cycles._cycle("2.7", pa.Table.from_pylist(rows, arrow(GOING))) if rows else None
+    found = cycles._cycle("2.7", pa.Table.from_pylist(rows, arrow(UNFINISHED))) if rows else None
     told = found.to_pylist() if found else []
     assert [(leg["why"], leg["depth"], leg["tick"]) for leg in told] == expected
     assert all(leg["id"] == 7 * leg["depth"] and leg["who"] == "m1" for leg in told)
@@ -144,9 +144,9 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     whole = exploring.explore(spark, settings, str(tmp_path / "whole"))
     with pytest.raises(TooManyStatesError, match="membership has more than 4 states"):
         exploring.explore(spark, settings._replace(most_states=4), str(tmp_path / "work"))
-    done = sorted(path.name for path in (tmp_path / "work" / "membership").glob("layer-*"))
+    done = sorted(path.name for path in (tmp_path / "work" / "membership").glob("level-*"))
     # Killed while it wrote the next one: the rows are there, and the marker is not.
-    half = tmp_path / "work" / "membership" / f"layer-{len(done):04}"
+    half = tmp_path / "work" / "membership" / f"level-{len(done):04}"
     half.mkdir()
     (half / "part-0.parquet").write_bytes(b"PAR1")
     written: list[str] = []
@@ -161,7 +161,7 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     assert not any(uri.endswith(name) for uri in written for name in done)
     (one,), (other,) = whole.exploration.spaces, again.exploration.spaces
     assert other._replace(seconds=0) == one._replace(seconds=0)
-    # What was noted of the layers before, too: some of these are laws of liveness.
+    # What was noted of the levels before, too: some of these are laws of liveness.
     assert again.broken == whole.broken
     assert any(each.cycle for each in again.broken["membership"])
 
@@ -177,12 +177,12 @@ def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
     assert main(command) == 2
     line = capsys.readouterr().err
     assert "is of metadata of 0.10.0, members: 1: another folder is needed for" in line
-    monkeypatch.setattr(layers, "_model", lambda: "another")
+    monkeypatch.setattr(levels, "_model", lambda: "another")
     assert main([*command, "--members", "1"]) == 2
     assert "is of the same space of another model: " in capsys.readouterr().err
     (tmp_path / "metadata" / "_groupcheck.json").unlink()
     assert main(command) == 2
-    assert "is no folder of explored layers, and is not written to" in capsys.readouterr().err
+    assert "is not a folder of explored levels: it is left as it is" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("spark")

@@ -28,7 +28,7 @@ needs_packages("pandas", "pyarrow", "pyspark")
 import pyspark  # noqa: E402
 from pyarrow import RecordBatch, parquet  # noqa: E402
 
-from groupcheck.pipeline.check import judged  # noqa: E402
+from groupcheck.pipeline.check import check_events  # noqa: E402
 from groupcheck.pipeline.ingest import events_of, of_topic  # noqa: E402
 from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
@@ -71,7 +71,7 @@ def _verdicts(spark: SparkSession, partitions: list[list[Record]]) -> dict[str, 
     rows = [(number, *record) for number, of in enumerate(partitions) for record in of]
     Random(1).shuffle(rows)
     records = spark.createDataFrame(rows, OF_KAFKA).repartition(3)
-    said = judged(events_of(of_topic(records, SOURCE))).where("verdict is not null")
+    said = check_events(events_of(of_topic(records, SOURCE))).where("verdict is not null")
     return {row.group_id: row for row in said.select("verdict.*").collect()}
 
 

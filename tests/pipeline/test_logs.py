@@ -36,7 +36,7 @@ pytestmark = [
 LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("0.10.2", "2.7", "4.1")
 SEEDS = st.integers(0, 2**32)
-PAGE = Path(__file__).parents[2] / "docs" / "pipeline.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals-pipeline.md"
 
 
 def real(version: str) -> list[list[bytes]]:
@@ -304,7 +304,7 @@ def test_rotated_files_are_read_in_the_order_of_their_age() -> None:
 
 
 @pytest.mark.parametrize(("table", "heading"), [(OLD, "0.10.2"), (SCALA, "2.7"), (JAVA, "4.1")])
-def test_the_page_has_each_statement_with_its_line_of_kafkas_source(
+def test_the_page_has_each_log_message_with_its_line_of_kafkas_source(
     table: tuple[Statement, ...], heading: str
 ) -> None:
     section = (
@@ -346,7 +346,9 @@ def test_logs_are_taken_in_and_checked_by_the_commands(
 
 def _stabilized() -> LogEvent:
     return next(
-        p.event for p in walk(Random(3), "0.10.2", "membership", 400) if p.event.what == "stabilized"
+        p.event
+        for p in walk(Random(3), "0.10.2", "membership", 400)
+        if p.event.what == "stabilized"
     )
 
 

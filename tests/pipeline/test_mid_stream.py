@@ -16,7 +16,7 @@ from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
 from groupcheck.properties.histories.events import Event  # noqa: E402
 from groupcheck.properties.histories.recording_file import read  # noqa: E402
 from support.production import Production  # noqa: E402
-from support.replayed import as_events, at_once, one_by_one, told  # noqa: E402
+from support.replayed import all_rows, as_events, at_once, one_by_one  # noqa: E402
 from support.walked_recordings import walk  # noqa: E402
 
 PROFILES = ("2.7", "4.1")
@@ -103,9 +103,9 @@ def test_what_is_unlawful_is_found_once_the_group_is_known(profile: str) -> None
 def test_what_is_known_again_is_judged_as_by_the_oracle() -> None:
     for seed in range(3):
         rows = middle("2.7", seed, 400)
-        assert told(at_once(rows)) == told(one_by_one(rows))
+        assert all_rows(at_once(rows)) == all_rows(one_by_one(rows))
         bad, _ = spoilt(rows, Random(seed))
-        assert told(at_once(bad)) == told(one_by_one(bad))
+        assert all_rows(at_once(bad)) == all_rows(one_by_one(bad))
 
 
 def test_nothing_is_said_of_a_version_in_which_timers_outlive_members() -> None:

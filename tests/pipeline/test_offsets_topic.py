@@ -1,4 +1,4 @@
-"""What lawful groups leave in the offsets topic is accepted; each unlawful record is found."""
+"""Records of the model in the offsets topic are accepted; each wrong record is a finding."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def made(request: pytest.FixtureRequest) -> Made:
     return Made(request.param, partition(request.param, GROUPS, STEPS))
 
 
-def test_what_lawful_groups_leave_is_accepted(made: Made, tmp_path: Path) -> None:
+def test_records_of_the_model_are_accepted(made: Made, tmp_path: Path) -> None:
     """The groups have two members, and appends that are held; the space that judges has neither."""
     write(tmp_path / SEGMENT, made.profile, made.batches)
-    said, quarantined = judged(tmp_path)
-    assert quarantined == []
-    assert len(said) > GROUPS // 2
-    assert {each["verdict"]["profile"] for each in said.values()} == {made.profile}
-    assert [each["finding"] for each in said.values() if "finding" in each] == []
+    checked = judged(tmp_path)
+    assert checked.quarantined == []
+    verdicts = checked.tables["verdict"]
+    assert len(verdicts) > GROUPS // 2
+    assert {each["profile"] for each in verdicts} == {made.profile}
+    assert "finding" not in checked.tables
 
 
-def test_what_is_left_of_a_history_is_accepted(made: Made, tmp_path: Path) -> None:
+def test_a_part_of_a_partition_is_accepted(made: Made, tmp_path: Path) -> None:
     """It may begin anywhere, and anything may be missing from it."""
     third = len(made.batches) // 3
     offsets = write(tmp_path / f"{1_000:020}.log", made.profile, made.batches[third:-third], 1_000)
     write(
         tmp_path / f"{offsets[-1] + 5:020}.log", made.profile, made.batches[-20:], offsets[-1] + 5
     )
-    said, _ = judged(tmp_path)
-    assert [each["finding"] for each in said.values() if "finding" in each] == []
+    assert "finding" not in judged(tmp_path).tables
 
 
 def earlier(last: GroupMetadataValue) -> GroupMetadataValue | None:
@@ -114,7 +114,7 @@ def inserted(made: Made, breach: Callable[[GroupMetadataValue], Any]) -> list[tu
 
 
 @pytest.mark.parametrize("breach", BREACHES)
-def test_an_unlawful_record_of_a_group_is_found_and_no_other(
+def test_a_wrong_record_is_a_finding_and_no_other(
     breach: Callable[[GroupMetadataValue], Any], made: Made, tmp_path: Path
 ) -> None:
     places = inserted(made, breach)
@@ -144,26 +144,23 @@ def _group_of(batch: Batch) -> str:
 def _assert_found(made: Made, place: int, batch: Batch, folder: Path) -> None:
     batches = [*made.batches[:place], batch, *made.batches[place:]]
     offsets = write(folder / SEGMENT, made.profile, batches)
-    said, _ = judged(folder)
-    findings = {group: each["finding"] for group, each in said.items() if "finding" in each}
-    assert list(findings) == [_group_of(batch)]
-    finding = findings[_group_of(batch)]
+    (finding,) = judged(folder).tables["finding"]
+    assert finding["group_id"] == _group_of(batch)
     assert finding["line"] == offsets[place]
     assert finding["allowed"]
     assert finding["because"]
 
 
 @pytest.mark.parametrize("folder", sorted(each.name for each in REAL.iterdir()))
-def test_what_real_brokers_have_stored_is_accepted(folder: str) -> None:
+def test_segments_of_real_brokers_are_accepted(folder: str) -> None:
     """A broker of each version was driven by consumers and producers (docs/pipeline.md)."""
     profile = folder.split("-")[1]
     partitions = [each for each in (REAL / folder).iterdir() if each.is_dir()]
     for each in partitions:
-        said, quarantined = judged(each)
-        assert quarantined == []
-        for rows in said.values():
-            assert rows["verdict"]["verdict"] == "accepted", rows
-            assert rows["verdict"]["profile"] == profile
+        checked = judged(each)
+        assert checked.quarantined == []
+        for row in checked.tables["verdict"]:
+            assert (row["verdict"], row["profile"]) == ("accepted", profile), row
     assert partitions
 
 
@@ -171,35 +168,37 @@ def test_what_real_brokers_have_stored_is_accepted(folder: str) -> None:
     "text", sorted(REAL.glob("*/*.txt")), ids=lambda p: f"{p.parent.name}-{p.stem}"
 )
 def test_the_text_of_kafkas_formatters_is_accepted(text: Path) -> None:
-    said, quarantined = judged(text)
-    assert quarantined == []
-    assert {rows["verdict"]["verdict"] for rows in said.values()} == {"accepted"}
-    assert {"other", "in-transactions"} <= said.keys()
+    checked = judged(text)
+    assert checked.quarantined == []
+    verdicts = checked.verdicts()
+    assert {verdict for verdict, _ in verdicts.values()} == {"accepted"}
+    assert {"other", "in-transactions"} <= verdicts.keys()
 
 
-def test_a_formatters_text_is_held_to_the_model_too(tmp_path: Path) -> None:
+def test_a_wrong_record_in_a_formatters_text_is_a_finding(tmp_path: Path) -> None:
     text = (REAL / "kafka-2.7" / "GroupMetadataMessageFormatter.txt").read_text()
     lines = [line for line in text.splitlines() if line.startswith("other::")]
     changed = tmp_path / "groups.txt"
     changed.write_text("\n".join([*lines, lines[0], "no record"]) + "\n")
-    said, quarantined = judged(changed)
-    assert said["other"]["finding"]["line"] == len(lines) + 1
-    assert "an earlier generation" in said["other"]["finding"]["kind"]
-    assert [row["line"] for row in quarantined] == [len(lines) + 2]
+    checked = judged(changed)
+    finding = checked.by_group("finding")["other"]
+    assert finding["line"] == len(lines) + 1
+    assert "an earlier generation" in finding["kind"]
+    assert [row["line"] for row in checked.quarantined] == [len(lines) + 2]
 
 
 def test_a_torn_tail_is_one_row_of_quarantine(tmp_path: Path) -> None:
     data = (REAL / "kafka-2.7" / "__consumer_offsets-1" / SEGMENT).read_bytes()
     for size in range(len(data) - 300, len(data)):
         (tmp_path / SEGMENT).write_bytes(data[:size])
-        said, quarantined = judged(tmp_path)
-        assert len(quarantined) <= 1
-        assert {rows["verdict"]["verdict"] for rows in said.values()} == {"accepted"}
+        checked = judged(tmp_path)
+        assert len(checked.quarantined) <= 1
+        assert {verdict for verdict, _ in checked.verdicts().values()} == {"accepted"}
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_a_damaged_batch_is_quarantined_whole_and_nobody_is_blamed(data: st.DataObject) -> None:
+def test_a_damaged_batch_is_quarantined_and_leaves_a_gap(data: st.DataObject) -> None:
     """Whatever byte of it is another: what is kept is as it was, and what follows a gap."""
     import tempfile  # noqa: PLC0415 - Hypothesis wants no fixtures of a function
 
@@ -209,8 +208,7 @@ def test_a_damaged_batch_is_quarantined_whole_and_nobody_is_blamed(data: st.Data
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / SEGMENT
         path.write_bytes(whole)
-        said, _ = judged(path)
-    assert not any("finding" in rows for rows in said.values())
+        assert "finding" not in judged(path).tables
 
 
 def test_counts_add_up(tmp_path: Path) -> None:
@@ -228,7 +226,7 @@ def test_counts_add_up(tmp_path: Path) -> None:
     assert (counts["kept"], counts["quarantined"]) == (records, 2)
 
 
-def test_segments_of_other_topics_are_left_out(tmp_path: Path) -> None:
+def test_segments_of_other_topics_are_ignored(tmp_path: Path) -> None:
     for name in ("__consumer_offsets-0", "topic-0"):
         folder = tmp_path / name
         folder.mkdir()
@@ -243,17 +241,18 @@ def test_segments_that_are_named_one_by_one_are_one_history(made: Made, tmp_path
     write(second, made.profile, made.batches[half:], offsets[-1])
     named = files([str(second), str(tmp_path / SEGMENT)])
     assert len(named) == 1
-    together, _ = judged(Path(named[0].removeprefix("file://")))
-    apart, _ = judged(tmp_path)
-    assert {g: r["verdict"]["events"] for g, r in together.items()} == {
-        g: r["verdict"]["events"] for g, r in apart.items()
-    }
-    assert not any("finding" in rows for rows in together.values())
+    together = judged(Path(named[0].removeprefix("file://")))
+    events = [
+        {group: row["events"] for group, row in each.by_group("verdict").items()}
+        for each in (together, judged(tmp_path))
+    ]
+    assert events[0] == events[1]
+    assert "finding" not in together.tables
 
 
 @pytest.mark.usefixtures("sockets")
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-def test_the_commands_find_what_is_unlawful_in_a_folder_of_a_broker(
+def test_the_commands_find_a_wrong_record_in_a_folder_of_a_broker(
     spark: object,  # one session for all tests
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -28,7 +28,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from groupcheck.pipeline.kernels import replay  # noqa: E402
 from groupcheck.pipeline.readers import rows_of  # noqa: E402
-from groupcheck.pipeline.recordings.traces import TraceReader  # noqa: E402
+from groupcheck.pipeline.recordings.reader import rows_of_recording  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
 from groupcheck.pipeline.streaming.state_store import Following  # noqa: E402
@@ -44,9 +44,9 @@ LONG_S = 300  # that a test waits for Spark on a busy machine
 def events(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     """Events in the order in which they happened, of some groups unlawfully."""
     directory = tmp_path_factory.mktemp("recordings")
-    recordings(directory, Wanted(12, 40, files=1, unlawful=UNLAWFUL, seed=5, kinds=6))
+    recordings(directory, Wanted(12, 60, files=1, unlawful=UNLAWFUL, seed=5, kinds=6))
     (path,) = directory.glob("*.jsonl")
-    rows = [row for name, row in TraceReader(str(path)).rows(lines(str(path))) if name == "event"]
+    rows = [row for name, row in rows_of_recording(str(path), lines(str(path))) if name == "event"]
     return pa.Table.from_pylist(rows, arrow(EVENTS))
 
 
@@ -88,9 +88,7 @@ def _together(*parts: Rows) -> dict[str, list[str]]:
 def _whole(row: str) -> str:
     """The row but for what a check of all at once leaves out of the recording of a finding."""
     told = json.loads(row)
-    return json.dumps(
-        {k: v for k, v in told.items() if k not in {"recording", "omitted", "trace"}}
-    )
+    return json.dumps({k: v for k, v in told.items() if k not in {"recording", "omitted", "trace"}})
 
 
 def _transitions(rows: Rows) -> dict[str, Counter[str]]:

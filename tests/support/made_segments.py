@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from groupcheck.implementation.log.batches import move, offsets_in
 from groupcheck.implementation.log.codec import FORMATS
@@ -29,9 +28,8 @@ from groupcheck.model.state import GroupRecord
 from groupcheck.model.storing import appended
 from groupcheck.model.transition import appending
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.properties.histories.events import Event
+from support.replayed import Checked, replayed
 
 BASE_MS = 1_600_000_000_000
 FEATURES = frozenset(
@@ -139,20 +137,6 @@ def write(path: Path, profile: str, batches: list[Batch], base: int = 0) -> list
     return offsets
 
 
-def judged(source: Path) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
-    """What is said of each group of a source, without Spark: verdicts, and what is quarantined."""
-    replays: dict[str, RecordReplay] = {}
-    quarantined = []
-    for name, row in rows_of(f"file://{source}"):
-        if name == "quarantined":
-            quarantined.append(row)
-        if name == "event":
-            event = Event(*(row.get(field) for field in Event._fields))  # type: ignore[arg-type]
-            if event.group_id not in replays:
-                replays[event.group_id] = RecordReplay(event)
-            replays[event.group_id].take(event)
-    said = {
-        group: {name: row for name, row in each.end() if name in {"verdict", "finding"}}
-        for group, each in replays.items()
-    }
-    return said, quarantined
+def judged(source: Path) -> Checked:
+    """The result for a source, without Spark."""
+    return replayed(rows_of(f"file://{source}"))

@@ -1,7 +1,8 @@
-"""Groups as they are in production: consumers that live by the clock, and the model that answers.
+"""The generator of recordings: consumers as in production, with the model as the coordinator.
 
-Each consumer has a heartbeat every 3 s and a commit every 5 s. Now and then one leaves, falls
-silent or comes anew, and all of them go through a rebalance. The history is lawful by what made it.
+Each consumer sends a heartbeat every 3 s and a commit every 5 s. Now and then one leaves, stops or
+joins, and the group rebalances. The model allows the history, because its responses are the
+model's.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ BROKER: Final = {"group.initial.rebalance.delay.ms": 3000}
 HEARTBEAT_MS: Final = 3_000
 COMMIT_MS: Final = 5_000
 SESSION_MS: Final = 45_000
-PEACE_MS: Final = 600_000  # about so long nobody comes or goes
+STEADY_MS: Final = 600_000  # about so long no consumer joins or leaves
 MOST: Final = 5  # members
 NEVER: Final = 2**62
 OLD: Final = {"JoinGroup": 1, "OffsetCommit": 2, "OffsetFetch": 1}
@@ -70,7 +71,7 @@ class Happened(NamedTuple):
 
 
 class Consumer:
-    """A consumer, as far as it knows what it is; what it meant to do in another `life` is over."""
+    """A consumer and what it knows; what it planned in an earlier `life` is dropped."""
 
     def __init__(self, name: str, first_partition: int) -> None:
         self.name = name
@@ -83,9 +84,10 @@ class Consumer:
 
 
 class Production:
-    """One group."""
+    """The history of one group; consumers join or leave about every `steady_ms`."""
 
-    def __init__(self, random: Random, profile: str = "2.7") -> None:
+    def __init__(self, random: Random, profile: str = "2.7", steady_ms: int = STEADY_MS) -> None:
+        self._steady_ms = steady_ms
         self._random = random
         self._profile = PROFILES[profile]
         self._versions = VERSIONS.get(profile, VERSIONS["2.7"])
@@ -98,11 +100,11 @@ class Production:
         self._there: list[Consumer] = []
         self.happened: list[Happened] = []
         for _ in range(random.randint(2, 4)):
-            self._comes()
-        self._plan(random.randrange(PEACE_MS), "change", Consumer("", 0))
+            self._start()
+        self._plan(random.randrange(steady_ms), "change", Consumer("", 0))
 
     def go(self, events: int) -> list[Happened]:
-        """Live until there are so many events."""
+        """Go on until there are so many events."""
         while len(self.happened) < events:
             at_ms, _, what, who, life = self._to_do[0]
             if not self._passed(at_ms):
@@ -125,17 +127,17 @@ class Production:
             self._do(Advance(ms))
         return self._now_ms == at_ms
 
-    def _comes(self) -> None:
+    def _start(self) -> None:
         self._consumers += 1
         who = Consumer(f"consumer-{self._consumers}", 2 * self._consumers)
         self._there.append(who)
         self._plan(self._random.randrange(1_000), "join", who)
 
-    def _change(self, nobody: Consumer) -> None:
-        """Somebody comes, leaves or falls silent."""
-        self._plan(self._random.randrange(PEACE_MS, 2 * PEACE_MS), "change", nobody)
+    def _change(self, unused: Consumer) -> None:
+        """A consumer joins, leaves or stops."""
+        self._plan(self._random.randrange(self._steady_ms, 2 * self._steady_ms), "change", unused)
         if len(self._there) < 2 or (len(self._there) < MOST and self._random.random() < 0.5):
-            self._comes()
+            self._start()
             return
         who = self._there.pop(self._random.randrange(len(self._there)))
         who.life += 1

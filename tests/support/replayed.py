@@ -1,4 +1,4 @@
-"""Replays histories of groups, given as rows of the events table."""
+"""Histories as rows of the events table, and what replays return for them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Checked(NamedTuple):
 
     def verdicts(self) -> dict[str, tuple[str, str | None]]:
         """The verdict of each group, with its reason."""
-        return {r["group_id"]: (r["verdict"], r["reason"]) for r in self.tables.get("verdict", [])}
+        rows = self.by_group("verdict")
+        return {group: (row["verdict"], row["reason"]) for group, row in rows.items()}
 
-    def finding(self, group_id: str) -> dict[str, Any] | None:
-        """The finding of a group."""
-        findings = self.tables.get("finding", [])
-        return next((row for row in findings if row["group_id"] == group_id), None)
+    def by_group(self, name: str) -> dict[str, dict[str, Any]]:
+        """The row of each group in a table."""
+        return {row["group_id"]: row for row in self.tables.get(name, [])}
 
 
 def replayed(rows: Iterable[tuple[str, dict[str, Any]]]) -> Checked:
@@ -62,7 +62,7 @@ def replayed(rows: Iterable[tuple[str, dict[str, Any]]]) -> Checked:
 
 
 def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
-    """The events of a group of that history."""
+    """The history as events."""
     header = json.dumps({**HEADER, "profile": profile})
     opened = Event("group", "file", 1, 1, 1, 0, "open", None, None, None, None, None, header)
     found = [opened]
@@ -76,7 +76,7 @@ def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
 
 
 def columns(events: list[Event], size: int) -> Iterator[Columns]:
-    """The events as Spark hands them over, so many at once."""
+    """The events in batches, as Spark has them."""
     table = pa.Table.from_pylist([event._asdict() for event in events], arrow(EVENTS))
     return (Columns(batch) for batch in table.combine_chunks().to_batches(size))
 
@@ -90,7 +90,7 @@ def one_by_one(events: list[Event]) -> Replay:
 
 
 def at_once(events: list[Event], size: int = 1_000) -> Replay:
-    """The replay that knows again what it has seen."""
+    """The replay with the fast path."""
     replay = Replay(events[0])
     for batch in columns(events, size):
         for start, stop in pairwise(batch.histories):
@@ -98,17 +98,19 @@ def at_once(events: list[Event], size: int = 1_000) -> Replay:
     return replay
 
 
-def told(replay: Replay) -> Rows:
-    """All rows that come of it, and how often each edge was shown.
+def all_rows(replay: Replay) -> Rows:
+    """All rows of a replay, and the counts of its transitions.
 
-    Of the recording of a finding it is what it is judged, and how many events it has or leaves out.
+    The recording of a finding is replaced by the finding of `replay FILE` for it.
     """
     rows = [(name, repr(sorted(_judged(row).items()))) for name, row in replay.end()]
-    return sorted([*rows, *(("edge", repr(each)) for each in replay.tables.transitions.items())])
+    return sorted(
+        [*rows, *(("transition", repr(each)) for each in replay.tables.transitions.items())]
+    )
 
 
 def _judged(row: dict[str, Any]) -> dict[str, Any]:
-    if not row.get("trace"):  # it begins in the middle, or nothing is answered in it
+    if not row.get("trace"):  # it begins mid-stream, or it has no response
         return row
     lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
     finding = judge_text(row["recording"]).finding
