@@ -1,7 +1,7 @@
 """Aggregates the counts of the BFS levels, in the form of the explorer in one process.
 
-A path to a state is read from the levels, backwards: each state has the first parent that led to it,
-so the path is the one that the explorer in one process finds.
+A path to a state is read from the levels, backwards: each state has the first parent that led to
+it, so the path is the one that the explorer in one process finds.
 """
 
 from __future__ import annotations

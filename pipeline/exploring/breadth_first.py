@@ -1,7 +1,7 @@
 """Explores a model instance on Spark, breadth first, level by level.
 
 Spark reads a level, expands its states in the workers, and writes the new successors as the next
-level, each once, by its hash. So the plan of the last level is no longer than that of the first, and
+level, each once, by its hash. So the plan of the last level is as short as that of the first, and
 a run can continue after it was killed. The driver holds counts, and only the states of traces.
 """
 

@@ -1,7 +1,7 @@
 """Liveness of a model instance that does not fit into memory: obligations that never finish.
 
-The rows of a property go to one worker, as numbers. SciPy finds their strongly connected components;
-in those with a fair cycle the shortest one is searched as in one process.
+The rows of a property go to one worker, as numbers. SciPy finds their strongly connected
+components; in those with a fair cycle the shortest one is searched as in one process.
 """
 
 from __future__ import annotations

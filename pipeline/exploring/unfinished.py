@@ -21,7 +21,11 @@ UNFINISHED: Final = table(
     Field("depth", INT, "the steps to the state"),
     Field("id", LONG, "the `id` of the state in its level"),
     Field("nth", INT, "the number of the step among those of the state"),
-    Field("here", BinaryType(), "the `key` of the state, and the owner of the obligation by its name there"),
+    Field(
+        "here",
+        BinaryType(),
+        "the `key` of the state, and the owner of the obligation by its name there",
+    ),
     Field("there", BinaryType(), "the same for the state after the step"),
     Field("tick", BOOL, "whether time passes in the step"),
     Field("holding", BOOL, "whether appends are held in the state before it"),
