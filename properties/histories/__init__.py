@@ -1,1 +1,1 @@
-"""What was done by many at once, or recorded, judged afterwards."""
+"""Checks recordings, and histories of requests that overlap."""

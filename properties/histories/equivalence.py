@@ -1,8 +1,7 @@
-"""When two places in the search for an order are one: the same state but for moments of a grain.
+"""State equivalence in the search for an order: states are equal if their times are in one grain.
 
-A timer that ends a little sooner or later makes no difference that counts, as it may be late
-anyway. When an offset expires is kept to the millisecond where a cleanup may come just then, and
-not at all elsewhere.
+Timers may be late anyway, so small differences do not count. The expiry of an offset is exact to
+the millisecond while a cleanup may happen, and does not count elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ NO_AGES: Final = ()
 
 
 class StateEquivalence:
-    """Tells moments and states of a history apart, moments by grains of so many ms."""
+    """The equivalence for a history, with grains of so many ms."""
 
     def __init__(self, whole: Iterable[Operation | Event], grain_ms: int) -> None:
         self.grain_ms = grain_ms
@@ -32,29 +31,29 @@ class StateEquivalence:
         moments = [m for each in known for m in (each.begins, each.ends, each.silent or 0)]
         self._last_ms = max((m for m in moments if m != NEVER), default=0) // NS + 1
         cleanups = [e for e in known if isinstance(e.given, Cleanup)]
-        # An offset that expires in none of these is there at a cleanup or not, whenever it is.
+        # If an offset expires in none of these, its exact expiry does not matter to any cleanup.
         spans = sorted((e.begins // NS, min(e.ends // NS, self._last_ms)) for e in cleanups)
         self._bounds = _bounds(spans)
         self.keeps_ages = bool(cleanups)
 
     def moment(self, now_ms: int) -> Moment:
-        """The present moment of a state."""
+        """The time of a state."""
         return Moment(now_ms, self._last_ms, self.grain_ms)
 
     def of(self, state: Coordinator, now_ms: int) -> Hashable:
-        """What is the same of states that are one."""
+        """A key that is the same for equivalent states."""
         ages = self._ages(state, now_ms) if self.keeps_ages else NO_AGES
         return _coarse(_without_ages(state) if ages else state, self.moment(now_ms)), ages
 
     def _ages(self, state: Coordinator, now_ms: int) -> tuple[int | None, ...]:
-        """When each thing that is retained expires, as far as it matters."""
+        """The expiry of each offset and group, as far as it matters."""
         left = [each.left_ms for each in _retained(state)]
         group, record = state.group, state.log and state.log.group
         left += [holder.empty_left_ms for holder in (group, record) if holder is not None]
         return tuple(None if each is None else self._expiry(each, now_ms) for each in left)
 
     def _expiry(self, left_ms: int, now_ms: int) -> int:
-        if left_ms <= 0:  # over, or just about to be
+        if left_ms <= 0:  # expired, or at this moment
             return left_ms - 1
         at = bisect(self._bounds, now_ms + left_ms)
         within = at % 2 == 1
@@ -62,19 +61,19 @@ class StateEquivalence:
 
 
 class Moment(NamedTuple):
-    """A moment, and the grains that are counted from it; all after the last one are one."""
+    """A time, in grains; all times after the last one are equal."""
 
     now_ms: int
     last_ms: int
     grain_ms: int
 
     def ends(self, left_ms: int) -> int:
-        """In which grain of time a timer ends that has so much left."""
+        """The grain in which a timer ends that has `left_ms` left."""
         return min(self.now_ms + left_ms, self.last_ms) // self.grain_ms
 
 
 def _bounds(spans: Iterable[tuple[int, int]]) -> list[int]:
-    """Where the union of some spans of ms begins and ends, first one, then the other."""
+    """The begins and ends of the union of some spans, alternately."""
     found: list[int] = []
     for begins, ends in spans:
         if found and begins <= found[-1]:
@@ -85,7 +84,7 @@ def _bounds(spans: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def _retained(state: Coordinator) -> Iterable[Offset]:
-    """The offsets that there are, in the group, in the log and on their way there."""
+    """The offsets in the group, in the log and in pending appends."""
     for holder in (state.group, state.log):
         if holder is not None:
             yield from (offset for _, offset in holder.offsets)
@@ -110,7 +109,7 @@ def _without_ages(state: Coordinator) -> Coordinator:
 
 
 def _coarse(state: Coordinator, moment: Moment) -> Coordinator:
-    """The state with the grains in which its timers end, in the place of what they have."""
+    """The state with the grain in which each timer ends, instead of what is left."""
     group = state.group
     if group is None:
         return state

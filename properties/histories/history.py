@@ -17,12 +17,12 @@ MOST_POINTS: Final = 200_000
 
 
 class Operation(NamedTuple):
-    """A request that a client sent, and what is known of its answer.
+    """A request that a client sent, and what is known of its response.
 
-    Moments are in ns. It takes effect after `begins` and, if it surely does, before `by`. It was
-    answered before `ends`, or nobody knows whether it was. `answer` is None where it was not seen;
-    else it is in its comparable form, as is the request. `silent` is up to when it surely was not
-    answered. If the coordinator has hung up on it, it took effect before it was `gone`, or never.
+    Times are in ns. The request takes effect after `begins` and, if `by` is known, before it. The
+    response arrived before `ends`, if that is known. `answer` is the response in its comparable
+    form, as the request is; None if it was not seen. Up to `silent` there was no response. If the
+    coordinator closed the connection at `gone`, the request took effect before, or never.
     """
 
     request: Request
@@ -35,30 +35,30 @@ class Operation(NamedTuple):
 
     @property
     def given(self) -> Request:
-        """What took effect."""
+        """The input of the model."""
         return self.request
 
     @property
     def is_over(self) -> bool:
-        """Whether it is known that it was answered."""
+        """Whether its response has arrived."""
         return self.ends != NEVER
 
     @property
     def is_free(self) -> bool:
-        """Whether it need not take effect, and may be answered in whatever way if it does."""
+        """Whether it may never take effect, and may have any response if it does."""
         return self.limit == NEVER and self.silent is None
 
     @property
     def limit(self) -> int:
-        """When it has taken effect at the latest."""
+        """The latest time at which it takes effect."""
         return min(self.by, self.ends)
 
 
 class Event(NamedTuple):
-    """Something that happened to the coordinator, such as a crash; nobody is answered.
+    """A fault of the coordinator, such as a crash.
 
-    Moments are in ns. It happened after `begins` and before `ends`; if that is not known, at any
-    time after `begins`, or not at all. `groups` are those it happened to, None for all.
+    Times are in ns. It happened after `begins` and before `ends`; if that is not known, at any time
+    after `begins`, or never. `groups` are the groups of the fault, None for all.
     """
 
     given: Happening
@@ -68,22 +68,22 @@ class Event(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether it need not have happened."""
+        """Whether it may never have happened."""
         return self.ends == NEVER
 
     @property
     def limit(self) -> int:
-        """When it has happened at the latest."""
+        """The latest time at which it happened."""
         return self.ends
 
     @property
     def silent(self) -> None:
-        """It is not answered, and nobody waits for it to be."""
+        """It has no response."""
         return None
 
     @property
     def gone(self) -> int:
-        """Nobody hangs up on it."""
+        """It has no connection."""
         return NEVER
 
 
@@ -147,11 +147,9 @@ class Setting(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One step of an order: an operation takes effect, or else time passes or an append completes.
+    """A step of an order: an operation or event takes effect, time passes, or an append completes.
 
-    An event is an operation too.
-
-    `fired` are the rules that were applied, `answered` the operations that were answered by it.
+    `fired` are the rules that were applied, `answered` the operations with a response by it.
     """
 
     operation: int | None
@@ -161,11 +159,10 @@ class Move(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why an order cannot go on in one way.
+    """Why an order cannot continue in one way.
 
-    If the operation `tried` (None: time passing, or an append completing) came next, the operation
-    `about` would lawfully be answered otherwise, for that reason. `lawful` is None if it would not
-    have been answered at all.
+    If the operation `tried` came next (None: time passes, or an append completes), the response to
+    the operation `about` would be `lawful`, by the rule `reason`; None if there were no response.
     """
 
     tried: int | None
@@ -175,10 +172,10 @@ class Refusal(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether a history is lawful: None if the search was given up.
+    """Whether the model allows a history (`lawful`); None if the search stopped at the limit.
 
-    `order` is the order found, or the longest that is lawful. `overdue` are the operations that
-    have to come next in it, `refusals` why they cannot. `points` is how far the search went.
+    `order` is the order that was found, or the longest allowed one. `overdue` are the operations
+    that have to come next, `refusals` why they cannot. `points` is the size of the search.
     """
 
     lawful: bool | None

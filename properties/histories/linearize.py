@@ -1,11 +1,10 @@
-"""Concurrent histories of one group: whether some order of its overlapping operations is lawful.
+"""Checks linearizability for one group: whether some order of its operations is allowed.
 
-The search is Wing and Gong's with Lowe's memory: operations take effect one by one, always one
-that nothing unanswered has ended before, and where they have led to once is not gone on from again.
-Two things are Kafka's own. An operation has two moments: it takes effect between its start and its
-end, and it is answered then, or later, because of another operation, a timer or the log. And time
-passes: an operation takes effect as early as it may, or some grain of time later, and timers fire
-in between. Files are not read here, and nothing is told to a person.
+The search is that of Wing and Gong with Lowe's cache: operations take effect one by one, always one
+that began before any pending operation ended, and equivalent points are visited once. Two things
+are specific to Kafka. An operation has two moments: it takes effect, and it gets its response then
+or later, because of another operation, a timer or the log. And time passes: an operation takes
+effect as early as possible, or some grains of time later, and timers fire in between.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ from groupcheck.properties.histories.history import (
     Verdict,
 )
 
-GRAINS: Final = 8  # of time in the slack for late timers
-MOST_ENDS: Final = 8  # dead ends of the same length that are looked at
+GRAINS: Final = 8  # in the tolerance for late timers
+MOST_ENDS: Final = 8  # dead ends of the same length that are reported
 
 
 class Point(NamedTuple):
-    """How far an order has come: which operations took effect, and which of those wait.
+    """An order so far: the operations that took effect, and those of them that wait.
 
-    Both are sets of bits. Those that wait were answered, but not up to now.
+    Both are sets of bits. An operation waits if its response is known, and not due yet.
     """
 
     done: int
@@ -60,7 +59,7 @@ Path = tuple["Path", Move] | tuple[()]
 
 
 class Search:
-    """The search for a lawful order of some operations, given in the order of their starts."""
+    """The search for an allowed order of operations, which are sorted by their start."""
 
     def __init__(self, operations: Sequence[Operation | Event], setting: Setting) -> None:
         self.operations = operations
@@ -69,8 +68,8 @@ class Search:
         self._open_appends = setting.open_appends
         self._symbols = setting.symbols
         late_ms = setting.windows.late_ms
-        # Moments that are less than a grain apart count as one, and an operation takes effect at
-        # some grain: to be fair, both go on top of the slack.
+        # Times within a grain count as equal, and operations take effect at a grain: both are added
+        # to the tolerance.
         self._grain_ms = max(1, late_ms // GRAINS)
         self._late_ms = late_ms and late_ms + 2 * self._grain_ms
         self._grace_ms = setting.windows.grace_ms
@@ -92,7 +91,7 @@ class Search:
         self._horizon_ms = max([0, *silences]) // NS
 
     def run(self) -> Verdict:
-        """Look for a lawful order."""
+        """Search an allowed order."""
         log = Log() if self._keeps_log else None
         start = Point(0, 0, 0, Coordinator(holding=self._open_appends, log=log))
         seen = {self._key(start)}
@@ -121,17 +120,17 @@ class Search:
         return self._rejection(len(seen), longest)
 
     def _key(self, point: Point) -> tuple[object, ...]:
-        """What tells a point from others; moments of one grain are the same."""
+        """A key that is the same for equivalent points."""
         now_ms = point.now_ms
         is_late = now_ms >= self._horizon_ms
         grain = now_ms if self._equivalence.keeps_ages else self._equivalence.moment(now_ms).ends(0)
-        # What can no longer take effect has, or has not: that is all one.
+        # Whether an operation that can no longer take effect has done so does not matter.
         over = self._gone[bisect_left(self._gone, (now_ms,)) - 1][1]
         alike = self._equivalence.of(point.state, now_ms)
         return point.done | over, point.waiting, grain, is_late, alike
 
     def _due(self, point: Point) -> tuple[int, list[int]]:
-        """By when something has to happen, and the operations that may take effect before that."""
+        """The time by which something has to happen, and the operations that may come before."""
         operations = self.operations
         limit = min((operations[n].ends for n in _bits(point.waiting)), default=NEVER)
         found = []
@@ -140,7 +139,7 @@ class Search:
                 break
             limit = min(limit, operations[n].limit)
             found.append(n)
-        # Of several that are alike and never have to come, the later may wait for the earlier.
+        # Of several equal operations that may never take effect, the later ones wait for the first.
         able = [
             n
             for n in found
@@ -148,14 +147,14 @@ class Search:
             and operations[n].gone // NS >= point.now_ms
             and not self._twins[n] & ~point.done
         ]
-        # What need not come at all seldom does just now.
+        # Operations that may never take effect are tried last.
         return limit, sorted(able, key=self._free.__getitem__)
 
     def _is_the_end(self, point: Point) -> bool:
         return point.now_ms >= self._horizon_ms and self._due(point)[0] == NEVER
 
     def _moves(self, point: Point) -> Iterator[tuple[Move, Point]]:
-        """Every way to go on, the likely ones first."""
+        """Every way to continue, the likely ones first."""
         limit, operations = self._due(point)
         for tried, outcome, now_ms in self._tries(point, limit, operations):
             if tried is not None and self._free[tried] and self._is_idle(point, outcome, now_ms):
@@ -168,14 +167,14 @@ class Search:
                 yield move, Point(done, waiting, now_ms, outcome.coordinator)
 
     def _is_idle(self, point: Point, outcome: Outcome, now_ms: int) -> bool:
-        """Whether nothing has come of it but time that passed."""
+        """Whether only time has passed."""
         before = self._equivalence.of(point.state, point.now_ms)
         return before == self._equivalence.of(outcome.coordinator, now_ms)
 
     def _tries(
         self, point: Point, limit: int, operations: list[int]
     ) -> Iterator[tuple[int | None, Outcome, int]]:
-        """What may come next by the model: which operation, what becomes of it, and when."""
+        """What the model allows next: the operation, its outcome, and the time."""
         if point.state.appends and self._open_appends:
             for released in self._released(point.state):
                 yield None, released, point.now_ms
@@ -183,7 +182,7 @@ class Search:
         due = due_next(point.state.group, until_ms - point.now_ms)
         due_ms = point.now_ms + max(due[0].left_ms, 0) if due else 0
         if due and (not operations or due_ms <= self._earliest_ms(point, operations[0])):
-            # Most timers are hardly ever late.
+            # Most timers are rarely late.
             yield from self._timers(point, due_ms)
             due = []
         for n in operations:
@@ -196,7 +195,7 @@ class Search:
         yield from self._nothing(point, until_ms, operations)
 
     def _released(self, state: Coordinator) -> Iterator[Outcome]:
-        """What was appended first is safe; where all is committed together, all of it."""
+        """The first append completes; in versions where all complete together, all of them."""
         together = self._profile.traits.answers_wait
         first, rest = (state.appends, ()) if together else (state.appends[:1], state.appends[1:])
         for released in self._successors(state._replace(appends=first), ReleaseAppends()):
@@ -205,7 +204,7 @@ class Search:
                 yield released._replace(coordinator=held.coordinator)
 
     def _earliest_ms(self, point: Point, n: int) -> int:
-        """When an operation takes effect at the earliest."""
+        """The earliest time at which an operation takes effect."""
         return max(point.now_ms, self.operations[n].begins // NS)
 
     def _timers(self, point: Point, due_ms: int) -> Iterator[tuple[None, Outcome, int]]:
@@ -217,11 +216,11 @@ class Search:
     def _nothing(
         self, point: Point, until_ms: int, operations: list[int]
     ) -> Iterator[tuple[None, Outcome, int]]:
-        """There is nothing yet; what may take effect now may do so later as well."""
+        """Only time passes; an operation that may take effect now may do so later."""
         now_ms = point.now_ms
         first_ms = min((self._earliest_ms(point, n) for n in operations), default=NEVER)
         may_begin = first_ms <= now_ms
-        # What has an age may be another by then.
+        # Ages change meanwhile.
         waits = not may_begin and operations and self._equivalence.keeps_ages
         step_ms = min(self._grain_ms if may_begin else until_ms, until_ms - now_ms)
         if waits:
@@ -231,7 +230,7 @@ class Search:
                 yield None, Outcome(state, (), (), ()), now_ms + step_ms
 
     def _later(self, state: Coordinator, ms: int) -> list[Coordinator]:
-        """The state when so much time has passed in which no timer fired, if that can be."""
+        """The state after `ms` without a timer, if possible."""
         if not ms:
             return [state]
         return [o.coordinator for o in self._successors(state, Advance(ms)) if _is_quiet(o)]
@@ -242,13 +241,13 @@ class Search:
     def _matched(
         self, outcome: Outcome, point: Point, tried: int | None, now_ms: int
     ) -> int | None:
-        """Which operations wait after that; None if anything is answered as it was not."""
+        """The operations that wait after an outcome; None if a response is not the one seen."""
         waiting = point.waiting
         each = None if tried is None else self.operations[tried]
         if tried is not None and isinstance(each, Operation) and each.is_over:
             waiting |= 1 << tried
         if each is not None and isinstance(each.given, Crash) and waiting:
-            return None  # whoever waited then is never answered
+            return None  # operations that wait lose their response
         for response in outcome.responses:
             n = self._numbers[response.request_id]
             if not self._fits(n, self._normal(response.body, n), now_ms):
@@ -258,7 +257,7 @@ class Search:
 
     def _fits(self, n: int, lawful: ResponseBody, now_ms: int) -> bool:
         answer, silent = self._asked(n).answer, self._asked(n).silent
-        # A timer that brings it about may be late, and the answer takes its time as well.
+        # The timer that causes it may be late, and the response takes time as well.
         latest_ms = now_ms + self._late_ms + self._grace_ms
         too_early = silent is not None and latest_ms < silent // NS
         return not too_early and (answer is None or answer == lawful)
@@ -289,7 +288,7 @@ class Search:
 
 
 def _earlier_twins(operations: Sequence[Operation | Event]) -> list[int]:
-    """For each operation the one before it that does the same, if neither has to take effect."""
+    """For each operation the equal one before it, if neither has to take effect."""
     last: dict[tuple[object, ...], int] = {}
     found = []
     for n, each in enumerate(operations):
@@ -302,7 +301,7 @@ def _earlier_twins(operations: Sequence[Operation | Event]) -> list[int]:
 
 
 def _gone(operations: Sequence[Operation | Event]) -> list[tuple[int, int]]:
-    """The ms after which some operations can no longer take effect, and all of them up to then."""
+    """The ms after which operations can no longer take effect, each with all of them up to then."""
     found, gone = [(-1, 0)], 0
     for ms, n in sorted((e.gone // NS, n) for n, e in enumerate(operations) if e.gone != NEVER):
         gone |= 1 << n
@@ -311,14 +310,14 @@ def _gone(operations: Sequence[Operation | Event]) -> list[tuple[int, int]]:
 
 
 def _is_quiet(outcome: Outcome) -> bool:
-    """Whether time has passed and no timer fired."""
+    """Whether time has passed without a timer."""
     return outcome.fired == (PASS.name,)
 
 
 def _longer(
     longest: list[tuple[Point, Path]], point: Point, path: Path
 ) -> list[tuple[Point, Path]]:
-    """The dead ends of the longest orders, with one more if it is as long."""
+    """The dead ends of the longest orders, with this one if it is as long."""
     best, this = _length(longest[0][0]), _length(point)
     if this > best:
         return [(point, path)]
@@ -328,7 +327,7 @@ def _longer(
 
 
 def _length(point: Point) -> tuple[int, int]:
-    """How many operations took effect; of two orders with as many, the more were answered."""
+    """The operations that took effect; of equal orders, the one with more responses is longer."""
     return point.done.bit_count(), -point.waiting.bit_count()
 
 
@@ -342,7 +341,7 @@ def _unrolled(path: Path) -> tuple[Move, ...]:
 
 
 def _bits(number: int) -> Iterator[int]:
-    """The places of the bits that are set, the lowest first."""
+    """The indices of the set bits, the lowest first."""
     while number:
         lowest = number & -number
         yield lowest.bit_length() - 1

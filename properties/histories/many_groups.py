@@ -1,7 +1,7 @@
-"""Histories of many groups: taken apart, their members named, and each group judged by itself.
+"""Checks linearizability of the history of each group, with symbols for its members.
 
-A member is known by the JoinGroup whose answer told its id. Where that answer was not seen, it may
-be any such JoinGroup that an id comes from, and every way to have it is tried.
+A member is named by the JoinGroup whose response revealed its id. If that response was not seen, an
+id may be from any such JoinGroup, and all combinations are tried.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from groupcheck.properties.windows import EXACT, Windows
 
 
 class Rejected(NamedTuple):
-    """A group that went no lawful way: its operations, members as symbols, and what is wrong."""
+    """A group without an allowed order: its operations, with symbols, and the verdict."""
 
     group_id: str
     profile: str
@@ -40,9 +40,9 @@ class Rejected(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What came of a history: how much of it was judged, and the first group that is not lawful.
+    """The result for a history: how much was checked, and the first group without an allowed order.
 
-    `points` is how far the searches went. If one was given up, `undecided` is its group.
+    `points` is the size of the searches. If one stopped at the limit, `undecided` is its group.
     """
 
     groups: int
@@ -54,7 +54,7 @@ class Judged(NamedTuple):
 
 
 def judge(noted: Noted, windows: Windows, most_points: int) -> Judged:
-    """Look for a lawful order of what was asked about each group, up to the first without one."""
+    """Search an allowed order for each group, up to the first group without one."""
     groups = noted.groups
     if noted.exact:
         windows = EXACT
@@ -76,7 +76,7 @@ def judge(noted: Noted, windows: Windows, most_points: int) -> Judged:
 
 
 def judge_group(history: GroupHistory, setting: Setting) -> tuple[Rejected | None, Verdict]:
-    """Look for a lawful order of one group's operations, whoever its members are."""
+    """Search an allowed order of one group's operations, for each way to name its members."""
     farthest: Rejected | None = None
     points = 0
     for names, strangers in bindings(history.operations):
@@ -102,7 +102,7 @@ def judge_group(history: GroupHistory, setting: Setting) -> tuple[Rejected | Non
 def bindings(
     operations: Iterable[Operation],
 ) -> Iterator[tuple[dict[str, str], set[str]]]:
-    """Every way to have the members: what each id stands for, and the ids of nobody."""
+    """Every way to name the members: the symbol of each id, and the ids of no member."""
     names: dict[str, str] = {}
     unseen: list[Operation] = []
     uses: dict[str, Operation] = {}
@@ -123,14 +123,14 @@ def bindings(
 
 
 def _joins(member_id: str, used: Operation, unseen: list[Operation]) -> list[str | None]:
-    """What an id may stand for, the likely first: JoinGroups whose answer was not seen, nobody."""
+    """The JoinGroups that an id may be from, likely ones first; None: no member."""
     likely = sorted(unseen, key=lambda join: not _is_likely(member_id, used, join))
     told = (join.request.request_id for join in likely if join.begins <= used.limit)
     return [*(f"#{number}" for number in told), None]
 
 
 def _choices(options: list[list[str | None]]) -> Iterator[list[str | None]]:
-    """Every way to choose one of each, none but None twice; there may be too many to recurse."""
+    """Every choice of one option each, only None twice; iterative, as there may be many."""
     if not options:
         yield []
         return
@@ -153,7 +153,7 @@ def _choices(options: list[list[str | None]]) -> Iterator[list[str | None]]:
 
 
 def _is_likely(member_id: str, used: Operation, join: Operation) -> bool:
-    """Whether a member's id looks as if it came from that JoinGroup, or is used by its client."""
+    """Whether a member id begins with the client id of that JoinGroup, or its client uses it."""
     client_id = join.request.client_id
     return client_id == used.request.client_id or member_id.startswith(f"{client_id}-")
 
@@ -164,7 +164,7 @@ def _named(
     strangers: set[str],
     windows: Windows,
 ) -> tuple[Operation, ...]:
-    """The operations with symbols for members, answers in their comparable form."""
+    """The operations with symbols for members, and responses in their comparable form."""
     called = {**names, **dict.fromkeys(strangers, NOBODY)}
     return tuple(_one_named(each, called, names, strangers, windows) for each in operations)
 
@@ -181,6 +181,6 @@ def _one_named(
     if answer is not None:
         answer = normal(without(answer, strangers), names, request.api_version)
     by = each.by
-    if each.silent is not None:  # whoever is not answered has been heard nevertheless
+    if each.silent is not None:  # the request without a response took effect nevertheless
         by = min(by, each.begins + windows.grace_ms * NS, each.silent)
     return each._replace(request=request, answer=answer, by=by)

@@ -1,4 +1,4 @@
-"""What JoinGroups and their answers say of members, whatever is known of the group itself."""
+"""Infers members from JoinGroups and their responses, whatever the state of the group."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ K = TypeVar("K", int, str)
 
 
 class Joined(NamedTuple):
-    """The end of a join phase: what the leader was told, and the JoinGroup of each member."""
+    """The end of a join phase: the leader's response, and the JoinGroup of each member."""
 
-    told: JoinGroupResponse
+    leader: JoinGroupResponse
     asked: dict[str, Request]
 
     @property
@@ -30,20 +30,20 @@ class Joined(NamedTuple):
         return {asked.request_id for asked in self.asked.values()}
 
 
-class Joining:
-    """The JoinGroups that have been seen, without a gap.
+class Membership:
+    """The JoinGroups since the last gap.
 
-    `given_ms` is when the last id was given out, or may have been.
+    `given_ms` is the last time at which the coordinator may have assigned an id.
     """
 
     def __init__(self, now_ms: int) -> None:
         self.given_ms = now_ms
-        self._asked: dict[int, Request] = {}  # that are not answered
-        self._given: set[str] = set()  # ids that were given out, and not joined with
-        self._born: dict[str, Request] = {}  # with which JoinGroup members came into being
+        self._asked: dict[int, Request] = {}  # without a response
+        self._given: set[str] = set()  # assigned ids that no JoinGroup has used
+        self._born: dict[str, Request] = {}  # the first JoinGroup of each member
 
-    def note(self, given: Input) -> None:
-        """Note something that was asked."""
+    def add(self, given: Input) -> None:
+        """Add an input."""
         if isinstance(given, Request) and isinstance(given.body, JoinGroupRequest):
             _put(self._asked, given.request_id, given)
             member_id = given.body.member_id
@@ -51,31 +51,31 @@ class Joining:
                 self._given.discard(member_id)
                 _put(self._born, member_id, given)
 
-    def note_answers(self, answers: list[Response], now_ms: int) -> None:
-        """Note what was answered."""
+    def add_responses(self, answers: list[Response], now_ms: int) -> None:
+        """Add responses."""
         for answer in answers:
             asked, body = self._asked.pop(answer.request_id, None), answer.body
             if asked is None or not isinstance(body, JoinGroupResponse):
                 continue
             if body.error_code == ErrorCode.MEMBER_ID_REQUIRED:
                 if len(self._given) >= MOST_KEPT:
-                    self._given.clear()  # who joins with one of these was there before
+                    self._given.clear()  # their members count as there before
                 self._given.add(body.member_id)
                 self.given_ms = now_ms
             elif body.error_code != ErrorCode.NONE:
                 own: JoinGroupRequest = asked.body  # type: ignore[assignment]
-                if self._born.get(own.member_id) is asked:  # it did not join with it
+                if self._born.get(own.member_id) is asked:  # the JoinGroup failed
                     del self._born[own.member_id]
                     self._given.add(own.member_id)
             elif (born := self.birth(body.member_id, asked)) is not None:
                 _put(self._born, body.member_id, born)
 
     def end_of_join(self, given: Input, answers: list[Response]) -> Joined | None:
-        """The join phase that ends here with all members, of whom nobody is absent."""
+        """The join phase that ends here, if all members have joined."""
         ended_by = isinstance(given, Request) and isinstance(given.body, JoinGroupRequest)
         if not ended_by and not isinstance(given, Advance):
             return None
-        told: dict[str, JoinGroupResponse] = {}
+        answered: dict[str, JoinGroupResponse] = {}
         asked: dict[str, Request] = {}
         for answer in answers:
             body, request = answer.body, self._asked.get(answer.request_id)
@@ -83,17 +83,17 @@ class Joining:
                 continue
             if body.error_code != ErrorCode.NONE:
                 return None
-            told[body.member_id], asked[body.member_id] = body, request
-        leader = next((body for body in told.values() if body.members), None)
-        if leader is None or {m.member_id for m in leader.members} != told.keys():
+            answered[body.member_id], asked[body.member_id] = body, request
+        leader = next((body for body in answered.values() if body.members), None)
+        if leader is None or {m.member_id for m in leader.members} != answered.keys():
             return None
-        # One alone that joins may be told once more what it has been told before.
-        if ended_by and (len(told) == 1 or given not in asked.values()):
+        # A single member that joins may receive the same response once more.
+        if ended_by and (len(answered) == 1 or given not in asked.values()):
             return None
         return Joined(leader, asked)
 
     def birth(self, member_id: str, asked: Request) -> Request | None:
-        """With which JoinGroup a member came into being; None if nobody has seen that."""
+        """The first JoinGroup of a member; None if it was not seen."""
         body: JoinGroupRequest = asked.body  # type: ignore[assignment]
         if not body.member_id:
             return asked if body.group_instance_id is None else None
@@ -101,7 +101,7 @@ class Joining:
 
 
 def _put(kept: dict[K, Request], key: K, request: Request) -> None:
-    """Keep it, and forget the oldest if there are too many."""
+    """Keep the request, and drop the oldest if there are too many."""
     kept[key] = request
     if len(kept) > MOST_KEPT:
         del kept[next(iter(kept))]

@@ -1,21 +1,18 @@
-"""A group that was there before anybody looked, held to the model as soon as it is known again.
+"""Mid-stream start: checks a group whose begin is unknown, as soon as its state is revealed.
 
-Nobody knows in which state such a group is. But when a join phase ends, all that the model has of
-its members has been told: who they are by the leader's answer, what each of them is by its
-JoinGroup. So there are few states in which the group may be then, and it is judged from there on.
-What is still open is never guessed at:
+The state of such a group is unknown. But the end of a join phase reveals all that the model has of
+its members: the leader's response names them, and their JoinGroups have their metadata. So only a
+few states are possible then, and checking begins with these. The checker never guesses:
 
-- that nothing else is under way shows when the leader's SyncGroup is answered as the model has it.
-  Until then what differs only says that the group was in none of those states.
-- a member that was there before keeps the timeouts it first joined with (up to 3.x), which nobody
-  has seen. It is silent for no longer than the shortest session there may be, or else the group is
-  unknown again, until its next join phase ends. (That its rebalance timeout is none at all is left
-  out: no client says so.)
-- the end of a join phase that was brought about by time leaves ids open that were given out before
-  and not used yet, and when in that time it came. Until all of those are past, too, what differs
-  says nothing.
-- offsets, and what transactions have pending, may be any. What is said of them is not judged.
-- of versions in which the timers of removed members run on (0.10), nothing is said at all.
+- The leader's SyncGroup has to get the model's response before anything counts: otherwise the
+  group was in none of these states.
+- A member that was there before has the timeouts of its first JoinGroup (up to 3.x), which are
+  unknown. If it is silent for longer than the shortest possible session, the state is unknown again
+  until the next join phase ends. (A rebalance timeout of 0 is not considered: no client sends it.)
+- If time ended the join phase, it is unknown when, and which assigned ids are still unused. A
+  difference counts only after the timers of both are over.
+- Offsets, and pending offsets of transactions, may be any; responses about them are not checked.
+- In versions where the timers of removed members run on (0.10) nothing is checked.
 """
 
 from __future__ import annotations
@@ -52,19 +49,19 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.histories.exchange_checker import ExchangeChecker
-from groupcheck.properties.histories.membership import Joined, Joining
+from groupcheck.properties.histories.membership import Joined, Membership
 from groupcheck.properties.run import FoundError
 
-SINCE_BEFORE: Final = "?"  # the host of a member that was there before: no host has that name
-MOST_STARTS: Final = 64  # states to begin with
-# What is said of offsets and of transactions.
+SINCE_BEFORE: Final = "?"  # the host of a member that was there before; not a valid host
+MOST_STARTS: Final = 64  # initial states
+# Requests about offsets and transactions.
 OF_OFFSETS = (OffsetFetchRequest, OffsetDeleteRequest, TxnOffsetCommitRequest, EndTxnRequest)
 
 
 class MidStreamChecker(ExchangeChecker):
-    """Holds to the model what was recorded of a group that was there before.
+    """Checks the exchanges of a group that was there before.
 
-    `now_ms` is the time, which is told before each exchange.
+    The caller sets `now_ms` before each exchange.
     """
 
     def __init__(self, profile: str, broker: Mapping[str, int], now_ms: int = 0) -> None:
@@ -73,23 +70,23 @@ class MidStreamChecker(ExchangeChecker):
         self._broker = broker
         self.now_ms = now_ms
         self._holding = False
-        self.ever = False  # whether it was known at any time
-        self.checked = False  # whether the last exchange was judged
+        self.ever = False  # whether the state was known at any time
+        self.checked = False  # whether the last exchange was checked
         self.gap()
 
     def gap(self) -> None:
-        """Something may have happened that nobody has seen."""
-        self._joining = Joining(self.now_ms)
+        """Events may be missing."""
+        self._membership = Membership(self.now_ms)
         self._holding = False
         self._lose()
 
     def take(self, given: Input, answers: list[Response], held: list[Response]) -> None:
-        """Go on by one exchange; `held` is answered at the release that it may have waited for.
+        """Check the next exchange; see `ExchangeChecker`.
 
         Raises:
-            FoundError: from none of the states in which the group may have been it is lawful.
+            FoundError: none of the possible states allows it.
         """
-        self._joining.note(given)
+        self._membership.add(given)
         if isinstance(given, HoldAppends | ReleaseAppends):
             self._holding = isinstance(given, HoldAppends)
         self.checked = False
@@ -99,15 +96,15 @@ class MidStreamChecker(ExchangeChecker):
             self._begin(given, answers, held)
         elif not self._is_any(given):
             self._go_on(given, answers, held)
-        self._joining.note_answers(answers, self.now_ms)
+        self._membership.add_responses(answers, self.now_ms)
 
     def _lose(self) -> None:
-        """From now on the group may be in any state."""
+        """The state is unknown from now on."""
         self.begin(self._profile.name, self._broker)
         self.run.oracle.states = []
         self._known = False
         self._open_until_ms = -1
-        self._instances: set[str] = set()  # for whom these may stand is known
+        self._instances: set[str] = set()  # whose members are known
 
     def _go_on(self, given: Input, answers: list[Response], held: list[Response]) -> None:
         asked, kept = self.run.oracle.requests, [*held]
@@ -128,17 +125,17 @@ class MidStreamChecker(ExchangeChecker):
             self.ever = self.ever or self._known
 
     def _is_any(self, given: Input) -> bool:
-        """Whether its answer may be any, as far as is known, and it changes no member."""
+        """Whether it may have any response, and changes no member."""
         if isinstance(given, Cleanup):
             return True
         if not isinstance(given, Request):
             return False
-        if isinstance(given.body, DescribeGroupsRequest):  # tells whence a member first came
+        if isinstance(given.body, DescribeGroupsRequest):  # shows the first host of a member
             return any(m.client_host == SINCE_BEFORE for m in self._members())
         return isinstance(given.body, OF_OFFSETS)
 
     def _is_open(self, given: Input) -> bool:
-        """Whether nobody knows what comes of it."""
+        """Whether its effect is unknown."""
         states = self.run.oracle.states
         if isinstance(given, Advance):
             any_due = self.now_ms <= self._open_until_ms
@@ -153,7 +150,7 @@ class MidStreamChecker(ExchangeChecker):
         return False
 
     def _may_end(self, group: Group | None, ms: int, *, any_due: bool) -> bool:
-        """Whether a timer may end within a time of which it is not known when it does."""
+        """Whether a timer may fire at an unknown time within `ms`."""
         if group is None or not due(group, ms):
             return False
         return any_due or any(m.client_host == SINCE_BEFORE for m in group.members)
@@ -162,8 +159,8 @@ class MidStreamChecker(ExchangeChecker):
         return (m for s in self.run.oracle.states if s.group for m in s.group.members)
 
     def _begin(self, given: Input, answers: list[Response], held: list[Response]) -> None:
-        """Begin with the states in which the group may be if a join phase ends here."""
-        joined = self._joining.end_of_join(given, answers)
+        """Begin with the possible states, if a join phase ends here."""
+        joined = self._membership.end_of_join(given, answers)
         if joined is None or self._profile.traits.dropped_keep_timers:
             return
         self._lose()
@@ -181,20 +178,20 @@ class MidStreamChecker(ExchangeChecker):
             held[:] = kept
             self._lose()
             return
-        if not all(_completes(state) for state in oracle.states):  # more has come of it
+        if not all(_completes(state) for state in oracle.states):  # more has happened
             self._lose()
             return
         self._mark(joined)
         if isinstance(given, Advance):
             config = oracle.config
             longest_ms = max(m.rebalance_timeout_ms for m in self._members())
-            given_ms = self._joining.given_ms + config.group_max_session_timeout_ms
+            given_ms = self._membership.given_ms + config.group_max_session_timeout_ms
             self._open_until_ms = max(
                 given_ms, self.now_ms + max(longest_ms, config.group_max_session_timeout_ms)
             )
 
     def _before(self, joined: Joined, given: Input) -> list[Group]:
-        """Each group that there may have been before a join phase ended so."""
+        """The possible states of the group before the join phase ended."""
         members = tuple(
             sorted(
                 self._member(joined, member_id, asked, waits=asked is not given)
@@ -202,24 +199,24 @@ class MidStreamChecker(ExchangeChecker):
                 if asked is not given or asked.body.member_id  # type: ignore[union-attr]
             )
         )
-        leader = self.run.oracle.names.get(joined.told.leader)
+        leader = self.run.oracle.names.get(joined.leader.leader)
         first: JoinGroupRequest = next(iter(joined.asked.values())).body  # type: ignore[assignment]
         group = Group(
             GroupState.PREPARING_REBALANCE,
-            joined.told.generation_id - 1,
+            joined.leader.generation_id - 1,
             first.protocol_type,
             leader=leader,
             members=members,
-            # At the earliest: no timer has less left afterwards.
+            # The earliest time: no timer has less left afterwards.
             join_timer=JoinTimer(0 if isinstance(given, Advance) else 1),
         )
         return [group._replace(statics=statics) for statics in self._statics(joined, given)]
 
     def _statics(self, joined: Joined, given: Input) -> list[tuple[tuple[str, str], ...]]:
-        """For which members the instance ids may stand that were named; there may be too many.
+        """The possible members of the instance ids; none if there are too many combinations.
 
-        An instance id stood for who joined by it, and for nobody else. But then another member may
-        have been removed that had joined by the same one before, and then it stands for nobody.
+        An instance id belongs to the member that joined with it, or to no member: if the removal of
+        an earlier member with the same instance id has removed the entry.
         """
         stood: dict[str, list[str | None]] = {}
         for asked in joined.asked.values():
@@ -228,7 +225,7 @@ class MidStreamChecker(ExchangeChecker):
                 of_it = stood.setdefault(body.group_instance_id, [None])
                 if asked is not given or body.member_id:
                     of_it.append(f"#{asked.request_id}")
-                else:  # it stands for this one as soon as that has joined
+                else:  # it belongs to this member once that has joined
                     stood[body.group_instance_id] = [None]
         if prod(map(len, stood.values())) > MOST_STARTS:
             stood = {}
@@ -240,14 +237,14 @@ class MidStreamChecker(ExchangeChecker):
 
     def _member(self, joined: Joined, member_id: str, asked: Request, *, waits: bool) -> Member:
         body: JoinGroupRequest = asked.body  # type: ignore[assignment]
-        born = self._joining.birth(member_id, asked)
+        born = self._membership.birth(member_id, asked)
         began: JoinGroupRequest = (born or asked).body  # type: ignore[assignment]
         session_ms, rebalance_ms = began.session_timeout_ms, began.rebalance_timeout_ms
         if self._profile.traits.rejoin_sets_timeouts:
             session_ms, rebalance_ms = body.session_timeout_ms, body.rebalance_timeout_ms
         elif born is None:
             session_ms, rebalance_ms = self.run.oracle.config.group_min_session_timeout_ms, 1
-        listed = next(m for m in joined.told.members if m.member_id == member_id)
+        listed = next(m for m in joined.leader.members if m.member_id == member_id)
         return Member(
             f"#{asked.request_id}",
             born.client_id if born else "",
@@ -263,11 +260,11 @@ class MidStreamChecker(ExchangeChecker):
         )
 
     def _mark(self, joined: Joined) -> None:
-        """Of the member whose JoinGroup ended the join phase: it may have come back."""
+        """Mark the members whose first JoinGroup was not seen."""
         strangers = {
             f"#{asked.request_id}"
             for member_id, asked in joined.asked.items()
-            if self._joining.birth(member_id, asked) is None
+            if self._membership.birth(member_id, asked) is None
         }
         oracle = self.run.oracle
         oracle.states = [
@@ -300,14 +297,14 @@ def _completes(state: Coordinator) -> bool:
 
 
 def _is_settled(state: Coordinator) -> bool:
-    """Whether nothing is under way in a group whose members have their assignments."""
+    """Whether the group is Stable, and no append is waiting."""
     group = state.group
     stable = group is not None and group.state is GroupState.STABLE
     return stable and not (state.holding or state.appends or state.committed)
 
 
 def _instances(body: RequestBody) -> Iterator[str]:
-    """The static members that a request names."""
+    """The instance ids in a request."""
     for each in (body, *getattr(body, "members", ())):
         instance_id = getattr(each, "group_instance_id", None)
         if instance_id is not None:

@@ -1,7 +1,6 @@
-"""What requests and answers say of one group, as if that were the only one; nothing is judged here.
+"""The part of a request or response that is about one group.
 
-A recording or a history is of many groups, with the ids that were really used. The model holds one
-group, under one name.
+A recording or history has many groups, with their real ids. The model has one group, with one name.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from groupcheck.properties.sequence import NEED_A_NAME
 
 
 def parts(body: RequestBody, known: Iterable[str]) -> dict[str, RequestBody]:
-    """What a request asks about each group; who lists groups asks about all that are `known`."""
+    """The part of a request for each group; ListGroups is about all that are `known`."""
     match body:
         case DescribeGroupsRequest():
             return dict.fromkeys(body.groups, DescribeGroupsRequest((GROUP_ID,)))
@@ -33,12 +32,12 @@ def parts(body: RequestBody, known: Iterable[str]) -> dict[str, RequestBody]:
         case ListGroupsRequest():
             return dict.fromkeys(known, body)
         case _:
-            nameless = not body.group_id and isinstance(body, NEED_A_NAME)
-            return {body.group_id: body if nameless else body._replace(group_id=GROUP_ID)}
+            unnamed = not body.group_id and isinstance(body, NEED_A_NAME)
+            return {body.group_id: body if unnamed else body._replace(group_id=GROUP_ID)}
 
 
 def part(body: ResponseBody, group_id: str) -> ResponseBody:
-    """What an answer says of one group."""
+    """The part of a response for one group."""
     match body:
         case DescribeGroupsResponse():
             return DescribeGroupsResponse(_named(body.groups, group_id))
@@ -57,14 +56,14 @@ def _named(entries: Iterable[Any], group_id: str) -> tuple[Any, ...]:
 
 
 def without(body: ResponseBody, strangers: Collection[str]) -> ResponseBody:
-    """An answer that calls by no name whom nobody knows."""
+    """A response without the ids of unknown members."""
     if not strangers:
         return body
     changes: dict[str, Any] = {}
     if getattr(body, "member_id", None) in strangers:
         changes["member_id"] = NOBODY
     if "members" in body._fields:
-        members: Any = body.members  # type: ignore[union-attr] # as was just seen
+        members: Any = body.members  # type: ignore[union-attr] # as just checked
         changes["members"] = tuple(
             m._replace(member_id=NOBODY) if m.member_id in strangers else m for m in members
         )

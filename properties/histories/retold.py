@@ -1,4 +1,4 @@
-"""A test that was recorded, judged afterwards: what was seen is told the oracle again."""
+"""Recorded replay: checks a recorded test with the oracle, without the port."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WELL: Final = End()
 
 
 class Playback:
-    """A port that shows again what another one has shown, and fails at the end as that one did."""
+    """A port that returns recorded observations, and fails at the end as the recorded port did."""
 
     real_time = False
     max_versions: Mapping[str, int] | None = None
@@ -42,17 +42,17 @@ class Playback:
         return PortInfo("a recording", profile)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
-        """What was seen after a request."""
+        """The observation after a request."""
         del request, expected
         return self._next()
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """What was seen after that time."""
+        """The observation after that time."""
         del ms, expected
         return self._next()
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """What was seen after a fault."""
+        """The observation after a fault."""
         del fault, expected
         return self._next()
 
@@ -61,7 +61,7 @@ class Playback:
         self._fail("close")
 
     def shutdown(self) -> None:
-        """Nothing is held."""
+        """It has no resources."""
 
     def _fail(self, where: str) -> None:
         if self._end.failure is not None and self._end.during == where:
@@ -71,7 +71,7 @@ class Playback:
         for seen in self._seen:
             return seen
         if self._end.failure is None:
-            msg = "nothing more was recorded"
+            msg = "the recording ends here"
             raise LookupError(msg)
         raise self._end.failure
 
@@ -79,10 +79,10 @@ class Playback:
 def retell(
     profile: Profile, broker: Mapping[str, int], exchanges: Iterable[Exchange], end: End = WELL
 ) -> Run:
-    """Have the oracle judge what was done, in the port's own member ids, and what was seen.
+    """Check recorded exchanges, which have the port's own member ids, with the oracle.
 
     Raises:
-        FoundError: it is not lawful, or the port failed in the end.
+        FoundError: the model does not allow them, or the port failed in the end.
     """
     recorded = list(exchanges)
     run = Run(Playback((e.seen for e in recorded), end), profile, broker)
