@@ -1,7 +1,7 @@
 """The function that expands states in Spark's workers: it returns successors and counts.
 
-The rules, the canonical form and the properties are those of the explorer in one process: it expands
-a few hundred states at a time as if they were a state space.
+The rules, the canonical form and the properties are those of the explorer in one process: it
+expands a few hundred states at a time as if they were a state space.
 """
 
 from __future__ import annotations

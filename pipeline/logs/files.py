@@ -1,8 +1,7 @@
-"""Logs of brokers taken apart as they are read: what each line of a coordinator says of a group.
+"""Reads the logs of brokers: the log events of each group, line by line.
 
-The files of a run are read each by itself, and their events are put in order by their times: those
-of a group that moves from broker to broker stand in several. What a broker does to all its groups
-(it starts, or stops) a group is told when next there is a line about it.
+Each file of a run is read by itself, and the events are ordered by time, because a group may move
+from broker to broker. A group gets the start or stop of a broker with its own next line.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said, zone
-from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, Statement
+from groupcheck.pipeline.logs.messages import Message, messages
 from groupcheck.pipeline.recordings.reader import quarantined
 from groupcheck.pipeline.sources import file_row
 from groupcheck.properties.histories.fast_parser import Line
@@ -37,16 +36,15 @@ _PREFIX: Final = re.compile(
     r"|Group Metadata Manager on Broker (?P<old>\d+))\]:? "
 )
 _CLUSTER: Final = re.compile(r"[Cc]luster(?: ID = |Id[ =])([\w-]{22})(?![\w-])")
-_BY_PROFILE: Final = {"0.10.2": OLD, "2.7": SCALA, "4.1": JAVA}
 
 
 class Manner(NamedTuple):
-    """How logs are read that are read together.
+    """How the logs of one cluster are read.
 
     Args:
-        together: what stands for the source of their events: all groups in them are of one cluster.
-        rank: the place of the file among them.
-        time_zone: of times that do not say theirs.
+        together: the source of their events.
+        rank: the position of the file among them.
+        time_zone: of times without a zone.
 
     """
 
@@ -55,8 +53,8 @@ class Manner(NamedTuple):
     time_zone: str = "UTC"
 
 
-class _Told:
-    """What a group was told: its last place in the order, of what happened, of what is missing."""
+class _Group:
+    """The last event of a group in the order, and how much of what happened its events include."""
 
     __slots__ = ("gaps", "happened", "seq", "texts")
 
@@ -74,7 +72,7 @@ class _Happened(NamedTuple):
 
 
 def is_log(first: list[Line]) -> bool:
-    """Whether the first lines of a file are those of a log."""
+    """Whether a file with these first lines is a log."""
     return any(is_dated((line.data or b"")[:60].decode(errors="replace")) for line in first)
 
 
@@ -86,12 +84,12 @@ class LogReader:
         self._manner = manner
         self._clock = Clock(zone(manner.time_zone))
         self._future_ms = int(time.time() * 1_000) + DAY_MS
-        self._groups: dict[str, _Told] = {}
+        self._groups: dict[str, _Group] = {}
         self._happened: list[_Happened] = []
         self._gaps: list[str] = []
         self._cluster: str | None = None
         self._last_ms = 0
-        self._logged = False  # whether the line before was one, with which others may go on
+        self._logged = False  # whether the line before was one, which others may continue
         self.read = self.kept = self.other = self.events = 0
 
     def rows(self, lines: Iterator[Line]) -> Iterator[tuple[str, Row]]:
@@ -122,7 +120,7 @@ class LogReader:
         """The events of a line.
 
         Raises:
-            RejectedLineError: it is not kept.
+            RejectedLineError: the line is not kept.
         """
         if line.reason:
             raise RejectedLineError(line.reason)
@@ -140,7 +138,7 @@ class LogReader:
         told = said(text)
         prefix = _PREFIX.search(told.message) if told else None
         if told is None and is_dated(text) and _PREFIX.search(text):
-            reason = "no layout that is known"
+            reason = "an unknown layout"
             raise RejectedLineError(reason)
         if told is None or not self._is_of_groups(told, prefix):
             self.other += 1
@@ -148,13 +146,13 @@ class LogReader:
         at_ms = self._at_ms(text)
         message = told.message[prefix.end() :] if prefix else told.message
         profile = _profile(told, prefix)
-        found = _statement(profile, message)
+        found = _message(profile, message)
         if found is None:
-            reason = "no statement of a group coordinator of 0.10.2, 2.2 to 2.7 or 4.x"
+            reason = "not a message of a group coordinator of 0.10.2, 2.2 to 2.7 or 4.x"
             raise RejectedLineError(reason)
-        statement, fields = found
-        if statement.what is not None:
-            said_of = {"what": statement.what, "broker": _broker(prefix), **fields, "text": text}
+        known, fields = found
+        if known.what is not None:
+            said_of = {"what": known.what, "broker": _broker(prefix), **fields, "text": text}
             happened = _Happened(line.number, at_ms, {**said_of, "file": self._source})
             yield from self._said(happened, profile)
 
@@ -171,7 +169,7 @@ class LogReader:
         try:
             at_ms = self._clock.at_ms(text)
         except ValueError as error:
-            reason = "no time that there is"
+            reason = "an invalid time"
             raise RejectedLineError(reason) from error
         if at_ms > self._future_ms:
             reason = "its time lies in the future"
@@ -199,7 +197,7 @@ class LogReader:
     def _about(self, group_id: str, event: _Happened, profile: str) -> Iterator[Row]:
         group = self._groups.get(group_id)
         if group is None:
-            group = self._groups[group_id] = _Told()
+            group = self._groups[group_id] = _Group()
             first = self._happened[0] if self._happened else event
             header: Row = {"observes": "log", "profile": profile, "file": self._source}
             if self._cluster is not None:
@@ -214,11 +212,11 @@ class LogReader:
         if group.texts[0] != event.at_ms:
             group.texts = (event.at_ms, [])
         elif event.said["text"] in group.texts[1]:
-            reason = "the same line once more"
+            reason = "the same line again"
             raise RejectedLineError(reason, gap=False)
         group.texts[1].append(event.said["text"])
         if event.said["what"] == "of another kind":
-            yield self._row(group_id, event, "cut", "it is no group of the classic protocol")
+            yield self._row(group_id, event, "cut", "it is not a group of the classic protocol")
         else:
             yield self._row(group_id, event, "log", event.said)
 
@@ -239,7 +237,7 @@ class LogReader:
         }
 
     def _torn(self) -> Iterator[Row]:
-        """What is missing at the end of the file may have been about any of its groups."""
+        """A gap at the end of the file may be about any of its groups."""
         for group_id, group in self._groups.items():
             if group.gaps < len(self._gaps):
                 event = _Happened(self.read, self._last_ms, {})
@@ -247,7 +245,7 @@ class LogReader:
 
 
 def _profile(told: Said, prefix: re.Match[str] | None) -> str:
-    """The version whose statement a line is, by who says it."""
+    """The version of a line, by its logger and prefix."""
     java = prefix is not None and prefix[0].startswith("[GroupCoordinator id=")
     if java or told.logger.startswith("org.apache"):
         return "4.1"
@@ -260,14 +258,14 @@ def _broker(prefix: re.Match[str] | None) -> int | None:
     return int(numbers) if numbers else None
 
 
-def _statement(profile: str, message: str) -> tuple[Statement, Row] | None:
-    """The statement that a message is of, and what it tells."""
-    for statement in _BY_PROFILE[profile]:
-        if found := statement.pattern.match(message):
-            told: Row = {name: text for name, text in found.groupdict().items() if text}
-            told["group"] = told.get("group", "")
+def _message(profile: str, text: str) -> tuple[Message, Row] | None:
+    """The message of a text, and the values of its placeholders."""
+    for known in messages(profile):
+        if found := known.pattern.match(text):
+            values: Row = {name: value for name, value in found.groupdict().items() if value}
+            values["group"] = values.get("group", "")
             for name in ("generation", "members"):
-                if name in told:
-                    told[name] = int(told[name])
-            return statement, told
+                if name in values:
+                    values[name] = int(values[name])
+            return known, values
     return None

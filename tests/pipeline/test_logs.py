@@ -21,7 +21,7 @@ from support.needs import needs_packages
 needs_packages("pandas", "pyarrow", "pyspark")
 
 from groupcheck.pipeline.logs.log_events import LogEvent  # noqa: E402
-from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, Statement  # noqa: E402
+from groupcheck.pipeline.logs.messages import Message, messages  # noqa: E402
 from groupcheck.pipeline.sources import by_age, folder_of, lines  # noqa: E402
 from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa: E402
 
@@ -53,7 +53,7 @@ def made(random: Random, version: str, steps: int = 150) -> list[Printed]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.slow
-def test_what_a_real_broker_printed_is_read_whole_and_accepted(version: str) -> None:
+def test_the_logs_of_real_brokers_are_read_and_accepted(version: str) -> None:
     found = check(*real(version))
     assert not found.quarantined
     assert {verdict for verdict, _ in found.verdicts().values()} == {"accepted"}
@@ -64,7 +64,7 @@ def test_what_a_real_broker_printed_is_read_whole_and_accepted(version: str) -> 
 @pytest.mark.parametrize("version", VERSIONS)
 @settings(max_examples=12)
 @given(seed=SEEDS)
-def test_what_any_walk_through_the_model_prints_is_accepted(version: str, seed: int) -> None:
+def test_the_log_of_any_walk_through_the_model_is_accepted(version: str, seed: int) -> None:
     printed = made(Random(seed), version)
     found = check(log(version, printed))
     assert not found.quarantined
@@ -74,7 +74,7 @@ def test_what_any_walk_through_the_model_prints_is_accepted(version: str, seed: 
 @pytest.mark.parametrize("version", VERSIONS)
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_a_log_that_begins_in_the_middle_is_accepted(version: str, seed: int) -> None:
+def test_a_log_may_begin_in_any_state(version: str, seed: int) -> None:
     random = Random(seed)
     printed = made(random, version)
     found = check(log(version, printed[random.randint(0, len(printed)) :]))
@@ -108,9 +108,7 @@ def unprepared(lines: list[Printed], at: int) -> list[Printed]:
 @pytest.mark.parametrize("version", VERSIONS)
 @settings(max_examples=4)
 @given(seed=SEEDS)
-def test_one_line_that_cannot_be_is_found_and_nothing_else(
-    version: str, corrupt: object, seed: int
-) -> None:
+def test_a_wrong_line_is_a_finding_and_no_other(version: str, corrupt: object, seed: int) -> None:
     random = Random(seed)
     whole = list(walk(random, version, "membership", 600))
     at = [
@@ -139,7 +137,7 @@ def test_one_line_that_cannot_be_is_found_and_nothing_else(
     assert finding["recording"].count("\n") == finding["accepted"]
 
 
-def test_a_finding_says_which_generation_it_would_have_been() -> None:
+def test_a_finding_names_the_allowed_generation() -> None:
     texts = [
         text.replace(b"orders generation 3 ", b"orders generation 4 ") for text in real("2.7")[0]
     ]
@@ -148,7 +146,7 @@ def test_a_finding_says_which_generation_it_would_have_been() -> None:
     assert "'stabilized' generation 4 is not allowed; allowed: generation 3" in str(reason)
 
 
-def test_rebalances_tell_why_how_long_and_who_was_asked_in_last() -> None:
+def test_rebalances_have_their_reason_duration_and_outcome() -> None:
     rows = [r for r in check(*real("4.1")).tables["rebalance"] if r["group_id"] == "orders"]
     assert [r["generation"] for r in rows] == [1, 2, 3, 4, 5, 6]
     assert [r["outcome"] for r in rows] == ["Stable"] * 5 + ["Empty"]
@@ -160,7 +158,7 @@ def test_rebalances_tell_why_how_long_and_who_was_asked_in_last() -> None:
     assert states["Stable"]["entered"] == 5
 
 
-def test_time_zones_are_those_of_the_line_or_else_the_one_given() -> None:
+def test_the_time_zone_is_that_of_the_line_or_else_the_option() -> None:
     texts = real("4.1")[0]
     utc, berlin = (check(texts, time_zone=zone) for zone in ("UTC", "Europe/Berlin"))
     said = [text.replace(b",", b".", 1).replace(b"]", b"+0100]", 1) for text in texts]
@@ -169,7 +167,7 @@ def test_time_zones_are_those_of_the_line_or_else_the_one_given() -> None:
     assert began[0] - began[1] == 3_600_000
 
 
-def test_an_hour_that_comes_twice_runs_on() -> None:
+def test_time_goes_on_when_clocks_are_put_back_for_winter() -> None:
     times = ("02:30:00,000", "02:59:59,000", "02:00:01,000", "03:00:00,000")
     prefix = "[GroupCoordinator 1]: Assignment received from leader for group g for generation 1"
     texts = [
@@ -179,7 +177,7 @@ def test_an_hour_that_comes_twice_runs_on() -> None:
     assert one.tables["state"][0]["ms"] == 5_400_000
 
 
-def test_layouts_with_the_logger_or_the_thread_elsewhere_are_read() -> None:
+def test_other_layouts_are_read() -> None:
     texts = real("2.7")[0]
     told = []
     for text in texts:
@@ -192,7 +190,7 @@ def test_layouts_with_the_logger_or_the_thread_elsewhere_are_read() -> None:
     assert check(told).verdicts() == check(texts).verdicts()
 
 
-def test_counts_add_up_with_stack_traces_strange_bytes_and_lines_of_others() -> None:
+def test_counts_add_up_with_stack_traces_and_invalid_bytes() -> None:
     texts = real("2.7")[0]
     trace = [
         b"java.lang.RuntimeException: no",
@@ -213,14 +211,14 @@ GROUP_LINE = "[{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupC
 @pytest.mark.parametrize(
     ("when", "said", "reason"),
     [
-        ("2026-11-22 03:14:30,000", "Frobnicating group orders", "no statement of a group"),
+        ("2026-11-22 03:14:30,000", "Frobnicating group orders", "not a message of a group"),
         ("2926-11-22 03:14:30,000", "Shutting down.", "its time lies in the future"),
         ("1996-11-22 03:14:30,000", "Shutting down.", "its time lies before 2000"),
-        ("2026-13-22 03:14:30,000", "Shutting down.", "no time that there is"),
-        ("2026-11-22 03:14:30,000] LOUD [", "Shutting down.", "no layout that is known"),
+        ("2026-13-22 03:14:30,000", "Shutting down.", "an invalid time"),
+        ("2026-11-22 03:14:30,000] LOUD [", "Shutting down.", "an unknown layout"),
     ],
 )
-def test_what_cannot_be_read_of_a_coordinator_leaves_its_groups_undecided(
+def test_an_unreadable_line_of_a_coordinator_leaves_its_groups_undecided(
     when: str, said: str, reason: str
 ) -> None:
     texts = [text.decode() for text in real("2.7")[0]]
@@ -231,15 +229,15 @@ def test_what_cannot_be_read_of_a_coordinator_leaves_its_groups_undecided(
     assert "could not be read" in str(why)
 
 
-def test_the_same_line_once_more_is_quarantined_and_the_same_file_twice_changes_nothing() -> None:
+def test_a_repeated_line_is_quarantined_and_a_repeated_file_changes_nothing() -> None:
     texts = real("4.1")[0]
     found = check([each for text in texts for each in (text, text)])
-    assert {r["reason"] for r in found.quarantined} == {"the same line once more"}
+    assert {r["reason"] for r in found.quarantined} == {"the same line again"}
     assert {verdict for verdict, _ in found.verdicts().values()} == {"accepted"}
     assert {v for v, _ in check(texts, texts).verdicts().values()} == {"accepted"}
 
 
-def test_logs_of_two_clusters_are_told_apart_from_one() -> None:
+def test_logs_of_two_clusters_are_a_contradiction() -> None:
     mine = real("2.7")[0]
     other = [text.replace(b"qLdvgXvxRSmpYKPW9kOykQ", b"AAAAAAAAAAAAAAAAAAAAAA") for text in mine]
     later = [text.replace(b"[2026-11-22 03:", b"[2026-11-22 04:", 1) for text in other]
@@ -247,7 +245,7 @@ def test_logs_of_two_clusters_are_told_apart_from_one() -> None:
     assert "logs of two clusters" in str(found.verdicts()["orders"])
 
 
-def test_two_brokers_that_coordinate_a_group_at_once_contradict_each_other() -> None:
+def test_two_coordinators_of_a_group_at_once_are_a_contradiction() -> None:
     texts = [text.decode() for text in real("2.7")[0]]
     at = [i for i, text in enumerate(texts) if "group orders" in text]
     mine, other = list(texts), []
@@ -257,7 +255,7 @@ def test_two_brokers_that_coordinate_a_group_at_once_contradict_each_other() -> 
     assert "at the same time" in str(check(mine, other).verdicts()["orders"])
 
 
-def test_a_group_goes_on_where_its_partition_was_loaded() -> None:
+def test_a_group_continues_on_the_broker_that_loads_it() -> None:
     texts = [text.decode() for text in real("2.7")[0]]
     assigned = [i for i, text in enumerate(texts) if "for group orders for generation 2" in text][
         -1
@@ -273,13 +271,13 @@ def test_a_group_goes_on_where_its_partition_was_loaded() -> None:
     assert check([*first, unload], wrong).verdicts()["orders"][0] == "rejected"
 
 
-def test_a_clock_that_is_put_back_leaves_a_group_undecided() -> None:
+def test_a_clock_that_goes_back_leaves_a_group_undecided() -> None:
     texts = real("2.7")[0]
     back = [text.replace(b"03:14:4", b"02:14:4", 1) for text in texts]
     assert "s back" in str(check(back).verdicts()["orders"])
 
 
-def test_a_group_of_the_new_protocol_is_not_judged() -> None:
+def test_a_group_of_the_new_protocol_is_not_checked() -> None:
     text = (
         "[2026-11-22 03:10:00,000] INFO [GroupCoordinator id=1 topic=__consumer_offsets "
         "partition=0] [GroupId new] Member m joins the consumer group using the consumer "
@@ -287,11 +285,11 @@ def test_a_group_of_the_new_protocol_is_not_judged() -> None:
     )
     assert check([text]).verdicts()["new"] == (
         "undecided",
-        "cut: it is no group of the classic protocol",
+        "cut: it is not a group of the classic protocol",
     )
 
 
-def test_rotated_files_are_read_in_the_order_of_their_age() -> None:
+def test_rotated_files_are_read_by_age() -> None:
     names = ["a/server.log", "a/server.log.1", "a/server.log.2.gz", "a/server.log.2026-11-21-10"]
     assert by_age(names) == [
         "a/server.log.2.gz",
@@ -303,24 +301,24 @@ def test_rotated_files_are_read_in_the_order_of_their_age() -> None:
     assert folder_of(["file:///x/a.log"]) == "file:///x/a.log"
 
 
-@pytest.mark.parametrize(("table", "heading"), [(OLD, "0.10.2"), (SCALA, "2.7"), (JAVA, "4.1")])
+@pytest.mark.parametrize("profile", VERSIONS)
 def test_the_page_has_each_log_message_with_its_line_of_kafkas_source(
-    table: tuple[Statement, ...], heading: str
+    profile: str,
 ) -> None:
     section = (
-        PAGE.read_text(encoding="utf-8").partition(f"\n#### {heading}\n")[2].partition("\n#")[0]
+        PAGE.read_text(encoding="utf-8").partition(f"\n#### {profile}\n")[2].partition("\n#")[0]
     )
     rows = [row for row in section.splitlines() if row.startswith("| ") and ":" in row]
-    assert rows == [statement_row(each) for each in table]
+    assert rows == [message_row(each) for each in messages(profile)]
 
 
-def statement_row(statement: Statement) -> str:
-    """The row of a statement in the page."""
-    text = statement.text.replace("`", "'").replace("|", "\\|")
-    return f"| {statement.what or 'nothing'} | `{text}` | {statement.source} |"
+def message_row(message: Message) -> str:
+    """The row of a message in the page."""
+    text = message.text.replace("`", "'").replace("|", "\\|")
+    return f"| {message.what or 'nothing'} | `{text}` | {message.source} |"
 
 
-def test_logs_are_taken_in_and_checked_by_the_commands(
+def test_the_commands_read_and_check_logs(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sources, events, report = tmp_path / "broker", tmp_path / "events", tmp_path / "report"
@@ -352,7 +350,7 @@ def _stabilized() -> LogEvent:
     )
 
 
-def test_a_time_zone_that_is_none_is_said_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_time_zone_is_an_error_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(LOGS / "2.7"), "--time-zone", "Nowhere/Else"]) == 2
     assert "'Nowhere/Else' is no time zone" in capsys.readouterr().err
     assert list(lines(str(LOGS / "2.7" / "server.log")))

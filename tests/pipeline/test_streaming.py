@@ -44,7 +44,7 @@ LONG_S = 300  # that a test waits for Spark on a busy machine
 def events(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     """Events in the order in which they happened, of some groups unlawfully."""
     directory = tmp_path_factory.mktemp("recordings")
-    recordings(directory, Wanted(12, 60, files=1, unlawful=UNLAWFUL, seed=5, kinds=6))
+    recordings(directory, Wanted(12, 80, files=1, unlawful=UNLAWFUL, seed=8, kinds=6))
     (path,) = directory.glob("*.jsonl")
     rows = [row for name, row in rows_of_recording(str(path), lines(str(path))) if name == "event"]
     return pa.Table.from_pylist(rows, arrow(EVENTS))

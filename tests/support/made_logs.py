@@ -14,12 +14,11 @@ from groupcheck.model.transition import successors
 from groupcheck.pipeline.logs.files import LogReader, Manner
 from groupcheck.pipeline.logs.log_events import LogEvent
 from groupcheck.pipeline.logs.log_events import printed as printed_in
-from groupcheck.pipeline.logs.patterns import JAVA, OLD, SCALA, WORDS
+from groupcheck.pipeline.logs.messages import PLACEHOLDERS, messages
 from groupcheck.properties.histories.fast_parser import Line
 from support.replayed import Checked, replayed
 
 Row = dict[str, Any]
-STATEMENTS: Final = {"0.10.2": OLD, "2.7": SCALA, "4.1": JAVA}
 LOGGERS: Final = {
     "0.10.2": ("[GroupCoordinator 1]: ", "kafka.coordinator.GroupCoordinator"),
     "2.7": ("[GroupCoordinator 1]: ", "kafka.coordinator.group.GroupCoordinator"),
@@ -84,7 +83,7 @@ def walk(random: Random, profile: str, space: str, steps: int) -> Iterator[Print
 def line(profile: str, printed: Printed, group: str, at_ms: int) -> str:
     """The line of a log event."""
     event = printed.event
-    statement = next(s for s in STATEMENTS[profile] if s.what == event.what)
+    message = next(each for each in messages(profile) if each.what == event.what)
     why = LEAVES.get(profile, "") if event.why.startswith("leave/") else WHYS.get(event.why, "")
     words = {
         "g": group,
@@ -95,8 +94,8 @@ def line(profile: str, printed: Printed, group: str, at_ms: int) -> str:
         "R": why,
         "P": "__consumer_offsets-3",
     }
-    text = statement.text
-    for word in WORDS:
+    text = message.text
+    for word in PLACEHOLDERS:
         text = text.replace(f"<{word}>", words.get(word, "m"))
     prefix, logger = LOGGERS[profile]
     when = datetime.fromtimestamp(at_ms // 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
