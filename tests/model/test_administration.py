@@ -66,7 +66,7 @@ def test_a_filter_of_states_is_taken_letter_by_letter(play: Play) -> None:
     assert not listed(play, "empty")
 
 
-def test_an_empty_group_is_deleted_with_its_offsets_and_begins_anew(play: Play) -> None:
+def test_empty_group_is_deleted_with_its_offsets_and_can_be_created_again(play: Play) -> None:
     member = play.stable_member()
     play.commit(member.member_id, 1)
     play.leave(member.member_id)
@@ -175,7 +175,7 @@ def test_offsets_of_topics_that_consumers_have_subscribed_to_are_kept(play: Play
 
 def test_a_subscription_counts_from_the_generation_that_it_began(play: Play) -> None:
     play.join(protocols=SUBSCRIBED_PROTOCOLS)
-    # Nobody knows yet what will be subscribed to.
+    # The next subscription is not known yet.
     assert errors(delete_offsets(play, PARTITION)) == {
         PARTITION: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
     }
@@ -183,7 +183,7 @@ def test_a_subscription_counts_from_the_generation_that_it_began(play: Play) -> 
     assert errors(delete_offsets(play, PARTITION)) == {PARTITION: ErrorCode.NONE}
 
 
-def test_of_a_group_of_another_type_nobody_knows_the_topics(play: Play) -> None:
+def test_topics_of_a_group_of_another_type_are_unknown(play: Play) -> None:
     play.stable_member(protocol_type="connect", protocols=SUBSCRIBED_PROTOCOLS)
     refused = OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP)
     assert delete_offsets(play, PARTITION) == refused

@@ -82,7 +82,7 @@ def test_a_version_carries_no_field_that_it_does_not_have() -> None:
     assert body["protocolName"] == ""
 
 
-def test_a_leader_is_told_to_skip_its_assignment_from_version_9_on() -> None:
+def test_leader_gets_skip_assignment_from_version_9_on() -> None:
     answer = JoinGroupResponse(ErrorCode.NONE, skip_assignment=True)
     assert encode(answer, 9)["skipAssignment"] is True
     assert "skipAssignment" not in encode(answer, 8)

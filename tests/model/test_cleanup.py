@@ -105,7 +105,7 @@ def test_nothing_expires_but_by_a_cleanup(profile: Profile) -> None:
 
 
 @of_all
-def test_a_new_commit_begins_the_retention_anew(profile: Profile) -> None:
+def test_new_commit_restarts_the_retention(profile: Profile) -> None:
     play = begin(profile)
     commit(play)
     play.wait(RETENTION_MS - 1)
@@ -154,7 +154,7 @@ def test_of_old_an_offset_expires_though_its_consumer_is_there(profile: Profile)
 
 @of_new
 @pytest.mark.parametrize("subscribed", [True, False])
-def test_in_a_stable_group_only_offsets_that_nobody_has_subscribed_to_expire(
+def test_only_unsubscribed_offsets_of_a_stable_group_expire(
     profile: Profile, *, subscribed: bool
 ) -> None:
     play = begin(profile)
@@ -286,9 +286,7 @@ def test_ids_that_were_given_out_do_not_keep_a_group(profile: Profile) -> None:
 
 
 @pytest.mark.parametrize(("name", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
-def test_a_partition_with_a_commit_on_its_way_is_spared_but_by_0_10_0(
-    name: str, *, kept: bool
-) -> None:
+def test_pending_partition_does_not_expire_except_in_0_10_0(name: str, *, kept: bool) -> None:
     play = begin(PROFILES[name])
     commit(play)
     play.wait(RETENTION_MS + 1)
@@ -395,7 +393,7 @@ def test_only_in_4_1_is_a_group_that_was_never_recorded_removed_from_the_log() -
         assert (left.number if left else 0) == failures
 
 
-def test_what_is_in_the_log_grows_old_while_nobody_has_loaded_it() -> None:
+def test_offsets_in_the_log_age_while_no_coordinator_has_loaded_them() -> None:
     play = begin(PROFILES["2.7"])
     member_id = consumer(play, subscribed=True)
     commit(play, member_id, 1)

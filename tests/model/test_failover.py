@@ -70,27 +70,27 @@ GROUP_ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("error", "told"), GROUP_ERRORS.items())
-def test_a_leader_whose_assignments_cannot_be_stored_is_told_and_has_to_join_again(
-    error: ErrorCode, told: ErrorCode
+@pytest.mark.parametrize(("error", "returned"), GROUP_ERRORS.items())
+def test_leader_whose_assignments_fail_to_append_gets_an_error_and_has_to_rejoin(
+    error: ErrorCode, returned: ErrorCode
 ) -> None:
     broker = completing(NEW)
-    assert broker.do(FailAppends(1, error), sync("#1", 1)).error_code is told
+    assert broker.do(FailAppends(1, error), sync("#1", 1)).error_code is returned
     assert broker.group.state is GroupState.PREPARING_REBALANCE
     assert broker.state.log == Log()
     assert broker.do(heartbeat("#1")).error_code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-@pytest.mark.parametrize(("error", "told"), GROUP_ERRORS.items())
-def test_a_commit_that_cannot_be_stored_is_told_and_cannot_be_fetched(
-    error: ErrorCode, told: ErrorCode
+@pytest.mark.parametrize(("error", "returned"), GROUP_ERRORS.items())
+def test_commit_whose_append_fails_returns_an_error_and_cannot_be_fetched(
+    error: ErrorCode, returned: ErrorCode
 ) -> None:
-    if told is ErrorCode.UNKNOWN_SERVER_ERROR:
-        told = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    if returned is ErrorCode.UNKNOWN_SERVER_ERROR:
+        returned = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
     if error is ErrorCode.REQUEST_TIMED_OUT:
-        told = error
+        returned = error
     broker = stable(NEW)
-    assert partition_error(broker.do(FailAppends(1, error), commit(1, "#1"))) is told
+    assert partition_error(broker.do(FailAppends(1, error), commit(1, "#1"))) is returned
     assert offset_of(broker.do(fetch(require_stable=False))) == -1
     assert broker.group.unstable == ()
     assert partition_error(broker.do(commit(1, "#1"))) is ErrorCode.NONE
@@ -98,7 +98,7 @@ def test_a_commit_that_cannot_be_stored_is_told_and_cannot_be_fetched(
 
 
 @EVERY
-def test_everybody_that_is_parked_is_told_that_the_assignments_cannot_be_stored(
+def test_all_parked_syncs_get_the_error_of_the_failed_append(
     profile: Profile,
 ) -> None:
     broker = stable(profile)
@@ -119,7 +119,7 @@ def test_an_append_that_is_held_fails_at_the_release() -> None:
     assert broker.state.log == Log()
 
 
-def test_as_many_appends_fail_as_were_told_to_and_no_more() -> None:
+def test_given_number_of_appends_fail() -> None:
     broker = Broker(NEW)
     broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT))
     codes = [partition_error(broker.do(commit(-1, ""))) for _ in range(3)]
@@ -137,7 +137,7 @@ def test_after_a_crash_the_group_is_as_it_was_last_recorded(profile: Profile) ->
     assert (group.protocol_type, group.protocol_name, group.leader) == ("consumer", "range", "#1")
     (member,) = group.members
     assert (member.member_id, member.assignment) == ("#1", b"part")
-    assert member.session_left_ms == SESSION_MS  # its session begins anew
+    assert member.session_left_ms == SESSION_MS  # its session restarts
     assert offset_of(broker.do(fetch(require_stable=False))) == 5
     assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
     assert 4 not in broker.answers  # the JoinGroup that was parked
@@ -179,7 +179,7 @@ def test_a_held_commit_is_answered_at_the_release_after_an_unload(profile: Profi
 
 
 @EVERY
-def test_held_assignments_reach_nobody_after_an_unload(profile: Profile) -> None:
+def test_held_assignments_are_not_returned_after_an_unload(profile: Profile) -> None:
     broker = completing(profile)
     broker.do(HoldAppends(), sync("#1", 1), Unload())
     assert broker.answers[2].error_code is ErrorCode.NOT_COORDINATOR
@@ -189,7 +189,7 @@ def test_held_assignments_reach_nobody_after_an_unload(profile: Profile) -> None
 
 @EVERY
 @pytest.mark.parametrize("lost", [Unload(), Loading()])
-def test_parked_joins_are_told_not_coordinator_when_the_partition_is_lost(
+def test_parked_joins_return_not_coordinator_when_the_partition_is_unloaded(
     profile: Profile, lost: Unload | Loading
 ) -> None:
     broker = stable(profile)
@@ -218,8 +218,8 @@ def test_an_empty_group_that_cannot_be_recorded_comes_back_with_its_members(
 ) -> None:
     broker = stable(profile)
     left = broker.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT), leave("#1"))
-    told = {"4.1": ErrorCode.COORDINATOR_NOT_AVAILABLE}
-    assert left.error_code is told.get(profile.name, ErrorCode.NONE)
+    returned = {"4.1": ErrorCode.COORDINATOR_NOT_AVAILABLE}
+    assert left.error_code is returned.get(profile.name, ErrorCode.NONE)
     broker.do(Crash())
     assert [member.member_id for member in broker.group.members] == ["#1"]
     assert broker.group.generation_id == 1
@@ -262,12 +262,12 @@ def test_after_a_shutdown_no_timer_fires_and_nothing_moves_until_a_crash(profile
     assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
 
 
-def test_only_in_2_7_a_loaded_member_is_spared_by_the_rebalance_timeout() -> None:
+def test_loaded_member_survives_the_rebalance_timeout_only_in_2_7() -> None:
     silent = (Crash(), join(), Advance(REBALANCE_MS))
-    for profile, spared in ((OLD, False), (NEW, True)):
+    for profile, stays in ((OLD, False), (NEW, True)):
         broker = stable(profile)
         broker.do(*silent)
-        assert (broker.group.member("#1") is not None) == spared
+        assert (broker.group.member("#1") is not None) == stays
         assert broker.group.leader == "#3"  # of those that have joined
         assert broker.group.generation_id == 2
 

@@ -1,4 +1,4 @@
-"""What differs between 2.7 and 4.1 when appends fail and groups are lost: told apart by each."""
+"""Differences between 2.7 and 4.1 when appends fail and partitions are unloaded."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("error", "told"), ERRORS.items())
-def test_4_1_tells_the_error_of_an_append_alike_to_whoever_waits_for_it(
-    error: ErrorCode, told: ErrorCode
+@pytest.mark.parametrize(("error", "returned"), ERRORS.items())
+def test_4_1_returns_the_same_error_of_a_failed_append_from_every_api(
+    error: ErrorCode, returned: ErrorCode
 ) -> None:
     fails = FailAppends(1, error)
     of_join = answers_of(end(NEW, fails, join()))[2]
@@ -94,8 +94,8 @@ def test_4_1_tells_the_error_of_an_append_alike_to_whoever_waits_for_it(
     of_leave = answers_of(end(NEW, join(), DELAY, fails, leave("#1")))[4]
     of_commit = answers_of(end(NEW, fails, commit(-1, "")))[2]
     (partition,) = of_commit.topics[0].partitions
-    assert {of_join.error_code, of_sync.error_code, of_leave.error_code} == {told}
-    assert partition.error_code is told
+    assert {of_join.error_code, of_sync.error_code, of_leave.error_code} == {returned}
+    assert partition.error_code is returned
 
 
 def test_a_commit_that_fails_fails_in_4_1_for_the_partitions_too_that_are_refused_anyway() -> None:
@@ -108,9 +108,9 @@ def test_a_commit_that_fails_fails_in_4_1_for_the_partitions_too_that_are_refuse
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.OFFSET_METADATA_TOO_LARGE,
     )
-    for profile, told in ((OLD, [unavailable, refused]), (NEW, [unavailable, unavailable])):
+    for profile, returned in ((OLD, [unavailable, refused]), (NEW, [unavailable, unavailable])):
         (topic,) = answers_of(end(profile, FAILING, both))[2].topics
-        assert [partition.error_code for partition in topic.partitions] == told
+        assert [partition.error_code for partition in topic.partitions] == returned
 
 
 @differ("record of a new group")
@@ -132,7 +132,7 @@ def test_a_group_that_came_with_a_commit_is_not_recorded_when_it_is_joined() -> 
     assert joined.coordinator.log.group is None
 
 
-def test_a_join_whose_group_cannot_be_recorded_is_told_in_4_1_and_the_group_is_forgotten() -> None:
+def test_join_whose_group_record_fails_returns_an_error_in_4_1_and_the_group_is_discarded() -> None:
     assert group_of(end(OLD, FAILING, join())).state is GroupState.PREPARING_REBALANCE
     outcome = end(NEW, FAILING, join())
     answer = answers_of(outcome)[2]
@@ -150,8 +150,8 @@ def test_an_id_that_was_given_in_a_group_that_cannot_be_recorded_is_nobodys() ->
     answer = answers_of(outcome)[2]
     assert (answer.error_code, answer.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "#2")
     assert outcome.coordinator.group is None
-    told = answers_of(end(NEW, FAILING, gives, join("#2")))[3].error_code
-    assert told is ErrorCode.UNKNOWN_MEMBER_ID
+    returned = answers_of(end(NEW, FAILING, gives, join("#2")))[3].error_code
+    assert returned is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_group_whose_first_commit_fails_is_not_there_in_4_1() -> None:
@@ -203,7 +203,7 @@ def test_a_group_that_was_written_outlives_an_append_that_fails() -> None:
     assert group_of(end(NEW, commit(-1, ""), FAILING, commit(-1, ""))).state is GroupState.EMPTY
 
 
-def test_a_leave_that_empties_the_group_is_told_in_4_1_that_this_cannot_be_stored() -> None:
+def test_leave_that_empties_the_group_returns_the_append_error_in_4_1() -> None:
     steps = (join(), DELAY, sync("#1", 1), FAILING, leave("#1"))
     assert answers_of(end(OLD, *steps))[5].error_code is ErrorCode.NONE
     outcome = end(NEW, *steps)
@@ -219,7 +219,7 @@ def test_a_leave_that_empties_no_group_appends_nothing() -> None:
     assert outcome.coordinator.failing == FAILING
 
 
-def test_who_waits_is_told_when_a_4_1_coordinator_is_shut_down() -> None:
+def test_parked_requests_are_answered_when_a_4_1_coordinator_is_shut_down() -> None:
     steps = (join(), DELAY, sync("#1", 1), join(), Shutdown())
     assert end(OLD, *steps).responses == ()
     outcome = end(NEW, *steps)
@@ -266,7 +266,7 @@ def test_a_static_member_whose_new_id_cannot_be_stored_offers_in_4_1_what_it_did
     assert group_of(end(NEW, *steps, FAILING, RETURNED)) == group_of(end(NEW, *steps))
 
 
-def test_a_leader_whose_new_id_cannot_be_stored_is_told_its_old_one_and_nobody_elses() -> None:
+def test_leader_whose_new_id_fails_to_append_gets_its_old_id_as_the_leader() -> None:
     answer = answers_of(end(NEW, STATIC, DELAY, sync("#1", 1), FAILING, RETURNED))[5]
     assert (answer.error_code, answer.generation_id, answer.leader, answer.member_id) == (
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -309,7 +309,7 @@ def partition_error(outcome: Outcome, request_id: int) -> ErrorCode:
 
 
 @BOTH
-def test_a_transactions_commit_that_cannot_be_stored_is_told_as_any_commit(
+def test_transactional_commit_whose_append_fails_returns_the_error_of_a_commit(
     profile: Profile,
 ) -> None:
     outcome = end(profile, commit(-1, ""), FAILING, PENDING)
@@ -349,9 +349,9 @@ def test_a_marker_that_comes_elsewhere_is_in_the_log_but_in_4_1_where_it_is_to_c
     where: Input,
 ) -> None:
     steps = (PENDING, where, ABORT)
-    told = ErrorCode.UNKNOWN_SERVER_ERROR if where == Shutdown() else ErrorCode.NONE
+    returned = ErrorCode.UNKNOWN_SERVER_ERROR if where == Shutdown() else ErrorCode.NONE
     older, newer = end(OLD, *steps), end(NEW, *steps)
-    assert answers_of(older)[3].error_code is told
+    assert answers_of(older)[3].error_code is returned
     assert answers_of(newer)[3].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert [bool(o.coordinator.log and o.coordinator.log.transactions) for o in (older, newer)] == [
         False,
@@ -371,16 +371,16 @@ MARKER_ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("error", "told"), MARKER_ERRORS.items())
-def test_a_marker_that_cannot_be_written_changes_nothing_in_4_1_and_who_sends_it_is_told(
-    error: ErrorCode, told: ErrorCode
+@pytest.mark.parametrize(("error", "returned"), MARKER_ERRORS.items())
+def test_marker_whose_append_fails_changes_nothing_in_4_1_and_returns_an_error(
+    error: ErrorCode, returned: ErrorCode
 ) -> None:
     fails = FailAppends(1, error)
     older = end(OLD, PENDING, fails, MARKER)
     assert answers_of(older)[3].error_code is ErrorCode.NONE
-    assert older.coordinator.failing == fails  # whoever leads the partition writes it
+    assert older.coordinator.failing == fails  # the partition's leader appends it
     newer = end(NEW, PENDING, fails, MARKER)
-    assert answers_of(newer)[3].error_code is told
+    assert answers_of(newer)[3].error_code is returned
     assert newer.reasons == ("end-txn/not-written",)
     assert newer.coordinator == end(NEW, PENDING).coordinator
 
@@ -395,23 +395,23 @@ def test_a_marker_is_an_append_even_if_nothing_is_pending() -> None:
     assert not group_of(end(NEW, REFUSED, MARKER)).unwritten
 
 
-def test_an_empty_group_id_is_told_in_4_1_before_a_marker_fails() -> None:
+def test_empty_group_id_is_checked_before_the_append_of_a_marker_in_4_1() -> None:
     outcome = end(NEW, FAILING, MARKER._replace(group_id=""))
     assert answers_of(outcome)[2].error_code is ErrorCode.INVALID_GROUP_ID
     assert outcome.coordinator.failing == FAILING
 
 
-@pytest.mark.parametrize(("error", "told"), ERRORS.items())
-def test_a_deletion_that_cannot_be_stored_is_told_and_undone_in_4_1(
-    error: ErrorCode, told: ErrorCode
+@pytest.mark.parametrize(("error", "returned"), ERRORS.items())
+def test_deletion_whose_append_fails_returns_an_error_and_is_rolled_back_in_4_1(
+    error: ErrorCode, returned: ErrorCode
 ) -> None:
     before = end(NEW, commit(-1, "")).coordinator
     fails = FailAppends(1, error)
     of_group = end(NEW, commit(-1, ""), fails, DELETION)
-    assert [result.error_code for result in answers_of(of_group)[3].results] == [told]
+    assert [result.error_code for result in answers_of(of_group)[3].results] == [returned]
     assert (of_group.reasons, of_group.coordinator) == (("delete/not-stored",), before)
     of_offset = end(NEW, commit(-1, ""), fails, OF_OFFSET)
-    assert (answers_of(of_offset)[3].error_code, answers_of(of_offset)[3].topics) == (told, ())
+    assert (answers_of(of_offset)[3].error_code, answers_of(of_offset)[3].topics) == (returned, ())
     assert (of_offset.reasons, of_offset.coordinator) == (("offset-delete/not-stored",), before)
 
 
@@ -431,11 +431,11 @@ def test_a_group_that_came_with_a_refused_commit_may_go_though_its_deletion_fail
 
 
 def test_a_group_that_was_never_recorded_is_removed_from_the_log_of_4_1_nevertheless() -> None:
-    told = []
+    returned = []
     for profile in (OLD, NEW):
         outcome = end(profile, Request(0, 4, join()), FAILING, DELETION)
-        told.append(answers_of(outcome)[3].results[0].error_code)
-    assert told == [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]
+        returned.append(answers_of(outcome)[3].results[0].error_code)
+    assert returned == [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]
 
 
 @pytest.mark.parametrize("deletion", [DELETION, OF_OFFSET], ids=["group", "offset"])

@@ -258,7 +258,7 @@ def test_a_marker_takes_effect_at_once_and_its_answer_waits() -> None:
     assert read(broker) == 6
 
 
-def test_an_append_that_fails_does_so_at_once_and_is_told_before_what_waits() -> None:
+def test_failed_append_is_answered_at_once_before_deferred_responses() -> None:
     broker = writing()
     broker.do(FailAppends(1, ErrorCode.NOT_ENOUGH_REPLICAS))
     assert partition_error(broker.do(commit(1, "#1"))) is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -291,7 +291,7 @@ def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: An
     assert broker.state.appends == ()
 
 
-def test_a_parked_join_that_waits_too_is_told_of_the_loss_without_its_id() -> None:
+def test_parked_join_that_is_deferred_fails_without_its_member_id() -> None:
     for held, member_id in ((True, ""), (False, "#1")):
         broker = Broker(NEW)
         broker.do(*([HOLD] if held else []), join(), Unload())
@@ -299,7 +299,7 @@ def test_a_parked_join_that_waits_too_is_told_of_the_loss_without_its_id() -> No
         assert broker.answers[1].member_id == member_id
 
 
-def test_a_request_that_was_sent_anew_is_told_of_the_loss_nevertheless() -> None:
+def test_repeated_request_fails_when_the_append_is_lost() -> None:
     broker = Broker(NEW)
     broker.do(HOLD, join(), join("#1"), Unload())
     assert {broker.answers[n].error_code for n in (1, 2)} == {ErrorCode.NOT_COORDINATOR}
@@ -308,7 +308,7 @@ def test_a_request_that_was_sent_anew_is_told_of_the_loss_nevertheless() -> None
     assert {broker.answers[n].error_code for n in (2, 3)} == {ErrorCode.NOT_COORDINATOR}
 
 
-def test_a_parked_request_that_was_answered_is_not_told_of_the_loss() -> None:
+def test_answered_parked_request_gets_no_second_response_at_the_loss() -> None:
     broker = Broker(NEW)
     broker.do(HOLD, join(), DELAY)
     assert broker.answers[1].error_code is NONE
@@ -322,7 +322,7 @@ def test_held_assignments_of_a_group_that_moved_on_are_lost_without_a_word() -> 
     assert broker.answers[3].error_code is ErrorCode.NOT_COORDINATOR
 
 
-def test_a_follower_that_waits_behind_an_append_is_told_of_the_loss() -> None:
+def test_follower_that_waits_behind_an_append_gets_an_error_when_it_is_lost() -> None:
     broker = Broker(NEW)
     broker.do(join(), join(), DELAY, Advance(3_000), HOLD, SIMPLE)
     leader, follower = broker.group.leader, {"#1", "#2"} - {broker.group.leader or ""}
@@ -332,7 +332,7 @@ def test_a_follower_that_waits_behind_an_append_is_told_of_the_loss() -> None:
     assert {broker.answers[n].error_code for n in (4, 5)} == {ErrorCode.NOT_COORDINATOR}
 
 
-def test_a_deletion_that_waits_is_told_of_a_shutdown_though_the_group_is_gone() -> None:
+def test_deferred_deletion_fails_in_a_shutdown_although_the_group_is_deleted() -> None:
     broker = stable()
     broker.do(leave("#1"), HOLD, DELETE, Shutdown())
     assert broker.answers[4].results[0].error_code is ErrorCode.NOT_COORDINATOR
@@ -361,7 +361,7 @@ def returned(version: int) -> Broker:
     return broker
 
 
-def test_a_static_member_that_comes_back_is_told_its_new_id_at_the_release() -> None:
+def test_replaced_static_member_gets_its_new_id_at_the_release() -> None:
     for version, leader, skips in ((8, "#1", False), (9, "#3", True)):
         broker = returned(version)
         broker.do(RELEASE)
@@ -371,17 +371,17 @@ def test_a_static_member_that_comes_back_is_told_its_new_id_at_the_release() -> 
 
 
 @differ("static member that comes back twice")
-def test_one_that_comes_back_again_before_the_release_is_told_by_its_own_append() -> None:
-    for profile, told in ((OLD, "#3"), (NEW, "#4")):
+def test_static_member_replaced_again_before_the_release_is_answered_by_its_own_append() -> None:
+    for profile, expected in ((OLD, "#3"), (NEW, "#4")):
         broker = Broker(profile)
         version = min(8, profile.max_versions["JoinGroup"])
         broker.do(static(version), DELAY, sync("#1"), HOLD, static(version), static(version))
         assert broker.answers[3].error_code is ErrorCode.FENCED_INSTANCE_ID
         broker.do(RELEASE)
-        assert broker.answers[4].member_id == told
+        assert broker.answers[4].member_id == expected
 
 
-def test_a_leader_that_is_back_is_not_told_while_a_rebalance_is_prepared() -> None:
+def test_replaced_leader_is_not_answered_in_preparing_rebalance() -> None:
     broker = returned(9)
     broker.do(Request(0, 4, join()), join())
     assert broker.group.state == "PreparingRebalance"
@@ -390,7 +390,7 @@ def test_a_leader_that_is_back_is_not_told_while_a_rebalance_is_prepared() -> No
     assert broker.group.member("#3") is not None
 
 
-def test_a_static_member_that_waits_is_told_of_the_loss() -> None:
+def test_waiting_static_member_gets_an_error_when_the_append_is_lost() -> None:
     broker = returned(9)
     broker.do(Unload())
     answer = broker.answers[3]

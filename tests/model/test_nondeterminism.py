@@ -89,7 +89,7 @@ def test_initial_delay_it_ends_later_the_later_members_come(
 
 
 @pytest.mark.parametrize("order", [("A", "B"), ("B", "A")])
-def test_over_max_size_who_comes_last_is_turned_away(order: tuple[str, str]) -> None:
+def test_over_max_size_the_last_member_to_join_is_rejected(order: tuple[str, str]) -> None:
     play = Play(group_max_size=1)
     first, last = (play.join(instance=instance) for instance in order)
     assert last.answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -107,7 +107,7 @@ def test_failover_a_generation_that_was_not_recorded_comes_again() -> None:
     assert (play.generation_id, play.state) == (1, "Stable")
 
 
-def test_unanswered_who_is_removed_with_its_sync_parked_is_never_told() -> None:
+def test_unanswered_member_removed_with_a_parked_sync_never_gets_a_response() -> None:
     play = Play()
     leader, follower = play.pair()
     sync = play.sync(follower.member_id, 2)
@@ -136,7 +136,7 @@ def test_snapshot_a_group_is_described_as_it_is_between_two_steps() -> None:
     assert play.describe().group_state == "CompletingRebalance"
 
 
-def test_extra_assignments_those_to_nobody_are_ignored_and_the_last_of_two_counts() -> None:
+def test_extra_assignments_of_unknown_members_are_ignored_and_the_last_of_two_counts() -> None:
     play = Play()
     member = play.first_member()
     given = {member.member_id: b"first", "nobody": b"lost"}

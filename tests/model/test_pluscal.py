@@ -144,6 +144,6 @@ def test_tlc_and_the_explorer_give_the_same_answers_on_the_way_to_each_state(
 
 
 @pytest.mark.slow
-def test_with_more_generations_told_apart_states_of_each_are_found() -> None:
+def test_with_more_distinct_generations_states_of_each_are_found() -> None:
     nodes = explore(CASES[THREE_GENERATIONS].instance, symmetry=False).nodes
     assert {node.group.generation_id for node in nodes if node.group} == {0, 1, 2, 3}

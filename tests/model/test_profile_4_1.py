@@ -123,13 +123,13 @@ def test_a_follower_that_has_not_synced_is_removed_from_a_stable_group_by_the_ne
     assert [m.member_id for m in group.members] == ["#1"]
 
 
-def test_nobody_is_removed_when_all_have_synced_in_time() -> None:
+def test_no_member_is_removed_when_all_have_synced_in_time() -> None:
     assert len(TWO) == 4
     group = group_after(NEW, *TWO, sync("#1", 2), sync("#3", 2), Advance(REBALANCE_MS))
     assert (group.state, len(group.members), group.sync_left_ms) == (STABLE, 2, None)
 
 
-def test_the_leader_that_did_not_sync_is_removed_and_the_parked_sync_told_to_join_again() -> None:
+def test_leader_that_did_not_sync_is_removed_and_parked_syncs_have_to_rejoin() -> None:
     state, answers = run(NEW, *TWO, sync("#3", 2), Advance(REBALANCE_MS))
     assert answers[5].error_code is ErrorCode.REBALANCE_IN_PROGRESS
     assert state.group is not None
@@ -143,7 +143,7 @@ def test_the_time_to_sync_is_off_when_a_rebalance_begins() -> None:
 
 
 @differ("sync in Stable")
-def test_a_sync_in_stable_starts_the_session_anew_in_the_older_alone() -> None:
+def test_sync_in_stable_restarts_the_session_only_in_2_7() -> None:
     steps = (join(), DELAY, sync("#1", 1), Advance(1_000), sync("#1", 1))
     assert member_after(OLD, "#1", *steps).session_left_ms == SESSION_MS
     assert member_after(NEW, "#1", *steps).session_left_ms == SESSION_MS - 1_000
@@ -180,7 +180,7 @@ def test_a_pending_id_that_leaves_starts_a_rebalance_in_the_newer_alone() -> Non
         assert group_state(run(NEW, *steps)[0]) is PREPARING
 
 
-def test_nobody_known_that_leaves_starts_no_rebalance() -> None:
+def test_unknown_member_that_leaves_begins_no_rebalance() -> None:
     steps = (join(), DELAY, sync("#1", 1), leave(NOBODY))
     for profile in (OLD, NEW):
         state, answers = run(profile, *steps)
@@ -250,12 +250,12 @@ def test_a_fetch_is_answered_topic_by_topic_as_it_was_asked_by_the_newer_alone()
     )
     named = fetch(require_stable=False)._replace(topics=asked)
 
-    def told(profile: Profile) -> list[tuple[str, list[int]]]:
+    def returned(profile: Profile) -> list[tuple[str, list[int]]]:
         topics = run(profile, commit(-1, ""), named)[1][2].topics
         return [(topic.name, [p.partition_index for p in topic.partitions]) for topic in topics]
 
-    assert told(OLD) == [("topic", [0, 1])]
-    assert told(NEW) == [("topic", [1, 0, 1]), ("none", []), ("topic", [0])]
+    assert returned(OLD) == [("topic", [0, 1])]
+    assert returned(NEW) == [("topic", [1, 0, 1]), ("none", []), ("topic", [0])]
 
 
 @differ("describe")
@@ -320,7 +320,7 @@ def test_versions_begin_where_4_0_left_the_older_ones_behind() -> None:
     assert oldest(NEW)("JoinGroup") == 0
 
 
-def test_an_assignment_for_nobody_in_the_group_is_ignored_and_a_missing_one_is_empty() -> None:
+def test_assignment_of_an_unknown_member_is_ignored_and_a_missing_one_is_empty() -> None:
     given = sync("#1", 2)._replace(assignments=(Assignment(NOBODY, b"lost"),))
     for profile in (OLD, NEW):
         answers = run(profile, *TWO, sync("#3", 2), given)[1]

@@ -1,4 +1,4 @@
-"""What differs between 2.7 and 4.1 in transactions and administration, told apart by a play."""
+"""What differs between 2.7 and 4.1 in transactions and administration, each shown by a scenario."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_an_instance_alone_is_not_looked_at_by_the_older_and_is_no_member_to_the
         assert txn_commit(play, instance="nobody's") is expected
 
 
-def test_who_is_unknown_is_told_so_before_its_generation_is_looked_at_by_both(
+def test_unknown_member_id_is_checked_before_the_generation_in_both(
     both: tuple[Play, Play],
 ) -> None:
     for play in both:
@@ -273,8 +273,8 @@ def test_a_deletion_is_answered_topic_by_topic_as_it_was_asked_by_the_newer_alon
     for play, expected in zip(both, (once, as_asked), strict=True):
         play.send(8, commit(-1, ""))
         call: Call[OffsetDeleteResponse] = play.send(0, OffsetDeleteRequest(GROUP_ID, topics))
-        told = [(t.name, [p.partition_index for p in t.partitions]) for t in call.answer.topics]
-        assert told == expected
+        returned = [(t.name, [p.partition_index for p in t.partitions]) for t in call.answer.topics]
+        assert returned == expected
 
 
 def test_offsets_of_an_open_transaction_are_deleted_and_its_marker_brings_none_back(

@@ -93,7 +93,7 @@ def test_a_parked_new_member_waits_for_ever_in_the_older_and_five_minutes_in_the
 
 
 @differ("join that is parked as its member leaves")
-def test_a_member_that_leaves_while_its_join_is_parked_is_told_so_by_the_newer_alone() -> None:
+def test_parked_join_of_a_leaving_member_is_answered_only_in_the_newer() -> None:
     leave = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
     two_members = (join(), join(), join("#1"), DELAY, DELAY)
     changed = join("#1", protocols=OTHER_PROTOCOLS)
@@ -191,7 +191,7 @@ def test_a_group_that_everybody_has_left_is_dead_in_the_oldest_and_empty_in_the_
 
 
 @differ("group that is not there")
-def test_who_commits_when_everybody_has_left_is_told_so_in_the_oldest_by_the_generation() -> None:
+def test_commit_after_all_members_have_left_is_illegal_generation_in_0_10_0() -> None:
     for profile, error in (
         (OLDEST, ErrorCode.ILLEGAL_GENERATION),
         (OLD, ErrorCode.UNKNOWN_MEMBER_ID),
@@ -225,7 +225,7 @@ def test_a_leader_whose_append_times_out_joins_again_or_in_4_1_looks_for_the_coo
         assert play.sync(leader, 1, {leader: b"all"}).answer.error_code is error
 
 
-def test_generations_begin_anew_in_the_oldest_when_everybody_had_left() -> None:
+def test_generations_restart_in_0_10_0_when_all_members_have_left() -> None:
     assert run(OLDEST, join(), LEAVE, join())[1][3].generation_id == 1
     assert run(OLD, join(), LEAVE, join())[1][3].generation_id == 3
 
@@ -261,16 +261,16 @@ def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> Non
 
 def test_replicas_that_are_missing_are_no_matter_of_the_coordinator_in_the_oldest() -> None:
     lacking = ErrorCode.NOT_ENOUGH_REPLICAS
-    for profile, told in ((OLDEST, lacking), (OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE)):
-        assert profile.group_errors.get(lacking, lacking) is told
-        assert profile.commit_errors.get(lacking, lacking) is told
+    for profile, returned in ((OLDEST, lacking), (OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE)):
+        assert profile.group_errors.get(lacking, lacking) is returned
+        assert profile.commit_errors.get(lacking, lacking) is returned
 
 
 def test_a_log_that_fails_on_its_disk_is_another_coordinators_in_the_newer_alone() -> None:
     broken = ErrorCode.KAFKA_STORAGE_ERROR
-    for profile, told in ((OLD, broken), (NEW, ErrorCode.NOT_COORDINATOR)):
-        assert profile.group_errors.get(broken, broken) is told
-        assert profile.commit_errors.get(broken, broken) is told
+    for profile, returned in ((OLD, broken), (NEW, ErrorCode.NOT_COORDINATOR)):
+        assert profile.group_errors.get(broken, broken) is returned
+        assert profile.commit_errors.get(broken, broken) is returned
 
 
 @pytest.mark.parametrize(

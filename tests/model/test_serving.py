@@ -139,9 +139,9 @@ def test_while_loading_the_newer_say_so_but_for_heartbeats_and_in_2_7_syncs_and_
 def test_before_version_2_of_txn_offset_commit_loading_is_not_being_available(
     profile: Profile,
 ) -> None:
-    for version, told in ((1, NOT_AVAILABLE), (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)):
+    for version, returned in ((1, NOT_AVAILABLE), (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)):
         request = Request(0, version, trim(txn_commit(-1, ""), version))
-        assert _error(profile, LOADING, request) is told
+        assert _error(profile, LOADING, request) is returned
 
 
 @EVERY
@@ -158,17 +158,17 @@ def test_the_older_do_not_own_what_they_are_loading(profile: Profile) -> None:
 
 
 @differ("gate order")
-def test_an_empty_group_id_is_told_before_a_shutdown_in_2_7_and_after_it_in_the_others() -> None:
-    nameless = JOIN._replace(group_id="")
-    assert _error(NEW, SHUT_DOWN, nameless) is ErrorCode.INVALID_GROUP_ID
+def test_empty_group_id_is_checked_before_a_shutdown_in_2_7_and_after_it_in_the_others() -> None:
+    no_group_id = JOIN._replace(group_id="")
+    assert _error(NEW, SHUT_DOWN, no_group_id) is ErrorCode.INVALID_GROUP_ID
     for profile in (OLDEST, OLD, NEWEST):
-        assert _error(profile, SHUT_DOWN, nameless) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert _error(profile, ELSEWHERE, nameless) is ErrorCode.INVALID_GROUP_ID
+        assert _error(profile, SHUT_DOWN, no_group_id) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert _error(profile, ELSEWHERE, no_group_id) is ErrorCode.INVALID_GROUP_ID
 
 
 @differ("gate order")
 @EVERY
-def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range_but_in_4_1(
+def test_wrong_coordinator_is_checked_before_the_session_timeout_except_in_4_1(
     profile: Profile,
 ) -> None:
     short = JOIN._replace(session_timeout_ms=1)
@@ -177,12 +177,12 @@ def test_a_wrong_coordinator_is_told_before_a_session_timeout_out_of_range_but_i
 
 
 @pytest.mark.parametrize(
-    ("where", "told"), [(SHUT_DOWN, True), (LOADING, False), (ELSEWHERE, False)]
+    ("where", "returned"), [(SHUT_DOWN, True), (LOADING, False), (ELSEWHERE, False)]
 )
-def test_in_4_1_a_join_that_is_refused_by_the_runtime_is_not_told_its_member_id(
-    where: Input, *, told: bool
+def test_join_rejected_by_the_runtime_of_4_1_returns_no_member_id(
+    where: Input, *, returned: bool
 ) -> None:
-    for profile, keeps in ((NEW, True), (NEWEST, told)):
+    for profile, keeps in ((NEW, True), (NEWEST, returned)):
         given = Request(0, 7, JOIN._replace(member_id="mine"))
         body: Any = end(profile, where, given).responses[0].body
         assert body.member_id == ("mine" if keeps else "")
@@ -202,16 +202,16 @@ def test_in_4_1_a_join_that_is_refused_by_the_runtime_is_not_told_its_member_id(
 def test_every_api_that_asks_for_a_group_id_does_so_before_a_shutdown_in_2_7_and_after_it_in_4_1(
     body: RequestBody,
 ) -> None:
-    for profile, told in (
+    for profile, returned in (
         (NEW, ErrorCode.INVALID_GROUP_ID),
         (NEWEST, ErrorCode.COORDINATOR_NOT_AVAILABLE),
     ):
-        assert _error(profile, SHUT_DOWN, body) is told
+        assert _error(profile, SHUT_DOWN, body) is returned
         assert _error(profile, ELSEWHERE, body) is ErrorCode.INVALID_GROUP_ID
 
 
 @EVERY
-def test_before_version_2_of_offset_fetch_the_error_is_told_of_each_partition(
+def test_offset_fetch_before_version_2_returns_the_error_in_each_partition(
     profile: Profile,
 ) -> None:
     given = Request(0, 1, fetch(require_stable=False))

@@ -77,11 +77,11 @@ PAIR: tuple[Given, ...] = (join(), DELAY, join(), join("#1"), sync("#1", 2), syn
 STATIC_PAIR: tuple[Given, ...] = (*PAIR[:2], static(), *PAIR[3:])
 
 # Then #1 joins again and #8 is new, and #3 is one too many.
-TURNED_AWAY: tuple[Given, ...] = (join("#1"), join(), join("#3"))
+REJECTED: tuple[Given, ...] = (join("#1"), join(), join("#3"))
 
 
 @differ("static members")
-def test_a_leader_that_is_back_is_told_the_members_and_to_skip_them_from_version_9_on() -> None:
+def test_replaced_leader_gets_the_members_and_skip_assignment_from_version_9_on() -> None:
     assert OLD.max_versions["JoinGroup"] < 9
     for profile, version in (OLD, 7), (NEW, 7), (NEW, 8):
         answer = run(profile, *LEADER, static(version))[1][4]
@@ -94,7 +94,7 @@ def test_a_leader_that_is_back_is_told_the_members_and_to_skip_them_from_version
     assert answer.skip_assignment
 
 
-def test_a_follower_that_is_back_is_not_told_to_skip_anything() -> None:
+def test_replaced_follower_does_not_get_skip_assignment() -> None:
     answer = run(NEW, *STATIC_PAIR, static(9))[1][7]
     assert (answer.leader, answer.member_id, answer.members) == ("#1", "#7", ())
     assert not answer.skip_assignment
@@ -116,7 +116,7 @@ def test_in_neither_a_member_that_is_back_before_the_assignments_skips_anything(
     ],
     ids=lambda body: type(body).__name__,
 )
-def test_a_group_instance_id_that_nobody_has_is_ignored_by_the_older_alone(
+def test_unknown_instance_id_is_ignored_only_in_2_7(
     asked: RequestBody,
 ) -> None:
     for profile, expected in (OLD, NONE), (NEW, UNKNOWN):
@@ -124,7 +124,7 @@ def test_a_group_instance_id_that_nobody_has_is_ignored_by_the_older_alone(
 
 
 @differ("unregistered instance id")
-def test_a_commit_under_a_group_instance_id_that_nobody_has_is_refused_by_the_newer_alone() -> None:
+def test_commit_with_an_unknown_instance_id_fails_only_in_4_1() -> None:
     asked = commit(1, "#1")._replace(group_instance_id=NO_INSTANCE)
     for profile, expected in (OLD, NONE), (NEW, UNKNOWN):
         answer = run(profile, join(), DELAY, sync("#1", 1), asked)[1][4]
@@ -138,7 +138,7 @@ def test_a_group_without_members_stores_offsets_under_any_group_instance_id_in_b
         assert answer.topics[0].partitions[0].error_code is NONE
 
 
-def test_who_leaves_under_a_group_instance_id_that_nobody_has_stays_in_the_newer_alone() -> None:
+def test_member_that_leaves_with_an_unknown_instance_id_stays_only_in_4_1() -> None:
     for profile, expected, after in (OLD, NONE, EMPTY), (NEW, UNKNOWN, STABLE):
         steps = (join(), DELAY, sync("#1", 1), leave("#1", NO_INSTANCE))
         state, answers = run(profile, *steps)
@@ -154,7 +154,7 @@ def test_a_static_member_leaves_by_its_group_instance_id_alone_in_both() -> None
         assert group_state(state) is EMPTY
 
 
-def test_an_id_given_out_that_leaves_under_a_group_instance_id_is_taken_back_by_the_newer() -> None:
+def test_pending_id_that_leaves_with_an_instance_id_is_dropped_by_4_1() -> None:
     old, new = (run(profile, give_id(), leave("#1", NO_INSTANCE)) for profile in (OLD, NEW))
     assert old[1][2].error_code is ErrorCode.UNKNOWN_SERVER_ERROR
     assert new[1][2].members[0].error_code is NONE
@@ -190,7 +190,7 @@ def test_a_new_static_member_that_is_back_at_once_is_no_longer_new_in_the_newer_
 
 
 @differ("static member that does not join again")
-def test_an_absent_static_member_is_spared_by_both_until_the_newer_misses_its_sync() -> None:
+def test_absent_static_member_stays_in_both_until_the_sync_timeout_of_4_1() -> None:
     for profile in (OLD, NEW):
         group = group_after(profile, *ABSENT)
         assert (group.state, group.leader) == (STABLE, "#4")
@@ -228,24 +228,24 @@ def test_an_id_given_out_that_is_one_too_many_is_forgotten_by_the_newer_alone() 
         assert state.group.is_pending("#1") is expected
 
 
-def test_who_is_turned_away_may_end_the_join_phase_of_the_older_and_never_of_the_newer() -> None:
+def test_rejected_member_may_complete_the_join_phase_only_in_2_7() -> None:
     for profile, expected in (OLD, COMPLETING), (NEW, PREPARING):
         full = limited(profile, 2)
-        state, answers = run(full, *PAIR, *TURNED_AWAY)
+        state, answers = run(full, *PAIR, *REJECTED)
         assert answers[9].error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
         assert group_state(state) is expected
-        ended = group_after(full, *PAIR, *TURNED_AWAY, Advance(REBALANCE_MS - 1))
+        ended = group_after(full, *PAIR, *REJECTED, Advance(REBALANCE_MS - 1))
         assert ended.state is expected
-    assert group_state(run(full, *PAIR, *TURNED_AWAY, Advance(REBALANCE_MS))[0]) is COMPLETING
+    assert group_state(run(full, *PAIR, *REJECTED, Advance(REBALANCE_MS))[0]) is COMPLETING
 
 
 def test_a_join_that_is_refused_does_not_end_the_join_phase_of_the_newer_either() -> None:
-    steps = (*PAIR, *TURNED_AWAY, join("#1", protocols=()))
+    steps = (*PAIR, *REJECTED, join("#1", protocols=()))
     for profile, expected in (OLD, COMPLETING), (NEW, PREPARING):
         state, answers = run(limited(profile, 2), *steps)
         assert answers[10].error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         assert group_state(state) is expected
-    state, answers = run(limited(NEW, 2), *PAIR, *TURNED_AWAY, join("#1"))
+    state, answers = run(limited(NEW, 2), *PAIR, *REJECTED, join("#1"))
     assert answers[10].error_code is NONE
     assert group_state(state) is COMPLETING
 
@@ -260,14 +260,14 @@ def test_a_static_member_back_in_a_full_group_loses_its_name_in_the_older_alone(
         assert state.group.static(INSTANCE) == expected
 
 
-def test_who_is_turned_away_loses_its_own_group_instance_id_in_the_newer_alone() -> None:
+def test_rejected_member_loses_its_own_instance_id_only_in_4_1() -> None:
     for profile, expected in (OLD, "#3"), (NEW, None):
-        group = group_after(limited(profile, 2), *STATIC_PAIR, *TURNED_AWAY)
+        group = group_after(limited(profile, 2), *STATIC_PAIR, *REJECTED)
         assert group.member("#3") is None
         assert group.static(INSTANCE) == expected
 
 
-def test_no_group_instance_id_stands_for_nobody_in_the_newer() -> None:
+def test_every_instance_id_has_a_member_in_4_1() -> None:
     assert {"join/static-gone", "leave/static-gone"} <= OLD.rules.keys() - NEW.rules.keys()
 
 

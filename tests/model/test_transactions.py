@@ -164,8 +164,8 @@ def test_a_transactional_commit_without_partitions_is_not_looked_at(play: Play) 
 
 
 def test_a_group_without_a_name_has_no_transactions(play: Play) -> None:
-    nameless = request(-1, "")._replace(group_id="")
-    (error,) = errors(play.send(3, nameless).answer).values()
+    no_group_id = request(-1, "")._replace(group_id="")
+    (error,) = errors(play.send(3, no_group_id).answer).values()
     assert error is ErrorCode.INVALID_GROUP_ID
     marker = play.send(0, EndTxnRequest("", 7, committed=True))
     assert marker.answer.error_code is ErrorCode.INVALID_GROUP_ID

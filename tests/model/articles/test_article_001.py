@@ -213,7 +213,7 @@ def test_a_group_that_prepares_a_rebalance_is_full_when_as_many_wait_and_who_wai
     assert group.members == ["C1", "C2", "C3"]
     assert group.join("C4").answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert group.play.state == "PreparingRebalance"
-    # Being a member already is not enough. It is removed, so that nobody is waited for any more.
+    # Being a member already is not enough. It is removed, and the group waits for no member.
     second = group.join("C2").answer
     assert (second.error_code, second.member_id) == (ErrorCode.GROUP_MAX_SIZE_REACHED, "")
     assert group.members == ["C1", "C3"]

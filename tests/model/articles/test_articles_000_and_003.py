@@ -69,7 +69,7 @@ def test_a_sync_at_4_s_carries_a_heartbeat() -> None:
 
 def test_a_join_that_is_answered_at_once_carries_no_heartbeat() -> None:
     # The articles name JoinGroup too. In Kafka it keeps its member alive while it is parked, and
-    # the end of the join phase counts; a follower that joins a stable group anew gains nothing.
+    # the end of the join phase counts; a follower that rejoins a stable group gains nothing.
     group = _stable()
     group.at(4)
     assert group.join("C2").answered

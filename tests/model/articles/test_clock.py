@@ -31,7 +31,7 @@ def _two_of_10_and_5_s() -> Consumers:
     return Consumers("0.10.0", {"C1": 10, "C2": 5}, group_min_session_timeout_ms=5_000)
 
 
-def test_the_first_member_waits_for_nobody_however_long_its_session_timeout() -> None:
+def test_first_member_does_not_wait_however_long_its_session_timeout() -> None:
     group = _two_of_10_and_5_s()
     assert group.join("C1").answered
     assert group.join_deadline_s() is None
@@ -191,14 +191,14 @@ def test_a_sync_at_10_00_03_keeps_a_member_of_10_s_alive_beyond_10_00_13() -> No
     group.at(20 - JUST)
     assert group.members == ["C1", "C2", "C3"]
     assert not first.answered
-    # The second has not synced: when it is gone the first is told to join again.
+    # The second has not synced: when it is gone the first has to rejoin.
     group.at(20)
     assert group.members == ["C1", "C3"]
     assert first.answer.error_code is ErrorCode.REBALANCE_IN_PROGRESS
     assert group.deadline_s("C1") == 30
 
 
-def test_the_leaders_assignments_give_time_anew_to_those_alone_that_wait_for_them() -> None:
+def test_leaders_assignments_restart_only_the_sessions_of_members_that_wait_for_them() -> None:
     group = _three_admitted()
     group.at(1)
     group.sync("C1")

@@ -40,7 +40,7 @@ def _stable(*names: str) -> Consumers:
 
 
 def _joined_again(lost: str) -> Consumers:
-    """Three that were stable have joined anew; one did not get the answer to it."""
+    """Three that were stable have rejoined; one did not get the answer to it."""
     group = _stable(*NAMES)
     for name in NAMES:  # the leader begins the rebalance
         group.join(name, lost=name == lost)
@@ -61,12 +61,12 @@ def test_a_follower_that_missed_its_answer_gets_it_again_at_once_from_a_stable_g
     assert (again.answer.generation_id, again.answer.members) == (3, ())
     third = group.sync("C3")
     assert third.answer.assignment == b"2"
-    # Nobody else has noticed.
+    # The other members have not noticed.
     assert group.play.state == "Stable"
     assert [group.heartbeat(name) for name in NAMES] == [ErrorCode.NONE] * 3
 
 
-def test_a_follower_that_was_never_told_its_id_comes_as_a_new_member() -> None:
+def test_follower_that_never_got_its_id_joins_as_a_new_member() -> None:
     # The article does not tell it from the one above. Its JoinGroup has no id to be known by.
     group = Consumers("0.10.0")
     group.join("C1")
@@ -132,7 +132,7 @@ def test_who_leaves_while_others_wait_for_it_to_join_again_lets_them_go_on() -> 
     assert group.members == ["C1", "C3"]
 
 
-def test_who_leaves_while_others_are_missed_too_lets_nobody_go_on() -> None:
+def test_member_that_leaves_while_others_are_missing_does_not_complete_the_join_phase() -> None:
     group = _stable("C1", "C2")
     third = group.join("C3")
     group.leave("C2")
@@ -180,6 +180,6 @@ def test_a_group_that_its_last_member_leaves_is_removed_in_whatever_state(state:
     group.leave("C1")
     assert group.play.trail[-2:] == ("PreparingRebalance", "Dead")
     assert group.play.heartbeat("C1", 1) is ErrorCode.UNKNOWN_MEMBER_ID
-    # Whoever comes next is the first of a new group.
+    # The next member is the first of a new group.
     assert group.join("C3").answer.generation_id == 1
     assert group.play.trail[-3:] == BEGINNING

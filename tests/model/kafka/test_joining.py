@@ -19,8 +19,8 @@ def test_a_session_timeout_has_to_be_within_the_limits_of_the_broker() -> None:
         refused = play.join(session_ms=refused_ms).answer
         assert refused.error_code is ErrorCode.INVALID_SESSION_TIMEOUT
     assert not play.exists
-    for lawful_ms in (7_000, 90_000):
-        assert not play.join(session_ms=lawful_ms).answered
+    for allowed_ms in (7_000, 90_000):
+        assert not play.join(session_ms=allowed_ms).answered
 
 
 @holds("testInvalidGroupId")
@@ -56,7 +56,7 @@ def test_the_first_member_has_to_offer_a_protocol() -> None:
 
 
 @holds("testJoinGroupInconsistentGroupProtocol")
-def test_who_offers_no_protocol_that_all_support_is_refused_and_disturbs_nobody() -> None:
+def test_join_without_a_common_protocol_fails_and_begins_no_rebalance() -> None:
     play = Play()
     first = play.join(protocols=COOPERATIVE)
     second = play.join(protocols=OTHER)
@@ -67,7 +67,7 @@ def test_who_offers_no_protocol_that_all_support_is_refused_and_disturbs_nobody(
 
 
 @holds("testJoinGroupUnknownConsumerExistingGroup")
-def test_an_id_that_nobody_was_given_is_not_known_to_a_group() -> None:
+def test_join_with_an_unknown_member_id_fails() -> None:
     play = Play()
     play.first_member()
     assert play.join("made-up").answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID
@@ -87,7 +87,7 @@ def test_an_id_stays_good_after_its_join_was_refused_for_the_protocols() -> None
 
 
 @holds("testJoinGroupProtocolTypeIsNotProvidedWhenAnErrorOccurs")
-def test_who_is_refused_is_not_told_the_protocol_type() -> None:
+def test_rejected_join_does_not_return_the_protocol_type() -> None:
     for play in (Play(), Play()):
         refused = play.join("made-up", protocols=SEVERAL).answer
         assert refused.error_code is ErrorCode.UNKNOWN_MEMBER_ID
@@ -96,7 +96,7 @@ def test_who_is_refused_is_not_told_the_protocol_type() -> None:
 
 
 @holds("testJoinGroupReturnsTheProtocolType")
-def test_leader_and_follower_are_told_the_protocol_type() -> None:
+def test_leader_and_follower_get_the_protocol_type() -> None:
     play = Play()
     calls = [play.join(protocols=SEVERAL, protocol_type="connect") for _ in range(2)]
     play.wait(2 * DELAY_MS)
@@ -136,7 +136,7 @@ def test_a_leader_that_joins_a_stable_group_again_starts_a_generation() -> None:
 
 @holds("testJoinGroupUnknownConsumerNewGroup")
 @pytest.mark.parametrize("instance", [None, "A"])
-def test_an_id_that_nobody_was_given_brings_no_group_into_being(instance: str | None) -> None:
+def test_join_with_an_unknown_member_id_creates_no_group(instance: str | None) -> None:
     play = Play()
     refused = play.join("made-up", instance=instance).answer
     assert refused.error_code is ErrorCode.UNKNOWN_MEMBER_ID

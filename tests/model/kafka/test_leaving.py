@@ -17,7 +17,7 @@ def test_a_group_that_is_not_there_knows_no_member_to_leave() -> None:
 
 
 @holds("testLeaveGroupUnknownConsumerExistingGroup")
-def test_an_id_that_nobody_was_given_cannot_leave() -> None:
+def test_unknown_member_id_cannot_leave() -> None:
     play = Play()
     member = play.first_member()
     assert play.leave("made-up") == [ErrorCode.UNKNOWN_MEMBER_ID]

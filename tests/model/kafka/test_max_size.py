@@ -31,7 +31,7 @@ def _given_ids(play: Play, how_many: int) -> list[str]:
 
 
 @holds("testJoinGroupShouldReceiveErrorIfGroupOverMaxSize")
-def test_who_comes_when_the_group_is_full_is_turned_away_without_an_id() -> None:
+def test_join_of_a_full_group_is_rejected_without_a_member_id() -> None:
     play = Play(group_max_size=MOST)
     calls: Calls = [play.join() for _ in range(MOST)]
     play.wait(2 * DELAY_MS)
@@ -110,7 +110,7 @@ def test_a_group_too_large_for_a_lowered_setting_loses_those_who_join_again_last
 # What Kafka's tests do not say: a full group forgets member id and instance id each by itself.
 
 
-def _turned_away_without_its_instance_id() -> tuple[Play, str]:
+def _rejected_without_its_instance_id() -> tuple[Play, str]:
     """B joins the rebalance of a full group without its instance id, which still stands for it."""
     play = Play(group_max_size=2)
     leader, follower = play.static_pair()
@@ -123,10 +123,8 @@ def _turned_away_without_its_instance_id() -> tuple[Play, str]:
     return play, follower.member_id
 
 
-def test_who_was_turned_away_is_unknown_under_the_instance_id_it_left_and_others_are_fenced() -> (
-    None
-):
-    play, member_id = _turned_away_without_its_instance_id()
+def test_rejected_member_is_unknown_under_its_old_instance_id_and_others_are_fenced() -> None:
+    play, member_id = _rejected_without_its_instance_id()
     for used, error in ((member_id, UNKNOWN), ("made-up", FENCED)):
         assert play.heartbeat(used, 2, "B") is error
         assert play.sync(used, 2, instance="B").answer.error_code is error
@@ -136,8 +134,8 @@ def test_who_was_turned_away_is_unknown_under_the_instance_id_it_left_and_others
         assert play.join(used, instance="B", protocols=SEVERAL).answer.error_code is error
 
 
-def test_kafka_fails_where_the_instance_id_of_who_was_turned_away_leaves_or_comes_back() -> None:
-    play, member_id = _turned_away_without_its_instance_id()
+def test_kafka_fails_where_the_instance_id_of_a_rejected_member_leaves_or_rejoins() -> None:
+    play, member_id = _rejected_without_its_instance_id()
     for used in ("", member_id):
         body = LeaveGroupRequest(GROUP_ID, (MemberIdentity(used, "B"),))
         assert play.send(4, body).answer.error_code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -47,7 +47,7 @@ def test_what_was_committed_is_fetched_with_its_epoch_and_metadata() -> None:
 
 
 @holds("testFetchOffsetForUnknownPartition")
-def test_a_partition_that_nobody_committed_has_no_offset_and_no_error() -> None:
+def test_partition_without_a_commit_has_no_offset_and_no_error() -> None:
     play = Play()
     assert play.fetch(PARTITION) == {PARTITION: OffsetFetchResponsePartition(PARTITION[1])}
     assert play.fetch(PARTITION)[PARTITION].committed_offset == NO_OFFSET
@@ -70,7 +70,7 @@ def test_all_that_was_committed_is_fetched_if_no_partition_is_named() -> None:
     "testCommitOffsetInCompletingRebalanceFromUnknownMemberId",
     "testCommitOffsetInCompletingRebalanceFromIllegalGeneration",
 )
-def test_before_the_assignments_nobody_commits_and_each_is_told_what_is_wrong_first() -> None:
+def test_commits_in_completing_rebalance_fail_with_the_first_error() -> None:
     play = Play()
     member = play.first_member()
     assert play.state == "CompletingRebalance"

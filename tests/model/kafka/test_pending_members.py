@@ -69,7 +69,7 @@ def test_the_join_phase_ends_when_the_pending_member_leaves() -> None:
 
 
 @holds("testPendingMemberBatchLeaveGroup")
-def test_a_pending_member_leaves_in_a_batch_beside_one_that_nobody_knows() -> None:
+def test_pending_member_leaves_in_a_batch_with_an_unknown_member() -> None:
     play, pending_id = _rebalance_that_waits_for_a_pending_member()
     left = play.leave(MemberIdentity("", "no such instance"), pending_id)
     assert left == [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE]

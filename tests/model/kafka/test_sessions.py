@@ -30,7 +30,7 @@ def test_an_empty_group_knows_no_member_to_be_alive() -> None:
 
 
 @holds("testHeartbeatUnknownConsumerExistingGroup")
-def test_an_id_that_nobody_was_given_is_not_alive() -> None:
+def test_heartbeat_of_an_unknown_member_id_fails() -> None:
     play = Play()
     play.stable_member()
     assert play.heartbeat("made-up", 1) is ErrorCode.UNKNOWN_MEMBER_ID

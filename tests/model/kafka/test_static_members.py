@@ -58,7 +58,7 @@ def test_who_joins_with_one_members_instance_id_and_the_id_of_another_is_fenced(
 
 
 @holds("staticMemberJoinWithUnknownInstanceIdAndKnownMemberId")
-def test_a_member_that_joins_under_an_instance_id_nobody_has_is_not_known() -> None:
+def test_join_with_a_member_id_and_an_unknown_instance_id_is_unknown_member_id() -> None:
     play = Play()
     leader, _ = play.static_pair()
     refused = play.join(leader.member_id, instance="C").answer
@@ -85,9 +85,7 @@ def test_who_syncs_under_anothers_instance_id_is_fenced() -> None:
 
 
 @holds("staticMemberHeartbeatLeaderWithInvalidMemberId")
-def test_a_static_member_may_leave_its_instance_id_out_of_heartbeats_but_nobody_may_take_it() -> (
-    None
-):
+def test_heartbeat_may_omit_the_instance_id_but_not_use_another_members() -> None:
     play = Play()
     leader, _ = play.static_pair()
     assert play.sync(leader.member_id, 1).answer.error_code is NONE
@@ -96,7 +94,7 @@ def test_a_static_member_may_leave_its_instance_id_out_of_heartbeats_but_nobody_
 
 
 @holds("staticMemberCommitOffsetWithInvalidMemberId")
-def test_a_static_member_may_leave_its_instance_id_out_of_commits_but_nobody_may_take_it() -> None:
+def test_commit_may_omit_the_instance_id_but_not_use_another_members() -> None:
     play = Play()
     leader, _ = play.static_pair()
     partition = ("payments", 0)

@@ -1,4 +1,4 @@
-"""Rebalances of static members: who starts one, and who is spared though it does not come."""
+"""Rebalances of static members: which begin one, and which stay without joining."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_static_leader_starts_one_rebalance_and_a_follower_that_offers_less_an
 
 
 @holds("testStaticMemberFollowerFailToRejoinBeforeRebalanceTimeout")
-def test_a_static_follower_that_does_not_join_again_in_time_is_spared() -> None:
+def test_static_follower_that_does_not_rejoin_in_time_stays() -> None:
     play = Play()
     leader, follower = play.static_pair(session_ms=LONG_MS)
     new = play.join(instance="C", protocols=SEVERAL)
@@ -102,7 +102,7 @@ def test_a_static_follower_that_does_not_join_again_in_time_is_spared() -> None:
 
 @holds("testStaticMemberLeaderFailToRejoinBeforeRebalanceTimeout")
 @pytest.mark.parametrize("leads", ["the follower", "the new member"])
-def test_a_static_leader_that_does_not_join_again_in_time_is_spared_but_leads_no_more(
+def test_static_leader_that_does_not_rejoin_in_time_stays_but_is_not_leader(
     leads: str,
 ) -> None:
     play = Play()
@@ -143,7 +143,7 @@ def _only_the_static_leader_is_left() -> tuple[Play, JoinGroupResponse]:
 
 
 @holds("testLeaderFailToRejoinBeforeFinalRebalanceTimeoutWithLongSessionTimeout")
-def test_a_rebalance_nobody_has_joined_goes_on_until_the_last_static_member_expires() -> None:
+def test_rebalance_without_joined_members_lasts_until_the_last_static_member_expires() -> None:
     play, leader = _only_the_static_leader_is_left()
     play.wait(REBALANCE_MS - 1)
     assert play.member_ids == {leader.member_id}
@@ -154,7 +154,7 @@ def test_a_rebalance_nobody_has_joined_goes_on_until_the_last_static_member_expi
 
 
 @holds("testLeaderRejoinBeforeFinalRebalanceTimeoutWithLongSessionTimeout")
-def test_a_rebalance_nobody_has_joined_ends_when_the_last_static_member_is_back() -> None:
+def test_rebalance_without_joined_members_ends_when_the_last_static_member_rejoins() -> None:
     play, _ = _only_the_static_leader_is_left()
     back = play.join(instance="A", protocols=SEVERAL).answer
     _leads(back, 3, {"A"})
@@ -177,7 +177,7 @@ def test_a_static_member_that_misses_a_rebalance_is_in_the_group_until_its_sessi
     _leads(call.answer, 2, {"A", None})
     assert play.sync(other, 2, {other: b"all"}).answer.error_code is NONE
     assert play.heartbeat(absent.member_id, 1) is ErrorCode.ILLEGAL_GENERATION
-    # With the generation its session began anew, and nothing has prolonged it since.
+    # With the generation its session restarted, and nothing has prolonged it since.
     for ms, answer in ((9_999, NONE), (9_999, NONE), (2, ErrorCode.REBALANCE_IN_PROGRESS)):
         play.wait(ms)
         assert play.heartbeat(other, 2) is answer

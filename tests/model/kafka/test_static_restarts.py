@@ -24,7 +24,7 @@ def _goes_on(play: Play, answer: JoinGroupResponse, old: JoinGroupResponse) -> N
 
 
 @holds("staticMemberRejoinWithLeaderIdAndUnknownMemberId")
-def test_a_restarted_leader_is_told_its_old_id_as_the_leaders_so_that_it_assigns_nothing() -> None:
+def test_restarted_leader_gets_its_old_id_as_the_leader_so_that_it_assigns_nothing() -> None:
     play = Play()
     leader, _ = play.static_pair()
     back = play.join(instance="A", protocols=SEVERAL).answer

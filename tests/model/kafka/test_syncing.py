@@ -29,7 +29,7 @@ def test_a_group_that_is_not_there_knows_no_member_to_sync() -> None:
 
 
 @holds("testSyncGroupFromUnknownMember")
-def test_an_id_that_nobody_was_given_does_not_sync() -> None:
+def test_unknown_member_id_cannot_sync() -> None:
     play = Play()
     play.stable_member()
     assert play.sync("made-up", 1).answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID
