@@ -1,8 +1,8 @@
 """The commands, and the parser of the whole command line.
 
-To add a command, write a module with `HELP`, `add_options(parser)` and `run(options)`, which returns
-the exit status, and add its name to `COMMANDS`. A command imports what it needs when it runs, so
-`--help` imports no library.
+To add a command, write a module with `HELP`, `add_options(parser)` and `run(options)`, where `run`
+returns the exit status, and add its name to `COMMANDS`. A command imports what it needs when it
+runs, so `--help` imports no library.
 """
 
 from __future__ import annotations

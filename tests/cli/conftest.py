@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -41,3 +43,17 @@ def error(run: Callable[..., Done]) -> Callable[..., str]:
         return done.err
 
     return error_of
+
+
+@pytest.fixture
+def history(run: Callable[..., Done], tmp_path: Path) -> Callable[..., Done]:
+    """Runs `history` on the lines of a file; the path in the error is FILE."""
+    path = tmp_path / "history"
+
+    def check(lines: Iterable[object], *options: str) -> Done:
+        text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        path.write_text("\n".join(text) + "\n", encoding="utf-8")
+        done = run("history", path, *options)
+        return done._replace(err=done.err.replace(str(path), "FILE"))
+
+    return check

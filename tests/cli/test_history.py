@@ -1,14 +1,12 @@
-"""groupcheck history: what it says of a history, and in one line of what is none."""
+"""`groupcheck history`: verdicts, and one line for an invalid file."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from groupcheck.cli import main
 
 Line = dict[str, Any]
 
@@ -23,8 +21,8 @@ SESSION_MS = 6_000
 
 
 def request(number: int, start_ms: float, api: str, version: int, **body: Any) -> Line:
-    said = {"groupId": "g", **body}
-    line = {"type": "request", "id": number, "startMs": start_ms, "api": api, "body": said}
+    fields = {"groupId": "g", **body}
+    line = {"type": "request", "id": number, "startMs": start_ms, "api": api, "body": fields}
     return {**line, "apiVersion": version}
 
 
@@ -48,47 +46,28 @@ def silence(number: int, end_ms: float) -> Line:
 
 
 def joined(number: int, end_ms: float, **fields: Any) -> Line:
-    said = {"errorCode": 0, "generationId": 1, "protocolName": "range", "leader": "m"}
+    done = {"errorCode": 0, "generationId": 1, "protocolName": "range", "leader": "m"}
     members = [{"memberId": "m", "metadata": ""}]
-    return response(number, end_ms, {**said, "memberId": "m", "members": members, **fields})
+    return response(number, end_ms, {**done, "memberId": "m", "members": members, **fields})
 
 
 ALONE = (join(1, 0), joined(1, 120))
 
 
-def said(
-    lines: tuple[Any, ...], directory: Path, capsys: pytest.CaptureFixture[str], *options: str
-) -> tuple[int, str, str]:
-    path = directory / "history"
-    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    path.write_text("\n".join(text) + "\n", encoding="utf-8")
-    status = main(["history", str(path), *options])
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err.replace(str(path), "FILE")
-
-
-def status(
-    lines: tuple[Any, ...], directory: Path, capsys: pytest.CaptureFixture[str], *options: str
-) -> int:
-    return said(lines, directory, capsys, *options)[0]
-
-
-def test_a_lawful_history_has_exit_status_0(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = """\
+def test_an_allowed_history_has_exit_status_0(history: Callable[..., Any]) -> None:
+    printed = """\
 1 operation of 1 group, each group in an order in which all is answered as by Kafka
 windows: a timer may fire 1000 ms late and never early; an answer that is not there after 30 ms does not come
 """  # noqa: E501 - as it is printed
-    assert said((OPEN, *ALONE), tmp_path, capsys) == (0, told, "")
+    assert history((OPEN, *ALONE)) == (0, printed, "")
 
 
-def test_of_one_that_is_not_it_tells_the_longest_order_what_cannot_follow_and_what_is_lawful(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_of_another_history_it_prints_the_longest_order_and_what_is_allowed_next(
+    history: Callable[..., Any],
 ) -> None:
     # The second member joins while the first beats; whichever comes first, it is no error 22.
     lines = (OPEN, *ALONE, heartbeat(2, 200.5), join(3, 201), response(2, 203, {"errorCode": 22}))
-    assert said(lines, tmp_path, capsys, "--late-ms=0") == (
+    assert history(lines, "--late-ms=0") == (
         1,
         """\
 In group 'g' no order of the operations is lawful for Apache Kafka 2.7.2.
@@ -114,9 +93,9 @@ windows: a timer may fire 0 ms late and never early; an answer that is not there
 
 
 @pytest.mark.parametrize(
-    ("beaten", "late_ms", "error", "lawful"),
+    ("beaten", "late_ms", "error", "status"),
     [
-        # The member was told of its generation between 100 and 120 ms.
+        # The member receives its generation between 100 and 120 ms.
         ((6_090, 6_099), 0, 25, 1),
         ((6_090, 6_099), 0, 0, 0),
         ((6_130, 6_140), 0, 25, 0),
@@ -132,22 +111,21 @@ windows: a timer may fire 0 ms late and never early; an answer that is not there
         ((6_050, 6_300), 0, 0, 0),
     ],
 )
-def test_a_timer_fires_late_by_the_slack_and_never_early(  # noqa: PLR0913, PLR0917 - a row, and two fixtures
+def test_a_timer_fires_late_within_the_tolerance_and_never_early(
     beaten: tuple[int, int],
     late_ms: int,
     error: int,
-    lawful: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    status: int,
+    history: Callable[..., Any],
 ) -> None:
     start_ms, end_ms = beaten
     answer = response(2, end_ms, {"errorCode": error})
     lines = (OPEN, *ALONE, heartbeat(2, start_ms), answer)
-    assert status(lines, tmp_path, capsys, f"--late-ms={late_ms}") == lawful
+    assert history(lines, f"--late-ms={late_ms}").status == status
 
 
 @pytest.mark.parametrize(
-    ("lines", "lawful"),
+    ("lines", "status"),
     [
         ((join(1, 0), silence(1, 90)), 0),
         ((join(1, 0), silence(1, 1_000)), 0),
@@ -158,41 +136,36 @@ def test_a_timer_fires_late_by_the_slack_and_never_early(  # noqa: PLR0913, PLR0
     ],
     ids=["parked", "due-within-the-slack", "due", "due-at-once", "unknown", "not-seen"],
 )
-def test_silence_is_held_against_a_coordinator_and_what_was_not_seen_is_not(
+def test_silence_is_an_observation_and_an_unseen_response_is_none(
     lines: tuple[Line, ...],
-    lawful: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    status: int,
+    history: Callable[..., Any],
 ) -> None:
-    assert status((OPEN, *lines), tmp_path, capsys) == lawful
+    assert history((OPEN, *lines)).status == status
 
 
-def test_where_the_search_is_given_up_nothing_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_that_reaches_its_limit_has_no_verdict(history: Callable[..., Any]) -> None:
     lines = (OPEN, *ALONE, heartbeat(2, 200), response(2, 203, {"errorCode": 22}))
-    found, out, err = said(lines, tmp_path, capsys, "--max-points=2")
+    found, out, err = history(lines, "--max-points=2")
     assert (found, out) == (2, "")
     why = "no verdict on group 'g' after 2 points of the search; --max-points allows more"
     assert err == f"groupcheck: {why}\n"
 
 
-def test_what_the_model_does_not_have_ends_what_is_known_of_a_group(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_request_that_the_model_does_not_have_ends_the_check_of_a_group(
+    history: Callable[..., Any],
 ) -> None:
     twice = join(2, 500)
     twice["body"]["protocols"] *= 2
     lines = (OPEN, *ALONE, twice, heartbeat(3, 600), response(3, 601, {"errorCode": 22}))
-    found, out, _ = said(lines, tmp_path, capsys)
+    found, out, _ = history(lines)
     assert found == 0
     assert "group 'g': a JoinGroup that names a protocol twice" in out
 
 
-def test_a_group_that_was_there_before_is_not_judged(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_group_that_existed_before_is_not_checked(history: Callable[..., Any]) -> None:
     before = {**OPEN, "groups": ["g"]}
-    found, out, _ = said((before, *ALONE, heartbeat(2, 300)), tmp_path, capsys)
+    found, out, _ = history((before, *ALONE, heartbeat(2, 300)))
     assert found == 0
     assert "group 'g': it was there before" in out
 
@@ -214,10 +187,8 @@ BAD_LINES = [
 
 
 @pytest.mark.parametrize(("line", "complaint"), BAD_LINES, ids=range(len(BAD_LINES)))
-def test_a_line_that_is_none_of_a_history_is_named(
-    line: Any, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert said((OPEN, line), tmp_path, capsys) == (2, "", f"groupcheck: {complaint}\n")
+def test_an_invalid_line_is_named(line: Any, complaint: str, history: Callable[..., Any]) -> None:
+    assert history((OPEN, line)) == (2, "", f"groupcheck: {complaint}\n")
 
 
 @pytest.mark.parametrize(
@@ -238,19 +209,15 @@ def test_a_line_that_is_none_of_a_history_is_named(
         ((OPEN, join(1, 0), response(1, 5, {"errorCode": "x"})), "FILE:3: JoinGroup.errorCode: "),
     ],
 )
-def test_a_file_that_is_no_history_is_refused_in_one_line(
-    lines: tuple[Any, ...], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_invalid_file_is_one_line(
+    lines: tuple[Any, ...], complaint: str, history: Callable[..., Any]
 ) -> None:
-    found, out, err = said(lines, tmp_path, capsys)
+    found, out, err = history(lines)
     assert (found, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"groupcheck: {complaint}")
 
 
-def test_a_file_that_cannot_be_read_is_said_to_be_that(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["history", str(tmp_path / "none")]) == 2
-    assert capsys.readouterr().err.endswith("/none: No such file or directory\n")
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, error: Callable[..., str]) -> None:
+    assert error("history", tmp_path / "none").endswith("/none: No such file or directory\n")
     (tmp_path / "bytes").write_bytes(b"\xff\n")
-    assert main(["history", str(tmp_path / "bytes")]) == 2
-    assert capsys.readouterr().err.endswith("bytes:1: not text in UTF-8\n")
+    assert error("history", tmp_path / "bytes").endswith("bytes:1: not text in UTF-8\n")

@@ -1,14 +1,11 @@
-"""groupcheck history: what happened to the coordinator, as its file says it."""
+"""`groupcheck history`: faults of the coordinator."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from groupcheck.cli import main
 
 Line = dict[str, Any]
 
@@ -27,7 +24,7 @@ def commit(number: int, start_ms: float, offset: int, group: str = "g") -> list[
     body = {"groupId": group, **member, "topics": topics}
     done = [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": 0}]}]
     return [
-        asked(number, start_ms, "OffsetCommit", 2, body),
+        request(number, start_ms, "OffsetCommit", 2, body),
         response(number, start_ms + 10, {"topics": done}),
     ]
 
@@ -35,14 +32,14 @@ def commit(number: int, start_ms: float, offset: int, group: str = "g") -> list[
 def fetch(number: int, start_ms: float, offset: int, group: str = "g") -> list[Line]:
     body = {"groupId": group, "topics": [{"name": "t", "partitionIndexes": [0]}]}
     partition = {"partitionIndex": 0, "committedOffset": offset, "metadata": "", "errorCode": 0}
-    told = {"topics": [{"name": "t", "partitions": [partition]}]}
+    found = {"topics": [{"name": "t", "partitions": [partition]}]}
     return [
-        asked(number, start_ms, "OffsetFetch", 1, body),
-        response(number, start_ms + 10, told),
+        request(number, start_ms, "OffsetFetch", 1, body),
+        response(number, start_ms + 10, found),
     ]
 
 
-def asked(number: int, start_ms: float, api: str, version: int, body: Line) -> Line:
+def request(number: int, start_ms: float, api: str, version: int, body: Line) -> Line:
     line = {"type": "request", "id": number, "startMs": start_ms, "api": api, "body": body}
     return {**line, "apiVersion": version}
 
@@ -54,16 +51,6 @@ def response(number: int, end_ms: float, body: Line) -> Line:
 def fault(name: str, start_ms: float, end_ms: float | None = None, **more: Any) -> Line:
     ends = {} if end_ms is None else {"endMs": end_ms}
     return {"type": "fault", "fault": name, "startMs": start_ms, **ends, **more}
-
-
-def said(
-    lines: list[Line], directory: Path, capsys: pytest.CaptureFixture[str], *options: str
-) -> tuple[int, str, str]:
-    path = directory / "history"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    status = main(["history", str(path), *options])
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err.replace(str(path), "FILE")
 
 
 @pytest.mark.parametrize("late_ms", [0, 1_000])
@@ -81,48 +68,45 @@ def said(
         ((MINUTE_MS - 5, MINUTE_MS + 50), -1, 0),
     ],
 )
-def test_an_offset_expires_in_a_cleanup_and_at_no_other_time(  # noqa: PLR0913, PLR0917 - a row, and two fixtures
+def test_an_offset_expires_in_a_cleanup_and_at_no_other_time(
     late_ms: int,
     cleaned: tuple[float, float],
     found: int,
     status: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    history: Callable[..., Any],
 ) -> None:
     cleanup = fault("cleanup", *cleaned)
     lines = [opening(), *commit(1, 0, 5), cleanup, *fetch(2, 2 * MINUTE_MS, found)]
-    assert said(lines, tmp_path, capsys, f"--late-ms={late_ms}")[0] == status
+    assert history(lines, f"--late-ms={late_ms}").status == status
 
 
 @pytest.mark.parametrize("found", [5, -1])
-def test_a_cleanup_that_may_have_been_explains_what_is_gone_and_what_is_not(
-    found: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_uncertain_cleanup_explains_both_results(
+    found: int, history: Callable[..., Any]
 ) -> None:
     cleanup = fault("cleanup", MINUTE_MS - 10_000)
     lines = [opening(), *commit(1, 0, 5), cleanup, *fetch(2, 2 * MINUTE_MS, found)]
-    assert said(lines, tmp_path, capsys)[0] == 0
-    assert said([*lines, *fetch(3, 2 * MINUTE_MS + 20, 5)], tmp_path, capsys)[0] == (found == -1)
+    assert history(lines).status == 0
+    assert history([*lines, *fetch(3, 2 * MINUTE_MS + 20, 5)]).status == (found == -1)
 
 
-def test_what_happened_to_one_groups_partition_did_not_happen_to_the_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_fault_of_one_groups_partition_does_not_affect_others(
+    history: Callable[..., Any],
 ) -> None:
     commits = [*commit(1, 0, 5), *commit(2, 0, 6, "other")]
     unloaded = fault("unload", 100, 110, groups=["other"])
     lines = [opening(), *commits, unloaded, *fetch(3, 200, 5)]
-    assert said(lines, tmp_path, capsys)[0] == 0
-    status, out, _ = said([*lines, *fetch(4, 300, 6, "other")], tmp_path, capsys)
+    assert history(lines).status == 0
+    status, out, _ = history([*lines, *fetch(4, 300, 6, "other")])
     assert status == 1
     assert "In group 'other' no order" in out
     assert "NOT_COORDINATOR (16)" in out
 
 
-def test_an_event_is_told_where_it_stands_in_the_longest_lawful_order(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fault_is_listed_in_the_longest_order(history: Callable[..., Any]) -> None:
     cleanup = fault("cleanup", 2 * MINUTE_MS, 2 * MINUTE_MS + 5)
     lines = [opening(), *commit(1, 0, 5), cleanup, *fetch(2, 2 * MINUTE_MS + 10, 5)]
-    status, out, _ = said(lines, tmp_path, capsys)
+    status, out, _ = history(lines)
     assert status == 1
     assert out.startswith("""\
 In group 'g' no order of the operations is lawful for Apache Kafka 2.7.2.
@@ -153,22 +137,20 @@ What has to come next, and cannot:
     ],
 )
 def test_a_fault_that_is_none_is_named(
-    line: Line, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: Line, complaint: str, history: Callable[..., Any]
 ) -> None:
-    status, out, err = said([opening(), line], tmp_path, capsys)
+    status, out, err = history([opening(), line])
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"groupcheck: {complaint}")
 
 
-def test_a_request_that_was_lost_took_effect_by_then_or_never(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_request_that_was_lost_took_effect_by_then_or_never(history: Callable[..., Any]) -> None:
     sent, _ = commit(2, 100, 6)
     lost = {"type": "lost", "id": 2, "endMs": 110}
     before = [opening(appends="atomic"), *commit(1, 0, 5), sent, lost]
-    assert said([*before, *fetch(3, 200, 5)], tmp_path, capsys)[0] == 0
-    assert said([*before, *fetch(3, 200, 6)], tmp_path, capsys)[0] == 0
+    assert history([*before, *fetch(3, 200, 5)]).status == 0
+    assert history([*before, *fetch(3, 200, 6)]).status == 0
     changed = [*fetch(3, 200, 5), *fetch(4, 300, 6)]
-    assert said([*before, *changed], tmp_path, capsys)[0] == 1
-    assert said([*before[:-1], *changed], tmp_path, capsys)[0] == 0
-    assert "a second end of request 2" in said([*before, lost], tmp_path, capsys)[2]
+    assert history([*before, *changed]).status == 1
+    assert history([*before[:-1], *changed]).status == 0
+    assert "a second end of request 2" in history([*before, lost])[2]
