@@ -6,10 +6,12 @@ It also runs the programs that download, build and run them, and reads their ver
 from __future__ import annotations
 
 import fcntl
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -86,12 +88,26 @@ def do(argv: list[str], what: str, folder: Path | None = None) -> None:
         raise PortUnavailableError(msg)
 
 
-def answer(*argv: str) -> str | None:
-    """Return the output and standard error of a program; None if it cannot be run, or hangs."""
+def unusable(
+    program: str | None, name: str, version_option: str, pattern: str, oldest: tuple[int, ...]
+) -> str | None:
+    """Return why a program cannot be used: missing, without a version, or too old; else None."""
+    if program is None:
+        return f"{name.lower()} is not on this machine"
+    found = re.search(pattern, _output(program, version_option))
+    if found is None:
+        return f"{program} does not print its version"
+    version = tuple(map(int, found.groups()))
+    return f"{program} is {name} {'.'.join(map(str, version))}" if version < oldest else None
+
+
+@cache
+def _output(*argv: str) -> str:
+    """Return the output and standard error of a program; empty if it cannot be run, or hangs."""
     try:
         done = subprocess.run(  # noqa: S603 (a program of this machine)
             argv, capture_output=True, text=True, timeout=ASK_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
+        return ""
     return done.stdout + done.stderr

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Final
 
-from groupcheck.properties.brokers.cache import answer, cache_folder, cached, do
+from groupcheck.properties.brokers.cache import cache_folder, cached, do, unusable
 
 POM: Final = Path(__file__).with_name("pom.xml")
 LOGGING: Final = Path(__file__).with_name("log4j.properties")
@@ -31,23 +29,11 @@ def java() -> str | None:
     return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
 
 
-@cache
-def _version(program: str) -> int | None:
-    """Return the major version of a Java, 8 for 1.8; None if it prints none."""
-    found = re.search(r'version "(?:1\.)?(\d+)', answer(program, "-version") or "")
-    return int(found[1]) if found else None
-
-
 def missing(version: str, oldest_java: int) -> str | None:
     """Return what this machine lacks to run the broker of a version; None if nothing."""
-    program = java()
-    if program is None:
-        return "java is not on this machine"
-    number = _version(program)
-    if number is None:
-        return f"{program} does not print its version"
-    if number < oldest_java:
-        return f"{program} is Java {number}"
+    problem = unusable(java(), "Java", "-version", r'version "(?:1\.)?(\d+)', (oldest_java,))
+    if problem is not None:
+        return problem
     if not (cache_folder() / _name(version)).is_dir() and shutil.which("mvn") is None:
         return "mvn is not on this machine, and the jars are not in the cache"
     return None

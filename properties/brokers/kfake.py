@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from threading import Event
 from typing import Final
 
 from groupcheck.model.spaces.clients import TOPIC
-from groupcheck.properties.brokers.cache import answer, cache_folder, cached, do
+from groupcheck.properties.brokers.cache import cache_folder, cached, do, unusable
 from groupcheck.properties.brokers.recipe import (
     SETTINGS,
     Address,
@@ -76,18 +74,4 @@ def _built(report: Callable[[str], None]) -> Path:
 def _missing() -> str | None:
     if (cache_folder() / _name()).is_dir():
         return None
-    program = shutil.which("go")
-    if program is None:
-        return "go is not on this machine"
-    number = _version(program)
-    if number is None:
-        return f"{program} does not print its version"
-    if number < OLDEST_GO:
-        return f"{program} is Go {'.'.join(map(str, number))}"
-    return None
-
-
-@cache
-def _version(program: str) -> tuple[int, int] | None:
-    found = re.search(r"go(\d+)\.(\d+)", answer(program, "version") or "")
-    return (int(found[1]), int(found[2])) if found else None
+    return unusable(shutil.which("go"), "Go", "version", r"go(\d+)\.(\d+)", OLDEST_GO)

@@ -11,14 +11,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
-from time import monotonic, sleep
-from typing import Any, Final, NamedTuple
+from time import monotonic
+from typing import Any, Final
 
 from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.spaces.wire_spaces import wire_spaces
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
+from groupcheck.properties.long_runs.attempts import DisturbedError, Ran, attempted
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.journal import (
     CONFORMS,
@@ -40,31 +41,8 @@ from groupcheck.properties.verify import Progress, Verification, silent
 TIMED: Final = "timed walks"
 STAGES: Final[Mapping[str, int]] = {"tours": 50, "walks": 85, TIMED: 100}
 TIMED_FACTOR: Final = 2  # timed walks mostly wait, so that many times as many run concurrently
-TRIES: Final = 3  # of a sequence when an available broker cannot be reached
-RETRY_S: Final = 1.0
 MAX_RERUNS: Final = 100  # sequences that run again, alone, after a crash
 PATIENCE_S: Final = 60.0  # how long to wait for a broker that is unavailable
-
-
-class DisturbedError(Exception):
-    """The broker was unavailable during an attempt, whose result therefore means nothing."""
-
-    def __init__(self, ran: Ran) -> None:
-        super().__init__()
-        self.ran = ran
-
-
-class Ran(NamedTuple):
-    """The result of one sequence: steps, finding, rules applied, and the model instance toured."""
-
-    steps: int
-    finding: Finding | None = None
-    applied: frozenset[str] = frozenset()
-    space: str = ""
-
-
-# Runs a sequence; its argument says whether the broker has been available since the start.
-Attempt = Callable[[Callable[[], bool]], Ran]
 
 
 class LongRun(Verification):
@@ -232,42 +210,13 @@ class LongRun(Verification):
         """Run one sequence; returns whether the port can be used for another one."""
         began_s = monotonic()
         try:
-            ran = self._attempt(lambda valid: self._run_one(number, stage, port, valid))
+            ran = attempted(self._broker, lambda valid: self._run_one(number, stage, port, valid))
             decided = True
         except DisturbedError as disturbed:
             ran, decided = disturbed.ran, False
         self._record(number, stage, began_s, ran, decided=decided)
         # After a finding a response may still be on its way: Kafka answers some requests twice.
         return decided and ran.finding is None
-
-    def _attempt(self, attempt: Attempt) -> Ran:
-        """Run an attempt, several times if a busy broker cannot be reached.
-
-        Raises:
-            DisturbedError: the broker was unavailable meanwhile, and there is no valid result.
-            PortUnavailableError: the broker is available, and cannot be reached all the same.
-        """
-        began_s = monotonic()
-
-        def valid() -> bool:
-            return not self._broker.was_down(began_s)
-
-        for tries in range(1, TRIES + 1):
-            try:
-                ran = attempt(valid)
-            except PortUnavailableError as error:
-                if not valid():
-                    raise DisturbedError(Ran(0)) from error
-                if tries == TRIES:
-                    msg = f"{error} ({TRIES} times, though the broker is available)"
-                    raise PortUnavailableError(msg) from error
-            else:
-                if ran.finding is not None and not valid():
-                    raise DisturbedError(ran)
-                return ran
-            sleep(RETRY_S)
-            self._broker.wait()
-        raise AssertionError  # the last attempt has returned or raised
 
     def _run_one(self, number: int, stage: str, port: Port, valid: Callable[[], bool]) -> Ran:
         steps = self.settings.steps
@@ -368,7 +317,7 @@ class LongRun(Verification):
         while True:
             self._broker.wait()
             try:
-                return self._attempt(attempt).finding
+                return attempted(self._broker, attempt).finding
             except DisturbedError:
                 continue
 

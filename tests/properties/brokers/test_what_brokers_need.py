@@ -11,8 +11,7 @@ from threading import Event
 
 import pytest
 
-from groupcheck.properties.brokers import java, kfake
-from groupcheck.properties.brokers.cache import cache_folder
+from groupcheck.properties.brokers import cache, java
 from groupcheck.properties.brokers.catalogue import listing, recipes
 from groupcheck.properties.brokers.recipe import SETTINGS, BrokerDefinition, NotStartedError, start
 from groupcheck.properties.brokers.supervised import Supervised
@@ -79,7 +78,7 @@ def test_maven_is_needed_only_for_the_download(machine: Callable[[str, str], Non
     machine("java", JAVA.format("21.0.1"))
     lacking = "mvn is not on this machine, and the jars are not in the cache"
     assert _why_not("kafka:2.7") == lacking
-    (cache_folder() / java._name("2.7")).mkdir(parents=True)
+    (cache.cache_folder() / java._name("2.7")).mkdir(parents=True)
     assert _why_not("kafka:2.7") is None
 
 
@@ -91,7 +90,9 @@ def test_jars_are_downloaded_once(
     for _ in range(2):
         port_source("kafka:2.7")
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"groupcheck: downloading Apache Kafka 2.7.2 with mvn into {cache_folder()}"
+    assert (
+        line == f"groupcheck: downloading Apache Kafka 2.7.2 with mvn into {cache.cache_folder()}"
+    )
 
 
 def test_failed_download_is_reported_in_one_line_and_leaves_nothing_in_the_cache(
@@ -103,19 +104,19 @@ def test_failed_download_is_reported_in_one_line_and_leaves_nothing_in_the_cache
         "Apache Kafka 2.7.2 cannot be downloaded: mvn failed: [ERROR] Could not resolve"
         " dependencies"
     )
-    assert [p.suffix for p in cache_folder().iterdir()] == [".lock"]
+    assert [p.suffix for p in cache.cache_folder().iterdir()] == [".lock"]
 
 
 def test_broker_that_does_not_start_is_reported_with_the_last_lines_of_its_log(
     machine: Callable[[str, str], None],
 ) -> None:
     machine("java", f'[ "$1" = -version ] && {JAVA.format("17")} && exit; echo no heap; exit 3')
-    (cache_folder() / java._name("2.7")).mkdir(parents=True)
+    (cache.cache_folder() / java._name("2.7")).mkdir(parents=True)
     message = (
         r"Apache Kafka 2\.7\.2 does not start: (zookeeper|kafka) ended \(status 3\)\n  no heap"
     )
     assert re.fullmatch(message, _refusal("kafka:2.7"))
-    (cache_folder() / java._name("4.1")).mkdir()
+    (cache.cache_folder() / java._name("4.1")).mkdir()
     assert _refusal("kafka:4.1") == (
         "Apache Kafka 4.1.2 does not start: its folder is not formatted (status 3)\n  no heap"
     )
@@ -125,7 +126,7 @@ def test_kfake_needs_a_recent_go(machine: Callable[[str, str], None]) -> None:
     assert _why_not("kfake") == "go is not on this machine"
     machine("go", "echo go version go1.19.8 linux/amd64")
     assert (_why_not("kfake") or "").endswith("/go is Go 1.19")
-    kfake._version.cache_clear()
+    cache._output.cache_clear()
     machine("go", "exit 1")
     assert (_why_not("kfake") or "").endswith("/go does not print its version")
 
@@ -134,7 +135,7 @@ def test_failed_build_is_reported_in_one_line(machine: Callable[[str, str], None
     machine(
         "go", '[ "$1" = version ] && echo go version go1.26.1 && exit; echo no such module; exit 1'
     )
-    kfake._version.cache_clear()
+    cache._output.cache_clear()
     assert _refusal("kfake") == "kfake cannot be built: go failed: no such module"
 
 

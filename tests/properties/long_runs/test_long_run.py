@@ -25,7 +25,7 @@ from groupcheck.model.spaces.wire_spaces import AtOnce, wire_spaces
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
-from groupcheck.properties.long_runs import availability, long_run
+from groupcheck.properties.long_runs import attempts, availability, long_run
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.journal import MalformedJournalError, ResumeFile
 from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace
@@ -378,7 +378,7 @@ def unreached(monkeypatch: pytest.MonkeyPatch, fails: Callable[[int], bool]) -> 
         return connect(port, selector)
 
     monkeypatch.setattr(WirePort, "_connect", fail)
-    monkeypatch.setattr(long_run, "RETRY_S", 0.05)
+    monkeypatch.setattr(attempts, "RETRY_S", 0.05)
 
 
 @pytest.mark.usefixtures("untimed")
