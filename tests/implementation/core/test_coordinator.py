@@ -24,16 +24,12 @@ from groupcheck.model.vocabulary import (
     GroupState,
     HeartbeatRequest,
     JoinGroupRequest,
-    JoinGroupResponse,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
     Protocol,
     Request,
     SyncGroupRequest,
-    SyncGroupResponse,
 )
 from support.coordinators import (
     DELAY_MS,
@@ -43,41 +39,10 @@ from support.coordinators import (
     SESSION_MS,
     Bench,
     Chooser,
-    joined,
     stable,
 )
 
-# JoinGroup
-
-
-def test_inconsistent_protocols_are_checked_before_the_member_id() -> None:
-    bench = joined(1)
-    request_id = bench.join("stranger", protocol_type="connect")
-    assert bench.answers[request_id].error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-
-
-def test_repeated_join_replaces_the_parked_one_which_is_never_answered() -> None:
-    bench = stable(2)
-    one = bench.join("m1")
-    two = bench.join("m1")
-    bench.join("m2")
-    assert one not in bench.answers
-    assert bench.answers[two].generation_id == 2
-
-
-def test_join_with_changed_metadata_in_completing_rebalance_begins_a_rebalance() -> None:
-    bench = joined(2)
-    parked = bench.sync("m2")
-    bench.join("m2", protocols=(Protocol("range", b"x"),))
-    assert bench.answers[parked] == SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS)
-    assert bench.view.state == GroupState.PREPARING_REBALANCE
-    assert bench.member("m2").awaiting_join
-
-
-def test_sole_member_cannot_change_to_protocols_it_did_not_support() -> None:
-    bench = stable(1)
-    request_id = bench.join("m1", protocols=(Protocol("sticky", b""),))
-    assert bench.answers[request_id].error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+# Details that the model, with its one group, does not have
 
 
 def test_duplicate_protocol_counts_once() -> None:
@@ -87,67 +52,12 @@ def test_duplicate_protocol_counts_once() -> None:
     assert bench.answers[request_id].protocol_name == "range"
 
 
-# The initial delay and the rebalance timeout
-
-
-def test_initial_delay_of_zero_completes_the_join_at_once() -> None:
-    bench = Bench(Config(group_initial_rebalance_delay_ms=0))
-    assert bench.answers[bench.join()].generation_id == 1
-
-
-def test_new_member_flag_that_was_not_used_extends_the_next_initial_delay() -> None:
-    bench = Bench()
-    bench.join(rebalance_timeout_ms=DELAY_MS)  # nothing remains after the delay
-    bench.join()
-    bench.advance(DELAY_MS)
-    bench.leave("m1", "m2")
-    bench.advance(REBALANCE_MS)
-    assert bench.view.state == GroupState.EMPTY
-    bench.join()
-    bench.advance(DELAY_MS)
-    assert bench.view.state == GroupState.PREPARING_REBALANCE
-    bench.advance(DELAY_MS)
-    assert bench.view.state == GroupState.COMPLETING_REBALANCE
-
-
-def test_pending_member_delays_the_join_phase_and_stays_pending_after_it() -> None:
-    bench = stable(1)
-    bench.join(version=4, session_timeout_ms=60_000)
-    parked = bench.join("m1")
-    assert parked not in bench.answers
-    bench.advance(REBALANCE_MS)
-    assert bench.answers[parked].generation_id == 2
-    assert bench.view.pending_members == ("m2",)
-
-
-def test_last_member_leaves_at_once_while_an_id_is_pending() -> None:
-    bench = stable(1)
-    bench.join(version=4)
-    bench.leave("m1")  # no member, so the rebalance timeout is 0
-    assert (bench.view.state, bench.view.generation_id) == (GroupState.EMPTY, 2)
-    assert bench.view.pending_members == ("m2",)
-
-
-# Sessions
-
-
 def test_heartbeat_of_a_new_parked_member_starts_its_session_timer() -> None:
     bench = Bench(Config(group_initial_rebalance_delay_ms=NEW_MEMBER_MS))
     parked = bench.join()
     assert bench.heartbeat("m1", 0) == ErrorCode.REBALANCE_IN_PROGRESS
     bench.advance(SESSION_MS)
     assert bench.answers[parked].error_code == ErrorCode.UNKNOWN_MEMBER_ID
-
-
-# SyncGroup
-
-
-def test_repeated_sync_replaces_the_parked_one_which_is_never_answered() -> None:
-    bench = joined(2)
-    one, two = bench.sync("m2"), bench.sync("m2")
-    bench.sync("m1")
-    assert one not in bench.answers
-    assert two in bench.answers
 
 
 @pytest.mark.parametrize(
@@ -173,53 +83,6 @@ def test_sync_group_checks_are_in_kafkas_order(
     assert stable(1).ask(body, version).error_code == error
 
 
-# Appends that complete later
-
-
-def test_leader_that_repeats_its_sync_gets_its_first_assignment() -> None:
-    bench = joined(1)
-    bench.log.hold()
-    one, two = bench.sync("m1", m1=b"one"), bench.sync("m1", m1=b"two")
-    bench.release()
-    assert one not in bench.answers
-    assert bench.answers[two].assignment == b"one"
-    assert bench.member("m1").assignment == b"one"
-
-
-def test_held_commit_is_unstable_and_not_readable() -> None:
-    bench = Bench()
-    bench.commit(1)
-    bench.log.hold()
-    held = bench.commit(2)
-    assert bench.commit_error(held) is None
-    assert bench.fetch() == (1, ErrorCode.NONE)
-    assert bench.fetch(stable=True) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-    bench.release()
-    assert bench.commit_error(held) == ErrorCode.NONE
-    assert bench.fetch(stable=True) == (2, ErrorCode.NONE)
-
-
-def test_held_commits_complete_in_order_and_the_last_one_counts() -> None:
-    bench = Bench()
-    bench.log.hold()
-    bench.commit(1)
-    bench.commit(2)
-    bench.release()
-    assert bench.fetch(stable=True) == (2, ErrorCode.NONE)
-
-
-def test_equal_commits_in_one_millisecond_are_one_pending_commit() -> None:
-    bench = Bench()
-    bench.log.hold()
-    for offset in (1, 2, 1):
-        bench.commit(offset)
-    bench.release()  # the first clears what the third has pending, and the second finds nothing
-    assert bench.fetch(stable=True) == (1, ErrorCode.NONE)
-
-
-# Heartbeat and LeaveGroup
-
-
 def test_heartbeat_checks_are_in_kafkas_order() -> None:
     bench = stable(1)
     heartbeats = [("", 1, "m1"), ("other", 1, "m1"), ("g", 9, "m9"), ("g", 9, "m1"), ("", 1, "")]
@@ -239,81 +102,6 @@ def test_heartbeat_needs_a_group_id_even_if_the_group_with_an_empty_id_exists() 
     assert bench.view.group_id == ""
     error = bench.ask(HeartbeatRequest("", 0, "m1")).error_code
     assert error == ErrorCode.INVALID_GROUP_ID
-
-
-def test_parked_join_of_a_leaving_member_is_answered_without_a_member_id() -> None:
-    bench = stable(2)
-    parked = bench.join("m1")
-    bench.leave("m1")
-    assert bench.answers[parked] == JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id="")
-
-
-# Offsets
-
-
-def test_commit_without_partitions_creates_no_group() -> None:
-    bench = Bench()
-    assert bench.ask(OffsetCommitRequest("g")).topics == ()
-    empty_topic = OffsetCommitRequestTopic("t", ())
-    assert bench.ask(OffsetCommitRequest("g", topics=(empty_topic,))).topics == ()
-    assert bench.coordinator.views() == ()
-
-
-def test_members_may_commit_in_preparing_rebalance_and_not_in_completing_rebalance() -> None:
-    bench = stable(2)
-    bench.join("m1")
-    preparing = bench.commit(1, member_id="m2", generation_id=1)
-    bench.join("m2")
-    completing = bench.commit(2, member_id="m2", generation_id=2)
-    assert bench.commit_error(preparing) == ErrorCode.NONE
-    assert bench.commit_error(completing) == ErrorCode.REBALANCE_IN_PROGRESS
-
-
-def two_partitions(second_metadata: str) -> OffsetCommitRequest:
-    partitions = (
-        OffsetCommitRequestPartition(0, 1),
-        OffsetCommitRequestPartition(1, 2, committed_metadata=second_metadata),
-    )
-    return OffsetCommitRequest("g", topics=(OffsetCommitRequestTopic("t", partitions),))
-
-
-def test_rejected_partition_of_a_commit_stays_pending_until_it_is_committed() -> None:
-    bench = Bench(Config(offset_metadata_max_bytes=4))
-    answer = bench.ask(two_partitions("12345"))
-    assert [p.error_code for p in answer.topics[0].partitions] == [
-        ErrorCode.NONE,
-        ErrorCode.OFFSET_METADATA_TOO_LARGE,
-    ]
-    fetch = OffsetFetchRequest("g", (OffsetFetchRequestTopic("t", (0, 1, 1)),), require_stable=True)
-    good, refused = bench.ask(fetch).topics[0].partitions
-    assert (good.committed_offset, good.error_code) == (1, ErrorCode.NONE)
-    assert refused.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
-    bench.send(two_partitions("1234"))
-    assert bench.ask(fetch).topics[0].partitions[1].committed_offset == 2
-
-
-def test_commit_with_only_oversized_metadata_fails_at_once_and_leaves_nothing_pending() -> None:
-    bench = Bench(Config(offset_metadata_max_bytes=4))
-    bench.log.hold()
-    partition = OffsetCommitRequestPartition(0, 1, committed_metadata="12345")
-    topics = (OffsetCommitRequestTopic("t", (partition,)),)
-    request_id = bench.send(OffsetCommitRequest("g", topics=topics))
-    assert bench.commit_error(request_id) == ErrorCode.OFFSET_METADATA_TOO_LARGE
-    assert bench.fetch(stable=True) == (-1, ErrorCode.NONE)
-
-
-def test_fetch_of_all_partitions_returns_the_committed_ones() -> None:
-    bench = Bench()
-    assert bench.ask(OffsetFetchRequest("g")).topics == ()
-    assert bench.fetch() == (-1, ErrorCode.NONE)
-    bench.send(two_partitions("meta"))
-    (topic,) = bench.ask(OffsetFetchRequest("g")).topics
-    assert [(p.committed_offset, p.metadata) for p in topic.partitions] == [(1, ""), (2, "meta")]
-    assert bench.ask(OffsetFetchRequest("g", ())).topics == ()
-    assert bench.view.offsets == two_partitions("meta").topics
-
-
-# DescribeGroups
 
 
 # Choices
