@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,6 @@ from groupcheck.properties.sequence import Sequence, dump
 
 HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOBODY)),))
 QUICK = ["--examples", "5", "--members", "1"]
-
-
-def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(list(arguments)) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("groupcheck: ")
-    assert printed.err.count("\n") == 1
-    return printed.err
 
 
 def test_a_lawful_port_has_exit_status_0_and_its_figures_are_printed(
@@ -61,9 +53,9 @@ def test_the_same_seed_does_the_same_twice(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("port", ["nonsense", "python:", "exec", "kafka://", "kafka:9092", ""])
 def test_an_unknown_form_of_port_is_refused_with_the_known_ones(
-    port: str, capsys: pytest.CaptureFixture[str]
+    port: str, error: Callable[..., str]
 ) -> None:
-    line = _fails_with(capsys, "verify", port)
+    line = error("verify", port)
     assert "builtin" in line or "kafka://HOST:PORT" in line
 
 
@@ -75,9 +67,9 @@ def test_a_run_leaves_nothing_in_the_current_directory(tmp_path: Path) -> None:
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones(
-    capsys: pytest.CaptureFixture[str],
+    error: Callable[..., str],
 ) -> None:
-    line = _fails_with(capsys, "verify", "builtin", "--profile", "9.9")
+    line = error("verify", "builtin", "--profile", "9.9")
     assert line == "groupcheck: unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1\n"
 
 
@@ -95,15 +87,15 @@ def test_an_unknown_profile_is_refused_with_the_known_ones(
         ["replay"],
     ],
 )
-def test_a_bad_option_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    _fails_with(capsys, *arguments)
+def test_a_bad_option_is_one_line(arguments: list[str], error: Callable[..., str]) -> None:
+    error(*arguments)
 
 
 @pytest.mark.parametrize("text", ["-1", "9223372036854775808", "1.5", "x", "9" * 5_000])
 def test_a_number_that_is_none_is_refused_with_the_bounds(
-    text: str, capsys: pytest.CaptureFixture[str]
+    text: str, error: Callable[..., str]
 ) -> None:
-    line = _fails_with(capsys, "verify", "builtin", f"--seed={text}")
+    line = error("verify", "builtin", f"--seed={text}")
     assert line.startswith("groupcheck: argument --seed: ")
     if len(text) < 2_000:
         assert line.endswith(f"{text!r} is not a whole number from 0 to {2**63 - 1}\n")
@@ -143,27 +135,27 @@ def test_the_help_names_every_profile(
     ],
 )
 def test_a_port_that_is_not_there_is_one_line_that_names_it(
-    port: str, complaint: str, capsys: pytest.CaptureFixture[str]
+    port: str, complaint: str, error: Callable[..., str]
 ) -> None:
-    assert complaint in _fails_with(capsys, "verify", port, *QUICK)
+    assert complaint in error("verify", port, *QUICK)
 
 
 def test_a_broker_that_is_not_there_is_one_line_that_names_it(
-    capsys: pytest.CaptureFixture[str],
+    error: Callable[..., str],
 ) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
-    assert address in _fails_with(capsys, "verify", f"kafka://{address}", *QUICK)
+    assert address in error("verify", f"kafka://{address}", *QUICK)
 
 
 @pytest.mark.parametrize("below", ["", "/below"])
 def test_a_report_that_cannot_be_written_is_one_line_before_any_work(
-    below: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    below: str, tmp_path: Path, error: Callable[..., str]
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     report, started = f"{tmp_path}/file{below}", tmp_path / "started"
-    line = _fails_with(capsys, "verify", f"exec:touch {started}", *QUICK, "--report", report)
+    line = error("verify", f"exec:touch {started}", *QUICK, "--report", report)
     assert line == f"groupcheck: cannot write the report to {report}: not a directory\n"
     assert not started.exists()
 
@@ -233,11 +225,11 @@ def test_what_a_terminal_cannot_show_is_escaped() -> None:
 
 
 def test_a_trace_that_is_not_there_or_not_a_trace_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, error: Callable[..., str]
 ) -> None:
-    assert "cannot read" in _fails_with(capsys, "replay", str(tmp_path / "none"), "builtin")
+    assert "cannot read" in error("replay", str(tmp_path / "none"), "builtin")
     (tmp_path / "text").write_text("hello\n")
-    assert "not a JSON object" in _fails_with(capsys, "replay", str(tmp_path / "text"), "builtin")
+    assert "not a JSON object" in error("replay", str(tmp_path / "text"), "builtin")
 
 
 def test_help_imports_none_of_the_libraries_that_commands_need() -> None:

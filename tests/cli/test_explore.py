@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,6 @@ from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.step import Rule
 
 QUICK = ["--members", "1", "--instance", "metadata"]
-
-
-def _fails_with(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["explore", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    return printed.err
 
 
 def test_the_model_is_explored_with_exit_status_0(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,16 +103,16 @@ def test_what_a_version_is_known_to_break_is_shown_and_is_no_error(
     ],
 )
 def test_what_cannot_be_explored_is_one_line_that_says_why(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], complaint: str, error: Callable[..., str]
 ) -> None:
-    assert complaint in _fails_with(capsys, *arguments)
+    assert complaint in error("explore", *arguments)
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, error: Callable[..., str]
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    line = _fails_with(capsys, *QUICK, "--out", str(tmp_path / "file"))
+    line = error("explore", *QUICK, "--out", str(tmp_path / "file"))
     assert "cannot write the graphs" in line
 
 
@@ -168,6 +161,6 @@ def test_with_features_tlc_is_told_them_too(capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_features_and_generations_that_cannot_be_are_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    error: Callable[..., str], arguments: list[str], said: str
 ) -> None:
-    assert said in _fails_with(capsys, *arguments)
+    assert said in error("explore", *arguments)
