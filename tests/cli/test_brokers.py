@@ -1,4 +1,4 @@
-"""The doors to brokers that are started by name: the list of them, and how a run with one ends."""
+"""`groupcheck brokers`, and runs on brokers that groupcheck starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupcheck.properties.brokers.catalogue import recipes
 PATIENCE_S = 60
 
 
-def test_brokers_lists_each_with_what_it_needs_and_whether_it_can_run_here(
+def test_brokers_lists_what_each_broker_needs_and_whether_it_can_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -36,7 +36,7 @@ def test_brokers_lists_each_with_what_it_needs_and_whether_it_can_run_here(
 
 
 @pytest.mark.slow
-def test_a_broker_is_judged_by_its_own_version_unless_another_is_said(
+def test_a_broker_is_checked_against_its_own_version_by_default(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["verify", "serve:4.1", "--examples", "1", "--steps", "3"]) == 0
@@ -45,7 +45,7 @@ def test_a_broker_is_judged_by_its_own_version_unless_another_is_said(
     assert "serve, judged as Apache Kafka 4.1" in capsys.readouterr().out
 
 
-def test_what_a_broker_needs_and_is_not_there_is_one_line_and_status_2(
+def test_a_missing_program_of_a_broker_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -58,7 +58,7 @@ def test_what_a_broker_needs_and_is_not_there_is_one_line_and_status_2(
     )
 
 
-def test_the_log_of_a_broker_that_does_not_come_up_is_quoted_below_the_line(
+def test_the_log_of_a_broker_that_does_not_start_is_quoted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served, "MAIN", ("no_such_module",))
@@ -72,9 +72,7 @@ def test_the_log_of_a_broker_that_does_not_come_up_is_quoted_below_the_line(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_however_a_run_ends_nothing_of_its_broker_is_left(
-    number: signal.Signals, tmp_path: Path
-) -> None:
+def test_no_process_of_a_broker_survives_a_run(number: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "groupcheck", "verify", "serve", "--examples", "100000"]
     run = subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""The command line: what it prints, its exit status, and one clear line for what cannot be."""
+"""The command line: output, exit status, and one line for each failure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOB
 QUICK = ["--examples", "5", "--members", "1"]
 
 
-def test_a_lawful_port_has_exit_status_0_and_its_figures_are_printed(
+def test_a_conforming_port_has_exit_status_0_and_its_counts_are_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["verify", "builtin", *QUICK]) == 0
@@ -42,7 +42,7 @@ def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[
     assert [space["states"] for space in result["spaces"]] == [61, 24, 126]
 
 
-def test_the_same_seed_does_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_seed_gives_the_same_run(capsys: pytest.CaptureFixture[str]) -> None:
     counts = []
     for _ in range(2):
         assert main(["verify", "builtin", "--json", "--seed", "7", *QUICK]) == 0
@@ -52,7 +52,7 @@ def test_the_same_seed_does_the_same_twice(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("port", ["nonsense", "python:", "exec", "kafka://", "kafka:9092", ""])
-def test_an_unknown_form_of_port_is_refused_with_the_known_ones(
+def test_an_unknown_form_of_port_is_one_line_with_the_known_forms(
     port: str, error: Callable[..., str]
 ) -> None:
     line = error("verify", port)
@@ -66,7 +66,7 @@ def test_a_run_leaves_nothing_in_the_current_directory(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_profile_is_refused_with_the_known_ones(
+def test_an_unknown_profile_is_one_line_with_the_known_profiles(
     error: Callable[..., str],
 ) -> None:
     line = error("verify", "builtin", "--profile", "9.9")
@@ -87,12 +87,12 @@ def test_an_unknown_profile_is_refused_with_the_known_ones(
         ["replay"],
     ],
 )
-def test_a_bad_option_is_one_line(arguments: list[str], error: Callable[..., str]) -> None:
+def test_an_invalid_option_is_one_line(arguments: list[str], error: Callable[..., str]) -> None:
     error(*arguments)
 
 
 @pytest.mark.parametrize("text", ["-1", "9223372036854775808", "1.5", "x", "9" * 5_000])
-def test_a_number_that_is_none_is_refused_with_the_bounds(
+def test_an_invalid_number_is_one_line_with_the_bounds(
     text: str, error: Callable[..., str]
 ) -> None:
     line = error("verify", "builtin", f"--seed={text}")
@@ -134,13 +134,13 @@ def test_the_help_names_every_profile(
         ("exec:./no-such-program", "no-such-program"),
     ],
 )
-def test_a_port_that_is_not_there_is_one_line_that_names_it(
+def test_a_missing_port_is_one_line_that_names_it(
     port: str, complaint: str, error: Callable[..., str]
 ) -> None:
     assert complaint in error("verify", port, *QUICK)
 
 
-def test_a_broker_that_is_not_there_is_one_line_that_names_it(
+def test_a_missing_broker_is_one_line_that_names_it(
     error: Callable[..., str],
 ) -> None:
     with socket.socket() as unused:
@@ -150,7 +150,7 @@ def test_a_broker_that_is_not_there_is_one_line_that_names_it(
 
 
 @pytest.mark.parametrize("below", ["", "/below"])
-def test_a_report_that_cannot_be_written_is_one_line_before_any_work(
+def test_an_unwritable_report_is_one_line_before_the_run(
     below: str, tmp_path: Path, error: Callable[..., str]
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -164,7 +164,7 @@ def test_a_report_that_cannot_be_written_is_one_line_before_any_work(
     ("port", "status", "verdict"),
     [("builtin", 2, "verdict    conforms"), ("exec:cat", 1, "verdict    diverges")],
 )
-def test_a_report_that_fails_in_the_end_hides_neither_result_nor_divergence(
+def test_a_report_that_fails_at_the_end_keeps_the_result_and_the_status(
     port: str, status: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "result.json").mkdir()
@@ -175,7 +175,7 @@ def test_a_report_that_fails_in_the_end_hides_neither_result_nor_divergence(
 
 
 def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
-    """What a command says on standard error when its output goes nowhere, and its status."""
+    """The standard error and the status of a command with redirected output."""
     command = f'"$@" {redirection}'
     done = subprocess.run(
         ["sh", "-c", command, "sh", sys.executable, "-m", "groupcheck", *arguments],  # noqa: S607
@@ -203,20 +203,20 @@ FULL = pytest.param(
         (["--help"], 2),
     ],
 )
-def test_output_that_cannot_be_written_is_one_line(
+def test_unwritable_output_is_one_line(
     arguments: list[str], status: int, redirection: str, why: str
 ) -> None:
     line = f"groupcheck: cannot write to standard output: {why}\n"
     assert _with_output(redirection, *arguments) == (line, status)
 
 
-def test_the_status_tells_the_verdict_where_nothing_else_can() -> None:
+def test_the_exit_status_has_the_verdict_without_any_output() -> None:
     assert _with_output(">/dev/null 2>&-", "verify", "builtin", *QUICK) == ("", 0)
     assert _with_output(">&- 2>&-", "verify", "exec:cat", *QUICK) == ("", 1)
     assert _with_output("2>&-", "verify", "nonsense") == ("", 2)
 
 
-def test_what_a_terminal_cannot_show_is_escaped() -> None:
+def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
     command = [sys.executable, "-m", "groupcheck", "verify", "exec:cat \u00e9\u2028 -", *QUICK]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
@@ -224,9 +224,7 @@ def test_what_a_terminal_cannot_show_is_escaped() -> None:
     assert b"port       exec:cat \\xe9\\u2028 -, judged as" in done.stdout
 
 
-def test_a_trace_that_is_not_there_or_not_a_trace_is_one_line(
-    tmp_path: Path, error: Callable[..., str]
-) -> None:
+def test_a_missing_or_invalid_trace_is_one_line(tmp_path: Path, error: Callable[..., str]) -> None:
     assert "cannot read" in error("replay", str(tmp_path / "none"), "builtin")
     (tmp_path / "text").write_text("hello\n")
     assert "not a JSON object" in error("replay", str(tmp_path / "text"), "builtin")
@@ -266,7 +264,7 @@ def _interrupted(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_run_says_what_it_had_found_and_leaves_no_program_behind(
+def test_an_interrupted_run_prints_its_findings_and_stops_its_programs(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     out, _, status = _interrupted(tmp_path, number, 2, "verify")
@@ -275,7 +273,7 @@ def test_an_interrupted_run_says_what_it_had_found_and_leaves_no_program_behind(
     assert status == 1
 
 
-def test_an_interrupted_replay_leaves_no_program_behind(tmp_path: Path) -> None:
+def test_an_interrupted_replay_stops_its_programs(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     trace.write_text(dump(HEARTBEAT), encoding="utf-8")
     _, err, status = _interrupted(tmp_path, signal.SIGTERM, 0, "replay", str(trace))
@@ -284,7 +282,7 @@ def test_an_interrupted_replay_leaves_no_program_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("port", "status"), [("builtin", 2), ("exec:cat", 1)])
-def test_output_into_a_closed_pipe_is_nothing_to_complain_of(port: str, status: int) -> None:
+def test_output_to_a_closed_pipe_prints_no_error(port: str, status: int) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "groupcheck", "verify", port, *QUICK]

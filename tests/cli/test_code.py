@@ -89,7 +89,7 @@ def _given(saved: Saved, line: int) -> set[str]:
 
 
 @pytest.mark.slow
-def test_a_line_ran_under_the_edges_of_the_requests_that_come_to_it_and_under_no_others(
+def test_a_line_has_exactly_the_transitions_of_the_requests_that_run_it(
     saved: Saved,
 ) -> None:
     edges = _code(saved).edges
@@ -102,12 +102,12 @@ def test_a_line_ran_under_the_edges_of_the_requests_that_come_to_it_and_under_no
     assert beaten == {*_function(saved, "beat").edges}
 
 
-def test_a_labelled_edge_is_told_with_the_rule_that_it_is_by(saved: Saved) -> None:
+def test_a_transition_has_the_rule_that_it_applies(saved: Saved) -> None:
     edges = {(edge.before, edge.given, edge.rules, edge.after) for edge in _code(saved).edges}
     assert ("none", "Heartbeat", ("heartbeat/no-group",), "none") in edges
 
 
-def test_what_ran_in_no_step_and_what_never_ran_are_told_apart(saved: Saved) -> None:
+def test_lines_outside_steps_and_lines_that_never_ran_are_separate(saved: Saved) -> None:
     assert _function(saved, "close").outside == (CLOSE,)
     assert _function(saved, "forgotten").never == (FORGOTTEN,)
     request = _function(saved, "request")
@@ -115,7 +115,7 @@ def test_what_ran_in_no_step_and_what_never_ran_are_told_apart(saved: Saved) -> 
     assert request.untaken == ((13, UNHEARD),)
 
 
-def test_edges_by_other_rules_that_run_the_same_lines_are_put_together(saved: Saved) -> None:
+def test_transitions_of_different_rules_with_the_same_lines_are_grouped(saved: Saved) -> None:
     edges = _code(saved).edges
     groups = [[edges[place] for place in group] for group in _code(saved).alike]
     assert any({edge.given for edge in group} == {"Heartbeat"} for group in groups)
@@ -124,7 +124,7 @@ def test_edges_by_other_rules_that_run_the_same_lines_are_put_together(saved: Sa
         assert len({edge.rules for edge in group}) > 1
 
 
-def test_of_two_runs_a_line_ran_under_the_edges_of_both(saved: Saved) -> None:
+def test_a_merged_line_has_the_transitions_of_both_runs(saved: Saved) -> None:
     both = merged([Named("one", saved), Named("other", saved)])
     code = _code(both)
     assert sum(edge.steps for edge in code.edges) == 2 * sum(
@@ -135,7 +135,7 @@ def test_of_two_runs_a_line_ran_under_the_edges_of_both(saved: Saved) -> None:
     assert (code.sets, code.files) == (_code(saved).sets, _code(saved).files)
 
 
-def test_runs_of_other_texts_of_a_file_are_not_put_together(saved: Saved) -> None:
+def test_runs_of_different_texts_of_a_file_are_not_merged(saved: Saved) -> None:
     (file,) = _code(saved).files
     changed = msgspec.structs.replace(file, text=f"{file.text}\n")
     other = msgspec.structs.replace(
@@ -150,7 +150,7 @@ def test_a_program_cannot_be_traced(capsys: pytest.CaptureFixture[str]) -> None:
     assert "builtin or python:, not exec:cat" in capsys.readouterr().err
 
 
-def test_code_that_is_not_there_cannot_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_code_cannot_be_traced(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "builtin", "--code", "no/such"]) == 2
     assert "cannot trace no/such: there is no such file or folder" in capsys.readouterr().err
 

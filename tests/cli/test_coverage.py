@@ -1,4 +1,4 @@
-"""groupcheck coverage: what many runs have shown, and one clear line for what cannot be."""
+"""`groupcheck coverage`: merged coverage, and one line for each failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupcheck.cli import main
 QUICK = ["--examples", "0", "--members", "1", "--walks", "5"]
 
 
-def test_runs_add_to_a_file_and_files_are_put_together(
+def test_runs_add_to_a_file_and_files_are_merged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, two, both = (str(tmp_path / name) for name in ("one.json", "two.json", "both.json"))
@@ -35,7 +35,7 @@ def test_runs_add_to_a_file_and_files_are_put_together(
     assert set(found["starved"]).isdisjoint(found["applied"])
 
 
-def test_coverage_of_another_model_is_refused_with_status_1(
+def test_coverage_of_another_model_is_rejected_with_status_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine, theirs = tmp_path / "mine.json", tmp_path / "theirs.json"
@@ -54,7 +54,7 @@ def test_coverage_of_another_model_is_refused_with_status_1(
 @pytest.mark.parametrize(
     "arguments", [["coverage", "FILE"], ["verify", "builtin", "--coverage", "FILE"]]
 )
-def test_what_is_no_coverage_is_one_clear_line(
+def test_an_invalid_coverage_file_is_one_line(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("garbage.json", "nowhere/at/all.json"):

@@ -67,7 +67,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     )
 
 
-def test_a_law_that_is_broken_has_exit_status_1_and_the_steps_that_show_it(
+def test_a_violated_property_has_exit_status_1_and_its_counterexample(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = profiles.PROFILES["2.7"]
@@ -82,7 +82,7 @@ def test_a_law_that_is_broken_has_exit_status_1_and_the_steps_that_show_it(
     assert "  3. A sends Heartbeat v4 for generation 1\n" in printed
 
 
-def test_what_a_version_is_known_to_break_is_shown_and_is_no_error(
+def test_an_expected_violation_is_printed_and_is_no_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["explore", "--members", "1", "--instance", "membership"]) == 0
@@ -102,7 +102,7 @@ def test_what_a_version_is_known_to_break_is_shown_and_is_no_error(
         ([*QUICK, "--max-states", "7"], "metadata has more than 7 states"),
     ],
 )
-def test_what_cannot_be_explored_is_one_line_that_says_why(
+def test_an_invalid_option_is_one_line(
     arguments: list[str], complaint: str, error: Callable[..., str]
 ) -> None:
     assert complaint in error("explore", *arguments)
@@ -116,20 +116,20 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     assert "cannot write the graphs" in line
 
 
-def test_features_are_put_together_to_one_space(capsys: pytest.CaptureFixture[str]) -> None:
+def test_features_make_one_instance(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", "--members", "1", "--features", "metadata"]) == 0
     composed = capsys.readouterr().out
     assert "composed of metadata" in composed
     assert main(["explore", *QUICK]) == 0
     named = capsys.readouterr().out
     figures = [
-        next(line.split()[1:4] for line in said.splitlines() if line.startswith(f"{name}  "))
-        for name, said in (("composed", composed), ("metadata", named))
+        next(line.split()[1:4] for line in out.splitlines() if line.startswith(f"{name}  "))
+        for name, out in (("composed", composed), ("metadata", named))
     ]
     assert figures[0] == figures[1] == ["24", "288", "7"]
 
 
-def test_generations_that_are_told_apart_make_more_states(
+def test_distinct_generations_make_more_states(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["explore", "--json", *QUICK]) == 0
@@ -140,19 +140,19 @@ def test_generations_that_are_told_apart_make_more_states(
     assert one["spaces"][0]["states"] < three["spaces"][0]["states"]
 
 
-def test_with_features_tlc_is_told_them_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_of_tlc_have_the_features(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--no-symmetry", "--members", "1", "--generations", "2"]
     assert main(["explore", *arguments, "--features", "metadata", "max-size"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "-config metadata.cfg ConsumerGroup.tla" in said
+    out = " ".join(capsys.readouterr().out.split())
+    assert "-config metadata.cfg ConsumerGroup.tla" in out
     assert (
         'Version = "2.7", Names = {"m1", "m2"}, Generations = 2, '
         'Features = {"max-size", "metadata"}, MaxSize = 1'
-    ) in said
+    ) in out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "out"),
     [
         (["--features", "weather"], "unknown feature 'weather'; known: time, metadata, "),
         (["--profile", "0.10.0", "--features", "static-members"], "has no static-members"),
@@ -160,7 +160,7 @@ def test_with_features_tlc_is_told_them_too(capsys: pytest.CaptureFixture[str]) 
         (["--generations", "0"], "--generations"),
     ],
 )
-def test_features_and_generations_that_cannot_be_are_one_line(
-    error: Callable[..., str], arguments: list[str], said: str
+def test_invalid_features_and_generations_are_one_line(
+    error: Callable[..., str], arguments: list[str], out: str
 ) -> None:
-    assert said in error("explore", *arguments)
+    assert out in error("explore", *arguments)

@@ -1,4 +1,4 @@
-"""The pytest plugin, as the author of a port has it: a repository of its own, made by the test."""
+"""The pytest plugin, in a repository as the author of a port has it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 @pytest.mark.slow
-def test_without_any_test_file_a_port_is_verified_a_test_for_each_rule(
+def test_the_suite_has_a_test_for_each_rule_without_a_test_file(
     repository: pytest.Pytester,
 ) -> None:
     result = run(repository, "--groupcheck-port=builtin", "-v", *QUICK)
@@ -51,13 +51,13 @@ def test_without_any_test_file_a_port_is_verified_a_test_for_each_rule(
 
 
 @pytest.mark.slow
-def test_it_is_the_same_spread_over_processes(repository: pytest.Pytester) -> None:
+def test_the_result_with_xdist_is_the_same(repository: pytest.Pytester) -> None:
     result = run(repository, "--groupcheck-port=builtin", "-n2", *QUICK)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["covered    3,084 of 3,084 transitions (100 %)"])
 
 
-def test_a_failing_test_tells_the_finding_and_nothing_of_this_package(
+def test_a_failing_test_prints_the_finding_without_a_traceback(
     repository: pytest.Pytester,
 ) -> None:
     result = run(repository, f"--groupcheck-port={FAULTY}", "--junit-xml=junit.xml", *FOLLOWERS)
@@ -76,7 +76,7 @@ def test_a_failing_test_tells_the_finding_and_nothing_of_this_package(
 
 
 @pytest.mark.slow
-def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester) -> None:
+def test_findings_are_written_to_the_report_directory(repository: pytest.Pytester) -> None:
     old = repository.path / "found" / "finding_00000000.txt"
     old.parent.mkdir()
     old.touch()
@@ -103,7 +103,7 @@ def test_findings_are_written_where_they_are_wanted(repository: pytest.Pytester)
 
 
 @pytest.mark.slow
-def test_a_finding_that_is_known_is_expected_to_fail_with_its_reason(
+def test_an_expected_finding_is_an_xfail_with_its_reason(
     repository: pytest.Pytester,
 ) -> None:
     repository.makeini(
@@ -121,7 +121,7 @@ def test_a_finding_that_is_known_is_expected_to_fail_with_its_reason(
 
 
 @pytest.mark.slow
-def test_a_known_finding_that_is_found_no_more_fails_the_run(repository: pytest.Pytester) -> None:
+def test_a_fixed_expected_finding_fails_the_run(repository: pytest.Pytester) -> None:
     repository.makeini("[pytest]\ngroupcheck_expected = 01234567 once it was so")
     result = run(repository, "--groupcheck-port=builtin", *QUICK)
     assert result.ret == 1
@@ -131,7 +131,7 @@ def test_a_known_finding_that_is_found_no_more_fails_the_run(repository: pytest.
 
 
 @pytest.mark.slow
-def test_a_fixture_can_give_the_port(repository: pytest.Pytester) -> None:
+def test_a_fixture_can_return_the_port(repository: pytest.Pytester) -> None:
     repository.makeconftest(
         """
         import pytest
@@ -157,7 +157,7 @@ def test_a_fixture_can_give_the_port(repository: pytest.Pytester) -> None:
         ("KAFKA-10134", "heartbeat/alive"),
     ],
 )
-def test_a_bug_that_kafka_had_is_found_by_the_test_of_its_rule(
+def test_the_test_of_a_rule_finds_a_bug_that_kafka_had(
     repository: pytest.Pytester, bug: str, rule: str
 ) -> None:
     repository.makeconftest(
@@ -176,7 +176,7 @@ def test_a_bug_that_kafka_had_is_found_by_the_test_of_its_rule(
 
 
 @pytest.mark.slow
-def test_tests_that_failed_can_be_run_alone_again(repository: pytest.Pytester) -> None:
+def test_last_failed_selects_the_tests_that_failed(repository: pytest.Pytester) -> None:
     repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", *FOLLOWERS)
     result = repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", "--lf", *FOLLOWERS)
     assert result.parseoutcomes().get("failed", 0) > 0
@@ -196,7 +196,7 @@ def test_tests_that_failed_can_be_run_alone_again(repository: pytest.Pytester) -
         ("--groupcheck-report=file/sub", "*cannot write to */file/sub: *"),
     ],
 )
-def test_what_cannot_be_is_a_usage_error_in_one_line(
+def test_an_invalid_option_is_a_usage_error_of_one_line(
     repository: pytest.Pytester, argument: str, line: str
 ) -> None:
     (repository.path / "file").touch()
@@ -207,13 +207,13 @@ def test_what_cannot_be_is_a_usage_error_in_one_line(
 
 
 @pytest.mark.slow
-def test_without_a_port_it_is_said_how_to_name_one(repository: pytest.Pytester) -> None:
+def test_without_a_port_the_error_says_how_to_name_one(repository: pytest.Pytester) -> None:
     result = run(repository, "--groupcheck")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(["*no port: use --groupcheck-port, or override the fixture*"])
 
 
-def test_a_run_that_does_not_ask_for_it_is_left_alone(repository: pytest.Pytester) -> None:
+def test_a_run_without_the_options_does_not_import_the_suite(repository: pytest.Pytester) -> None:
     repository.makepyfile(
         "import sys\ndef test_it(): assert 'groupcheck.pytest_plugin.suite' not in sys.modules"
     )

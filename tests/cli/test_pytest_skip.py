@@ -1,4 +1,4 @@
-"""What a port lacks is skipped, and says so; what was shown is added to a coverage file."""
+"""The pytest plugin: skipped features, markers and the coverage file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 @pytest.mark.slow
-def test_what_the_ini_file_says_that_a_port_lacks_is_skipped_for_the_reason_given(
+def test_a_feature_in_the_ini_file_is_skipped_with_its_reason(
     repository: pytest.Pytester,
 ) -> None:
     repository.makeini(
@@ -51,7 +51,7 @@ def test_what_the_ini_file_says_that_a_port_lacks_is_skipped_for_the_reason_give
     result.stdout.fnmatch_lines(["skipped    crashes: not yet"])
 
 
-def test_a_port_that_a_fixture_gives_is_marked_with_what_it_lacks(
+def test_a_marker_of_a_fixture_parameter_skips_a_feature(
     repository: pytest.Pytester,
 ) -> None:
     repository.makeconftest(
@@ -79,7 +79,7 @@ def test_a_port_that_a_fixture_gives_is_marked_with_what_it_lacks(
     )
 
 
-def test_the_markers_are_told_and_the_suite_can_be_selected_by_one(
+def test_the_markers_are_listed_and_one_selects_the_suite(
     repository: pytest.Pytester,
 ) -> None:
     result = repository.runpytest_subprocess("--markers")
@@ -91,7 +91,7 @@ def test_the_markers_are_told_and_the_suite_can_be_selected_by_one(
     assert result.parseoutcomes()["passed"] == 1
 
 
-def test_a_feature_that_there_is_not_is_a_usage_error(repository: pytest.Pytester) -> None:
+def test_an_unknown_feature_is_a_usage_error(repository: pytest.Pytester) -> None:
     result = run(repository, "--groupcheck-port=builtin", "--groupcheck-skip=statics")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
@@ -100,7 +100,7 @@ def test_a_feature_that_there_is_not_is_a_usage_error(repository: pytest.Pyteste
 
 
 @pytest.mark.slow
-def test_what_all_processes_have_shown_is_added_to_a_coverage_file(
+def test_the_coverage_of_all_processes_is_added_to_a_file(
     repository: pytest.Pytester,
 ) -> None:
     path = repository.path / "coverage.json"
@@ -119,9 +119,7 @@ def test_what_all_processes_have_shown_is_added_to_a_coverage_file(
 
 
 @pytest.mark.parametrize("name", ["nowhere/coverage.json", "garbage.json"])
-def test_a_coverage_file_that_cannot_be_is_a_usage_error(
-    repository: pytest.Pytester, name: str
-) -> None:
+def test_an_invalid_coverage_file_is_a_usage_error(repository: pytest.Pytester, name: str) -> None:
     (repository.path / "garbage.json").write_text(json.dumps({"format": 99}))
     result = run(repository, "--groupcheck-port=builtin", f"--groupcheck-coverage={name}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

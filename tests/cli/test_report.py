@@ -32,7 +32,7 @@ def _file(path: Path, saved: Saved) -> str:
     return str(path)
 
 
-def test_every_face_is_written_and_the_report_is_as_verify_writes_it(
+def test_every_format_is_written_and_the_report_equals_that_of_verify(
     bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     faces = {
@@ -50,16 +50,14 @@ def test_every_face_is_written_and_the_report_is_as_verify_writes_it(
     assert there == {path.name: path.read_bytes() for path in (tmp_path / "as_verify").iterdir()}
 
 
-def test_a_face_can_take_the_place_of_the_summary(
-    bad: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_format_can_replace_the_summary(bad: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", bad, "--json", "-"]) == 1
     assert json.loads(capsys.readouterr().out)["port"] == "faulty"
     assert main(["report", bad, "--markdown", "-"]) == 1
     assert capsys.readouterr().out.startswith("## ")
 
 
-def test_only_what_is_new_fails_beside_a_baseline(
+def test_only_new_findings_fail_with_a_baseline(
     bad: str, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = diverging().findings
@@ -78,7 +76,7 @@ def test_only_what_is_new_fails_beside_a_baseline(
     assert "lost       " in capsys.readouterr().out
 
 
-def test_a_run_that_did_not_end_is_no_success(good: str, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_no_success(good: str, tmp_path: Path) -> None:
     early = _file(tmp_path / "early.json", replace(conforming(), ended_early="interrupted"))
     nothing = _file(tmp_path / "nothing.json", replace(conforming(), spaces=()))
     assert main(["report", good]) == 0
@@ -86,7 +84,9 @@ def test_a_run_that_did_not_end_is_no_success(good: str, tmp_path: Path) -> None
     assert main(["report", nothing]) == 2
 
 
-def test_several_are_put_together(bad: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_results_are_merged(
+    bad: str, good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", good, bad, good]) == 1
     printed = capsys.readouterr().out
     assert "port       builtin, faulty, judged as" in printed
@@ -94,7 +94,7 @@ def test_several_are_put_together(bad: str, good: str, capsys: pytest.CaptureFix
     assert "tours" not in printed  # nobody knows in how few steps they could be gone together
 
 
-def test_what_cannot_be_is_one_clear_line(
+def test_an_invalid_option_or_file_is_one_line(
     bad: str, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = _file(tmp_path / "other.json", replace(conforming(), profile="4.1"))

@@ -164,7 +164,7 @@ def _faces(saved: Saved, folder: Path) -> dict[str, str]:
     return {name: (folder / f"face.{name}").read_text(encoding="utf-8") for name in names}
 
 
-def test_a_replay_on_a_port_has_the_faces_of_a_finding(
+def test_a_replay_on_a_port_has_every_format_of_a_finding(
     replayed: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (finding,) = replayed.findings
@@ -184,7 +184,7 @@ def test_a_replay_on_a_port_has_the_faces_of_a_finding(
     assert f"test_finding_{finding.id}.py" in written
 
 
-def test_what_was_answered_lawfully_is_saved_as_well(
+def test_a_conforming_replay_is_saved_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace, recording = tmp_path / "trace.jsonl", tmp_path / "recording.jsonl"
@@ -203,7 +203,7 @@ def test_what_was_answered_lawfully_is_saved_as_well(
         assert "1 step" in faces["badge"]
 
 
-def test_a_finding_in_a_recording_has_no_port_and_so_no_test_of_it(
+def test_a_finding_in_a_recording_has_no_port_and_no_pytest_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recording = tmp_path / "recording.jsonl"
@@ -219,7 +219,7 @@ def test_a_finding_in_a_recording_has_no_port_and_so_no_test_of_it(
     assert names == {"result.json", "finding_"}
 
 
-def test_of_a_long_history_no_states_are_kept(tmp_path: Path) -> None:
+def test_a_long_history_has_no_states(tmp_path: Path) -> None:
     opened, request, right, wrong = *RIGHT.splitlines(), WRONG.splitlines()[-1]
     lines = [opened]
     for number in range(1, 302):
@@ -235,7 +235,7 @@ def test_of_a_long_history_no_states_are_kept(tmp_path: Path) -> None:
     assert "The model's states" not in _faces(saved, tmp_path)["html"]
 
 
-def test_an_exploration_has_its_spaces_laws_and_arrows_in_every_face(
+def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "explored.json"
@@ -256,7 +256,7 @@ def test_an_exploration_has_its_spaces_laws_and_arrows_in_every_face(
     assert "sync/leader-completing" in faces["html"]
 
 
-def test_what_is_wrong_with_the_model_is_found_and_what_kafka_is_known_for_is_not(
+def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
     broken: Counterexample, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = _explored([broken])
@@ -279,7 +279,7 @@ def test_what_is_wrong_with_the_model_is_found_and_what_kafka_is_known_for_is_no
     assert known_law.count("<skipped ") == 1
 
 
-def test_a_check_has_its_groups_in_every_face(
+def test_a_check_has_its_groups_in_every_format(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = _checked()
@@ -297,7 +297,7 @@ def test_a_check_has_its_groups_in_every_face(
     assert len(list((tmp_path / "out").iterdir())) == 3
 
 
-def test_checks_are_put_together_and_held_against_a_baseline(
+def test_checks_are_merged_and_compared_with_a_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, saved in (("all", _checked()), ("one", _checked(rejected=1))):
@@ -318,7 +318,7 @@ def test_checks_are_put_together_and_held_against_a_baseline(
     assert "new        1 finding" in capsys.readouterr().out
 
 
-def test_what_does_not_go_together_is_refused_in_a_line(
+def test_results_that_cannot_be_merged_are_one_line(
     replayed: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sorts = {
@@ -345,7 +345,7 @@ def test_what_does_not_go_together_is_refused_in_a_line(
         assert said.count("\n") == 1
 
 
-def test_replays_are_put_together(replayed: Saved, tmp_path: Path) -> None:
+def test_replays_are_merged(replayed: Saved, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_text(as_text(replayed))
     both = tmp_path / "both.json"
@@ -385,7 +385,7 @@ def test_a_result_has_the_section_of_its_command_and_no_other(tmp_path: Path) ->
 
 
 @needs("chromedriver")
-def test_in_a_browser_the_pages_open_and_an_arrow_of_the_model_shows_its_reasons(
+def test_a_browser_opens_the_pages_and_an_arrow_shows_its_rules(
     tmp_path: Path,
 ) -> None:
     with browser() as opened:
@@ -403,7 +403,7 @@ def test_in_a_browser_the_pages_open_and_an_arrow_of_the_model_shows_its_reasons
                 assert opened.console() == []
 
 
-def test_what_is_followed_without_end_is_not_saved(capsys: pytest.CaptureFixture[str]) -> None:
+def test_follow_and_save_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["check", "folder", "--follow", "--checkpoint", "c", "--report", "r", "--save", "s"]
     assert main(asked) == 2
     assert capsys.readouterr().err == (

@@ -70,7 +70,7 @@ def _on_a_terminal(*arguments: str, **environment: str) -> str:
     return sent.decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_is_sent_colours_and_a_pipe_the_same_words_without(bad: str) -> None:
+def test_a_terminal_gets_colours_and_a_pipe_the_same_text_without(bad: str) -> None:
     coloured, plain = _on_a_terminal("report", bad), _piped("report", bad)
     assert "\x1b" not in plain
     assert COLOUR.sub("", coloured) == plain
@@ -82,7 +82,7 @@ def test_a_terminal_is_sent_colours_and_a_pipe_the_same_words_without(bad: str) 
     assert lines[-1].startswith(f"{BOLD_RED}verdict    diverges from ")
 
 
-def test_the_environment_forbids_colours_or_asks_for_them(bad: str) -> None:
+def test_environment_variables_disable_or_force_colours(bad: str) -> None:
     assert "\x1b" not in _on_a_terminal("report", bad, NO_COLOR="1")
     assert "\x1b" not in _on_a_terminal("report", bad, TERM="dumb")
     assert RED in _piped("report", bad, FORCE_COLOR="1")
@@ -113,12 +113,12 @@ def test_a_verdict_is_green_red_or_neither(colour: str, line: str) -> None:
     assert painted(f"{line}\n") == f"{bold}{line}\x1b[0m\n"
 
 
-def test_what_is_for_machines_has_no_colours(bad: str) -> None:
+def test_machine_readable_formats_have_no_colours(bad: str) -> None:
     for face in ("--json", "--markdown", "--junit"):
         assert "\x1b" not in _on_a_terminal("report", bad, face, "-", FORCE_COLOR="1")
 
 
-def test_with_v_a_report_tells_settings_time_spaces_and_rules(
+def test_report_v_prints_settings_time_instances_and_rules(
     bad: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", bad]) == 1
@@ -150,7 +150,7 @@ def test_the_phases_of_a_run_are_no_longer_than_it_was() -> None:
         assert len(names) == len(set(names))
 
 
-def test_with_v_a_result_of_which_little_is_known_says_what_is_there(
+def test_report_v_prints_a_result_with_few_fields(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run,) = conforming().runs
@@ -164,7 +164,7 @@ def test_with_v_a_result_of_which_little_is_known_says_what_is_there(
     assert "rules" not in told
 
 
-def test_with_v_verify_tells_the_same_as_a_report_of_its_result(
+def test_verify_v_prints_the_same_as_report_v(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     quick = ["--members", "1", "--examples", "0", "--walks", "0"]
@@ -176,7 +176,7 @@ def test_with_v_verify_tells_the_same_as_a_report_of_its_result(
     assert capsys.readouterr().out == told.replace(written, "")
 
 
-def test_with_v_replay_tells_each_step_and_each_group_of_a_recording(
+def test_replay_v_prints_each_step_and_each_group(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace, recording = tmp_path / "trace.jsonl", tmp_path / "recording.jsonl"
@@ -195,7 +195,7 @@ def test_with_v_replay_tells_each_step_and_each_group_of_a_recording(
     )
 
 
-def test_with_v_explore_tells_rules_laws_and_digests(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explore_v_prints_rules_properties_and_digests(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["explore", "--members", "1", "--instance", "metadata"]
     assert main(command) == 0
     brief = re.sub(r"\d\.\d s", "", capsys.readouterr().out)
