@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 # Where a version states something: the file and the line in the system's source, by version.
 Sources = Mapping[str, str]
 
-P = TypeVar("P", Guard, Effect)
 EVERY_VERSION: Sources = MappingProxyType({})
 
 
@@ -54,6 +53,9 @@ class Effect(NamedTuple):
     def only(self, sources: Sources) -> Effect:
         """The same effect, in these versions only."""
         return self._replace(sources=sources)
+
+
+P = TypeVar("P", Guard, Effect)
 
 
 class Rule(NamedTuple):

@@ -51,8 +51,10 @@ class Frame(NamedTuple):
     names: dict[str, str]
     generations_cut: int
 
-    def restore(self, given: Request, request_id: int) -> Request:
-        """A request of the canonical state in the names and generations of the state itself."""
+    def restore(self, given: Any, request_id: int) -> Any:  # noqa: ANN401 - any input
+        """An input of the canonical state in the names and generations of the state itself."""
+        if not isinstance(given, Request):
+            return given
         real = {name: member_id for member_id, name in self.names.items()}
         return given._replace(
             request_id=request_id, body=rename(given.body, real, self.generations_cut)

@@ -13,9 +13,9 @@ from itertools import permutations
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from groupcheck.model.engine.exploration import Reached
 from groupcheck.model.exploring.canonical import parked_ids, under
 from groupcheck.model.state import Coordinator
-from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
     Assignment,
     DescribedGroupMember,
@@ -25,20 +25,6 @@ from groupcheck.model.vocabulary import (
 
 # What is listed in the order of its first field. (A LeaveGroup has an order of its own.)
 LISTED = (Assignment, DescribedGroupMember, JoinGroupResponseMember, Response)
-
-
-class Arrow(NamedTuple):
-    """An outcome in the reduced space; `names` are those that the target's members had before.
-
-    They are in the order of the target's own names. One that the source does not have is a
-    newcomer's.
-    """
-
-    given: Input
-    responses: tuple[Response, ...]
-    target: int
-    names: tuple[str, ...]
-    fired: tuple[str, ...]
 
 
 class _Ways(NamedTuple):
@@ -99,9 +85,7 @@ class Orbits:
                 orbit.numbers.append(number)
             self._orbits.append(orbit)
 
-    def edges(
-        self, number: int, arrows: Iterable[Arrow]
-    ) -> Iterator[Iterable[tuple[Input, tuple[Response, ...], int, tuple[str, ...]]]]:
+    def edges(self, number: int, arrows: Iterable[Reached]) -> Iterator[Iterable[tuple[Any, ...]]]:
         """For each state of an orbit, in order, its labelled edges, each once."""
         orbit = self._orbits[number]
         found: dict[tuple[int, ...], tuple[Any, ...]] = {}

@@ -52,6 +52,7 @@ from groupcheck.model.vocabulary import (
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
     Protocol,
+    Request,
     RequestBody,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
@@ -377,6 +378,11 @@ def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Hap
             yield Loading()
         if state.serving is not Serving.SERVED:
             yield Load()
+
+
+def action(given: object) -> str:
+    """The name of the PlusCal process that an input belongs to."""
+    return given.api if isinstance(given, Request) else type(given).__name__
 
 
 # What clients ask because of a feature, over and above what they ask without it.

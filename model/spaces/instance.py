@@ -7,17 +7,27 @@ long and the canonical form forgets names and counts, and it is explored whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import Frame, canonical
+from groupcheck.model.exploring.orbits import Orbits
 from groupcheck.model.rules import static_members
-from groupcheck.model.spaces.clients import Feature, Scene, commit, happenings, membership, returns
+from groupcheck.model.spaces.clients import (
+    Feature,
+    Scene,
+    action,
+    commit,
+    happenings,
+    membership,
+    returns,
+)
 from groupcheck.model.state import Advance, Coordinator, Group, Log
-from groupcheck.model.step import Profile
+from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.storing import failover
-from groupcheck.model.transition import Input
+from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
 
@@ -61,7 +71,7 @@ class Instance(NamedTuple):
     def _logged(self) -> bool:
         return not self.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES})
 
-    def frame(self, state: Coordinator) -> Frame:
+    def canonical(self, state: Coordinator) -> Frame:
         """The canonical form of a state, as this space has it."""
         aged = Feature.EXPIRY in self.features
         return canonical(
@@ -72,10 +82,14 @@ class Instance(NamedTuple):
             generations=self.generations,
         )
 
+    def frame(self, state: Coordinator) -> Frame:
+        """The same as `canonical`."""
+        return self.canonical(state)
+
     @property
     def config(self) -> Config:
         """The broker settings of the space."""
-        return Config.of(self.broker)._replace(keeps_ages=Feature.EXPIRY in self.features)
+        return _config(tuple(self.broker.items()), Feature.EXPIRY in self.features)
 
     @property
     def broker(self) -> dict[str, int]:
@@ -111,6 +125,19 @@ class Instance(NamedTuple):
             yield Advance(timer.left_ms)
         yield from happenings(state, self.features)
 
+    def successors(self, state: Coordinator, given: Input) -> Iterator[Outcome]:
+        """Every outcome of an input that belongs to the state space."""
+        outcomes = successors(state, given, self.profile, self.config)
+        return (outcome for outcome in outcomes if self.admits(outcome.coordinator))
+
+    def action(self, given: Input) -> str:
+        """The name of the PlusCal process that an input belongs to."""
+        return action(given)
+
+    def unreduced(self) -> Orbits:
+        """The states in which every member keeps its name."""
+        return Orbits(self.names, self.generations)
+
     def admits(self, state: Coordinator) -> bool:
         """Whether a successor belongs to the space: at most one append is held at a time.
 
@@ -135,6 +162,11 @@ class Instance(NamedTuple):
             len(_ids(state)) < self.members,
             not self.features.isdisjoint({Feature.ADMINISTRATION, Feature.EXPIRY}),
         )
+
+
+@cache
+def _config(broker: tuple[tuple[str, int], ...], keeps_ages: bool) -> Config:  # noqa: FBT001
+    return Config.of(dict(broker))._replace(keeps_ages=keeps_ages)
 
 
 def _ids(state: Coordinator) -> set[str]:

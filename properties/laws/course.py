@@ -1,26 +1,26 @@
-"""How something may go on unfinished for ever: the cycles of a graph, under fairness.
+"""How an obligation may stay unfinished for ever: the cycles of its graph, under fairness.
 
-What the nodes are is for others to say, and whence they come: a graph is judged alike whether it is
-of a space in memory or what is left of one that is not.
+The nodes are of any type: of a state space in memory, or of one that is stored elsewhere.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable
-from itertools import pairwise
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
-import networkx as nx
+from groupcheck.model.engine.lasso import MarkedStep, fair_cycle
 
 N = TypeVar("N", bound=Hashable)
 
+TICK: Final = "tick"
+FREE: Final = "free"  # no append is held in the state before
+
 
 class Going(NamedTuple, Generic[N]):
-    """A step over which something goes on unfinished, from here to there.
+    """A step over which an obligation stays unfinished.
 
-    `covers` are the places, among what the version is known for of the law, of what the step
-    belongs to.
+    `covers` are the indices of the expected violations, of the version and the property, that the
+    step belongs to.
     """
 
     here: N
@@ -29,12 +29,12 @@ class Going(NamedTuple, Generic[N]):
     covers: tuple[int, ...] = ()
 
     def is_for(self, why: int | None) -> bool:
-        """Whether it is looked at if nothing that Kafka is known for is, or but one such thing."""
+        """Whether it counts if no expected violation is allowed, or only this one."""
         return not self.covers or why in self.covers
 
 
 class Leg(NamedTuple, Generic[N]):
-    """A part of a cycle: by a tick, or by whatever step comes first."""
+    """An edge of a cycle: by a tick, or by the first step between its ends."""
 
     here: N
     there: N
@@ -42,58 +42,26 @@ class Leg(NamedTuple, Generic[N]):
 
 
 class Course(Generic[N]):
-    """How what a law wants finished may go on unfinished, from node to node."""
+    """The steps over which an obligation stays unfinished, from node to node."""
 
     def __init__(self, goings: Iterable[Going[N]], why: int | None = None) -> None:
-        """Put together those that are for `why`, in the order in which the nodes were found."""
-        self._pairs: dict[tuple[N, N], None] = {}
-        self._ticks: dict[tuple[N, N], None] = {}
-        for going in goings:
-            if going.is_for(why):
-                self._pairs.setdefault(going[:2])
-                if going.tick:
-                    self._ticks.setdefault(going[:2])
+        """Collect the steps that count for `why`, in order."""
+        self._steps = [(g.here, g.there, g.tick) for g in goings if g.is_for(why)]
 
     def cycle(self, depth: Callable[[N], int], holding: Callable[[N], bool]) -> list[Leg[N]] | None:
-        """Of the shortest fair cycles over each tick the soonest gone through, from its entry.
+        """The fair cycle that is gone through soonest, from its node of least depth; None if none.
 
-        None if there is no such cycle. `depth` is the number of steps to a node, which is `holding`
-        if appends are held there.
+        It has a tick, and a node where `holding` is false. `depth` is the number of steps to a
+        node.
         """
-        components = nx.strongly_connected_components(_graph(self._pairs))
-        within = {node: number for number, nodes in enumerate(components) for node in nodes}
-        inside = _graph((a, b) for a, b in self._pairs if within[a] == within[b])
-        free: dict[int, list[N]] = {}
-        for node in inside:
-            if not holding(node):
-                free.setdefault(within[node], []).append(node)
-        shortest: list[Leg[N]] | None = None
-        steps = math.inf
-        for here, there in self._ticks:
-            # No cycle is gone through sooner than its first node is reached.
-            if within[here] != within[there] or depth(here) + 1 >= steps:
-                continue
-            for over in free.get(within[here], []) if holding(here) else [here]:
-                cycle = _entered(_cycle(inside, here, over, there), depth)
-                if depth(cycle[0].here) + len(cycle) < steps:
-                    shortest, steps = cycle, depth(cycle[0].here) + len(cycle)
-        return shortest
+        steps = (
+            MarkedStep(here, there, frozenset(self._marks(tick=tick, free=not holding(here))))
+            for here, there, tick in self._steps
+        )
+        cycle = fair_cycle(steps, frozenset((TICK, FREE)), depth, TICK)
+        # Of several steps between two nodes the first is taken, but for one tick.
+        return cycle and [Leg(step.here, step.there, TICK in step.marks) for step in cycle]
 
-
-def _graph(pairs: Iterable[tuple[N, N]]) -> nx.DiGraph[N]:
-    graph: nx.DiGraph[N] = nx.DiGraph()
-    graph.add_edges_from(pairs)  # as an argument they would have pandas imported, to look at them
-    return graph
-
-
-def _cycle(inside: nx.DiGraph[N], here: N, over: N, there: N) -> list[Leg[N]]:
-    """The shortest cycle through a tick, which comes first, and then over a node."""
-    back: list[N] = nx.shortest_path(inside, there, over)
-    back += nx.shortest_path(inside, over, here)[1:]
-    return [Leg(here, there, tick=True), *(Leg(a, b, tick=False) for a, b in pairwise(back))]
-
-
-def _entered(cycle: list[Leg[N]], depth: Callable[[N], int]) -> list[Leg[N]]:
-    """The cycle from the node to which there is the shortest path."""
-    first = min(range(len(cycle)), key=lambda place: depth(cycle[place].here))
-    return [*cycle[first:], *cycle[:first]]
+    @staticmethod
+    def _marks(*, tick: bool, free: bool) -> Iterable[str]:
+        return (mark for mark, has in ((TICK, tick), (FREE, free)) if has)

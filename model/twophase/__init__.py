@@ -1,0 +1,1 @@
+"""Two-phase commit: the smallest whole specification, and the tutorial of the documentation."""
