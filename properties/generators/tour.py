@@ -123,7 +123,8 @@ class Walk:
 
     def _restored(self, given: Input) -> Input:
         if isinstance(given, Request):
-            return self._frame.restore(given, self.steps)
+            restored: Input = self._frame.restore(given, self.steps)
+            return restored
         if isinstance(given, Advance) and not self.coverage.space.instance.timed:
             # The initial delay, which the space has as its only time. On a real clock some of it
             # is over already, and it may be waited for in full all the same.

@@ -60,7 +60,8 @@ def broken(space: Space) -> list[Broken]:
         return len(graph().path(at.node))
 
     def holding(at: Unfinished) -> bool:
-        return space.nodes[at.node].holding
+        holding: bool = space.nodes[at.node].holding
+        return holding
 
     found = []
     for law, goings in _courses(space).items():
