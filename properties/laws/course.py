@@ -60,7 +60,9 @@ class Course(Generic[N]):
         )
         cycle = fair_cycle(steps, frozenset((TICK, FREE)), depth, TICK)
         # Of several steps between two nodes the first is taken, but for one tick.
-        return cycle if cycle is None else [Leg(step.here, step.there, TICK in step.marks) for step in cycle]
+        if cycle is None:
+            return None
+        return [Leg(step.here, step.there, TICK in step.marks) for step in cycle]
 
     @staticmethod
     def _marks(*, tick: bool, free: bool) -> Iterable[str]:
