@@ -28,7 +28,7 @@ from groupcheck.model.exploring.exploration import Settings, chosen
 from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.exploring.notation import digest, key, written
 from groupcheck.model.profiles import PROFILES
-from groupcheck.numbers import memory
+from groupcheck.numeric_options import memory
 
 SAME: Final = ("states", "edges", "depth", "out_degree", "discovered", "actions", "rules", "digest")
 OF_LAWS: Final = ("laws", "laws_broken")

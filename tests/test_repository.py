@@ -53,7 +53,7 @@ def test_the_api_and_the_plugin_import_nothing_else_at_start(module: str) -> Non
     modules = _imported_by(f"import {module}")
     found = {name for name in modules if name.startswith("groupcheck")}
     plugin = {"groupcheck.pytest_plugin", "groupcheck.pytest_plugin.options"}
-    assert found <= {"groupcheck", "groupcheck.numbers", *plugin}
+    assert found <= {"groupcheck", "groupcheck.numeric_options", *plugin}
 
 
 @pytest.mark.parametrize("library", ["kafka", "confluent_kafka", "pyarrow", "pyspark"])

@@ -16,7 +16,7 @@ from groupcheck.cli.exit_status import (
     check_profile,
 )
 from groupcheck.cli.options import add_instances, add_profile, add_table
-from groupcheck.numbers import whole
+from groupcheck.numeric_options import whole
 
 HELP = "compare the speed of the explorer with TLC's, in a clone of the repository"
 REPOSITORY = Path(__file__).parents[2]

@@ -26,7 +26,7 @@ from groupcheck.cli.options import (
 from groupcheck.cli.output import print_json, print_text
 from groupcheck.cli.saved_results import Stopwatch, save
 from groupcheck.cli.spark import spark_session
-from groupcheck.numbers import PROFILE, whole
+from groupcheck.numeric_options import PROFILE, whole
 
 if TYPE_CHECKING:
     from groupcheck.pipeline.summary import Told

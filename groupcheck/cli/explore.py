@@ -31,7 +31,7 @@ from groupcheck.cli.options import (
 from groupcheck.cli.output import print_json, print_text
 from groupcheck.cli.saved_results import Stopwatch, save
 from groupcheck.cli.spark import spark_session
-from groupcheck.numbers import NUMBERS, memory, whole
+from groupcheck.numeric_options import NUMBERS, memory, whole
 
 if TYPE_CHECKING:
     from groupcheck.model.exploring.exploration import Exploration, Settings

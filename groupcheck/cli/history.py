@@ -9,7 +9,7 @@ from pathlib import Path
 from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError, ending_with_message
 from groupcheck.cli.options import add_number, add_table
 from groupcheck.cli.output import print_text
-from groupcheck.numbers import NUMBERS, whole
+from groupcheck.numeric_options import NUMBERS, whole
 
 HELP = "check that a history of overlapping requests is linearizable"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupcheck.cli.exit_status import STATUS
-from groupcheck.numbers import PROFILE, Number, whole
+from groupcheck.numeric_options import PROFILE, NumericOption, whole
 
 PORTS: Final = f"""\
 PORT is the coordinator under test:
@@ -75,7 +75,7 @@ def add_port_help(command: argparse.ArgumentParser, description: str) -> None:
     command.description, command.epilog = description, PORTS
 
 
-def add_number(command: argparse.ArgumentParser, number: Number) -> None:
+def add_number(command: argparse.ArgumentParser, number: NumericOption) -> None:
     """Add a numeric option."""
     command.add_argument(
         number.flag, metavar="N", type=number.parse, default=number.default, help=number.help

@@ -21,7 +21,7 @@ from groupcheck.cli.exit_status import (
 )
 from groupcheck.cli.options import add_json, add_number, add_port_help, add_table, add_verbose
 from groupcheck.cli.output import print_text
-from groupcheck.numbers import NUMBERS, PROFILE, PROFILE_HELP, whole
+from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, whole
 
 if TYPE_CHECKING:
     from groupcheck.properties.coverage.covered import Covered

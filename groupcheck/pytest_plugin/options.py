@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.numbers import NUMBERS, PROFILE_HELP
+from groupcheck.numeric_options import NUMBERS, PROFILE_HELP
 
 if TYPE_CHECKING:
     import pytest

@@ -14,7 +14,7 @@ import pytest
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
-from groupcheck.numbers import PROFILE
+from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings
 from groupcheck.properties.skipping import SKIPPABLE
 from groupcheck.properties.windows import Windows

@@ -19,7 +19,7 @@ PROFILE_HELP: Final = (
 )
 
 
-class Number(NamedTuple):
+class NumericOption(NamedTuple):
     """A numeric option, from `least` to `most`.
 
     `says` is the help without the default, `usual` the default in words if it is no number.
@@ -78,18 +78,18 @@ def memory(text: str) -> int:
 
 
 _ROWS: Final = (
-    Number("members", 1, 3, 2, "members in the explored state graph, 1 to 3"),
-    Number("examples", 0, 10**9, 100, "random sequences beyond the explored graph"),
-    Number("steps", 1, 10_000, 60, "maximum number of steps of a sequence"),
-    Number(
+    NumericOption("members", 1, 3, 2, "members in the explored state graph, 1 to 3"),
+    NumericOption("examples", 0, 10**9, 100, "random sequences beyond the explored graph"),
+    NumericOption("steps", 1, 10_000, 60, "maximum number of steps of a sequence"),
+    NumericOption(
         "seed",
         0,
         2**63 - 1,
         0,
         "seed of all random choices; the same seed gives the same run",
     ),
-    Number("late_ms", 1, 60_000, 1_000, "in real time: how late a timer may fire, in ms"),
-    Number(
+    NumericOption("late_ms", 1, 60_000, 1_000, "in real time: how late a timer may fire, in ms"),
+    NumericOption(
         "grace_ms",
         0,
         60_000,
@@ -97,16 +97,16 @@ _ROWS: Final = (
         "in real time: how long to wait to confirm that no response arrives, in ms",
         "30, with --sequences at least 100",
     ),
-    Number(
+    NumericOption(
         "answer_ms",
         1,
         600_000,
         5_000,
         "in real time: how long to wait for a response that is due, in ms",
     ),
-    Number("max_findings", 1, 1_000, 25, "stop after N findings"),
-    Number("walks", 0, 10**9, 500, "random walks over the explored graph and beyond it"),
-    Number(
+    NumericOption("max_findings", 1, 1_000, 25, "stop after N findings"),
+    NumericOption("walks", 0, 10**9, 500, "random walks over the explored graph and beyond it"),
+    NumericOption(
         "jobs",
         1,
         1_000,
@@ -116,4 +116,4 @@ _ROWS: Final = (
     ),
 )
 
-NUMBERS: Final[Mapping[str, Number]] = MappingProxyType({row.name: row for row in _ROWS})
+NUMBERS: Final[Mapping[str, NumericOption]] = MappingProxyType({row.name: row for row in _ROWS})
