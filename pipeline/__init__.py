@@ -1,1 +1,1 @@
-"""The data pipeline on Spark: what groups did, taken in and held to the model, at any size."""
+"""The data pipeline on Spark: reads what groups did, and checks it against the model."""

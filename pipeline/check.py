@@ -40,7 +40,7 @@ TABLES: Final = {
 
 
 class Request(NamedTuple):
-    """What is to be checked.
+    """The settings of a check.
 
     Args:
         sources: files and folders, or one folder that `ingest` has written.

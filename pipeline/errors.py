@@ -1,7 +1,7 @@
-"""The one error of the pipeline, whose message is for the person who asked for the run."""
+"""The error of the pipeline; its message is one line for the user."""
 
 from __future__ import annotations
 
 
 class PipelineError(Exception):
-    """The run is impossible; the message says why in a line."""
+    """The job fails; the message says why."""

@@ -1,4 +1,4 @@
-"""What goes wrong in Spark, in one line: never a stack trace."""
+"""Turns errors of Spark into one line, without a stack trace."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from groupcheck.pipeline.errors import PipelineError
 
 @contextlib.contextmanager
 def in_a_line() -> Iterator[None]:
-    """Turn what Spark raises meanwhile into the one error of the pipeline.
+    """Turn what Spark raises into the error of the pipeline.
 
     Raises:
-        PipelineError: something went wrong in Spark.
+        PipelineError: Spark has raised an error.
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - it comes with Spark
     from pyspark.errors import PySparkException  # noqa: PLC0415
@@ -26,11 +26,11 @@ def in_a_line() -> Iterator[None]:
 
 
 def plainly(said: str) -> str:
-    """What a text of Spark's comes down to: the last cause that it names."""
+    """The last cause in an error message of Spark."""
     if "No space left on device" in said:
         return "the disk is full"
     if "OutOfMemoryError" in said:
         return "Spark ran out of memory; --conf spark.driver.memory=4g gives it more (2g)"
     causes = re.findall(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error)\b:?.*)$", said, re.MULTILINE)
     line = causes[-1] if causes else said.strip().splitlines()[0] if said.strip() else "no reason"
-    return f"Spark gave up: {line[:300]}"
+    return f"Spark failed: {line[:300]}"

@@ -1,4 +1,4 @@
-"""Taking sources in: files and topics to a table of events, and one of what could not be read."""
+"""The job of `groupcheck ingest`: reads sources into the tables `events` and `quarantine`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MOST_TASKS: Final = 10_000
 
 
 class Counts(NamedTuple):
-    """What came of reading: lines, all of them `kept` or `quarantined`, and what they make.
+    """The lines that were read, and what they contain.
 
-    Of those kept `other` are lines of logs that are not about groups.
+    Each line is `kept` or `quarantined`; `other` are kept lines of logs that are not about groups.
     """
 
     files: int
@@ -42,7 +42,7 @@ class Counts(NamedTuple):
 
 
 class Ingested(NamedTuple):
-    """A table of events was written there, and one of quarantine."""
+    """The result of `ingest`."""
 
     counts: Counts
     groups: int
@@ -50,14 +50,12 @@ class Ingested(NamedTuple):
 
 
 def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> DataFrame:
-    """The rows of `READ` that the sources hold, a file or partition of a topic as one task.
+    """The rows of `READ` of the sources; a file, or a partition of a topic, is one task.
 
-    All logs among them are taken for those of one cluster; `time_zone` is that of times in them
-    that do not say theirs.
+    All logs among them are of one cluster; `time_zone` is that of times without a zone.
 
     Raises:
-        PipelineError: a source is not there, or holds nothing that can be read; or there is no such
-            time zone.
+        PipelineError: a source is missing or has nothing to read, or the time zone is invalid.
     """
     zone(time_zone)
     topics = [Topic.of(each) for each in sources if each.startswith(SCHEME)]
@@ -71,13 +69,13 @@ def read(spark: SparkSession, sources: list[str], time_zone: str = "UTC") -> Dat
 
 
 def of_topic(records: DataFrame, source: str) -> DataFrame:
-    """The rows of `READ` that records of an offsets topic hold, a partition of it in one task."""
+    """The rows of `READ` of an offsets topic; a partition is one task."""
     in_order = records.repartition("partition").sortWithinPartitions("partition", "offset")
     return in_order.mapInArrow(partial(read_topic, source), READ)
 
 
 def numbered(spark: SparkSession, files: int) -> DataFrame:
-    """The numbers of so many files, each for a task of its own."""
+    """The numbers of files, one for each task."""
     return spark.range(0, files, 1, min(files, MOST_TASKS))
 
 
@@ -87,15 +85,15 @@ def events_of(rows: DataFrame) -> DataFrame:
 
 
 def quarantine_of(rows: DataFrame) -> DataFrame:
-    """What could not be read, among rows of `READ`."""
+    """The rows of `QUARANTINE` among rows of `READ`."""
     return rows.where("quarantined is not null").select("quarantined.*").coalesce(1)
 
 
 def counts_of(rows: DataFrame) -> Counts:
-    """What the rows of `READ` say of their files, together.
+    """The sums of the rows of `FILES` among rows of `READ`.
 
     Raises:
-        PipelineError: nothing was kept.
+        PipelineError: no line was kept.
     """
     names = Counts._fields[1:]
     sums = [F.coalesce(F.sum(f"file.{name}"), F.lit(0)).alias(name) for name in names]
@@ -104,7 +102,7 @@ def counts_of(rows: DataFrame) -> Counts:
     if not counts.kept:
         first = rows.where("quarantined is not null").select("quarantined.*").first()
         why = f"{first.source}:{first.line}: {first.reason}" if first else "the input is empty"
-        of = f" of {_counted(counts.files)}" if counts.files else ""  # a topic may have nothing
+        of = f" of {_counted(counts.files)}" if counts.files else ""  # a topic may be empty
         msg = f"nothing could be read{of}: {why}"
         raise PipelineError(msg)
     return counts
@@ -117,19 +115,19 @@ def _counted(number: int) -> str:
 def ingest(
     spark: SparkSession, sources: list[str], out: str, *, overwrite: bool, time_zone: str = "UTC"
 ) -> Ingested:
-    """Write the events of the sources, and what could not be read, to a folder.
+    """Write the tables of the sources to a folder.
 
     Raises:
-        PipelineError: it is not possible; nothing is then left there.
+        PipelineError: the message says why not; no folder is left.
     """
     output = Output(out)
     output.check(overwrite=overwrite)
-    with output.written(EVENTS_KIND) as told, in_a_line():
+    with output.written(EVENTS_KIND) as marked, in_a_line():
         rows = read(spark, sources, time_zone).persist(StorageLevel.DISK_ONLY)
         try:
             counts = counts_of(rows)
             together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)
-            # All of a group is in one file, whatever Spark is told of their size.
+            # A group is in one file, whatever the setting for the size of files.
             whole = together.write.option("maxRecordsPerFile", 0)
             whole.parquet(f"{output.uri}/events")
             quarantined = quarantine_of(rows)
@@ -141,7 +139,7 @@ def ingest(
             reasons = _reasons(quarantined)
         finally:
             rows.unpersist()
-        told["counts"] = counts._asdict()
+        marked["counts"] = counts._asdict()
     return Ingested(counts, groups, reasons)
 
 
@@ -151,20 +149,20 @@ def _reasons(quarantined: DataFrame) -> tuple[tuple[str, int], ...]:
 
 
 def is_ingested(path: str) -> bool:
-    """Whether a folder is one that `ingest` has written.
+    """Whether `ingest` has written a folder.
 
     Raises:
-        PipelineError: it is one of another version.
+        PipelineError: another version has written it.
     """
-    told = None if path.startswith(SCHEME) else marker(path)
-    return told is not None and told.get("kind") == EVENTS_KIND
+    found = None if path.startswith(SCHEME) else marker(path)
+    return found is not None and found.get("kind") == EVENTS_KIND
 
 
 def stored(path: str) -> list[str]:
-    """The files of events in a folder that `ingest` has written; no group is in two of them.
+    """The files of events in a folder of `ingest`; no group is in two of them.
 
     Raises:
-        PipelineError: they cannot be read.
+        PipelineError: the folder cannot be read.
     """
     scheme = path.partition("://")[0] + "://" if "://" in path else LOCAL
     system, inside = place(path.rstrip("/"))
@@ -174,5 +172,5 @@ def stored(path: str) -> list[str]:
         msg = f"cannot read {path}/events: {error.strerror or error}"
         raise PipelineError(msg) from error
     files = [each for each in there if each.path.endswith(".parquet")]
-    files.sort(key=attrgetter("size"), reverse=True)  # the longest task begins first
+    files.sort(key=attrgetter("size"), reverse=True)  # the longest task starts first
     return [f"{scheme}{each.path}" for each in files]

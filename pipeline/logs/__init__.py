@@ -1,1 +1,1 @@
-"""Logs of brokers: their lines, and an automaton derived from the model that they are held to."""
+"""Logs of brokers, and the automaton of the model that checks them."""

@@ -1,7 +1,7 @@
-"""A line of a log4j log taken apart: when, which logger, what it says; not what that means.
+"""Parses a line of a log4j log: time, logger and message.
 
-Kafka's own layout is `[%d] %p %m (%c)%n`, with a time in the zone of the broker's machine and no
-word of which. Others put the logger before the message, a thread beside it, or a zone to the time.
+Kafka's own layout is `[%d] %p %m (%c)%n`, with a time in the unknown zone of the broker's machine.
+Other layouts have the logger before the message, the thread, or the zone of the time.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _REST: Final = re.compile(
     rf"(?: \((?P<after>{_CLASS})\))?(?: \[[^\]]*\])?$"
 )
 MINUTE_MS: Final = 60_000
-BACK_MS: Final = 1_000  # by which the lines of one broker may be out of order
+BACK_MS: Final = 1_000  # that lines of one broker may be out of order
 
 
 class Said(NamedTuple):
-    """What a line says: its `logger`, "" if the layout leaves it out, and its message."""
+    """The message of a line, and its `logger`, "" if the layout has none."""
 
     logger: str
     message: str
 
 
 def is_dated(line: str) -> bool:
-    """Whether a line begins as one of a log does; if not, it goes on with the line before."""
+    """Whether a line begins with a time; if not, it continues the line before."""
     return _TIME.match(line) is not None
 
 
 def said(line: str) -> Said | None:
-    """What a line of a log says; None if it is none of the layouts known."""
+    """The message of a line; None if the layout is unknown."""
     time = _TIME.match(line)
     rest = _REST.match(line, time.end()) if time else None
     if rest is None:
@@ -54,20 +54,20 @@ def zone(name: str) -> ZoneInfo:
     """The time zone of that name.
 
     Raises:
-        PipelineError: there is none.
+        PipelineError: the name is unknown.
     """
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
-        msg = f"--time-zone: {name!r} is no time zone, such as UTC or Europe/Berlin"
+        msg = f"--time-zone: {name!r} is not a time zone such as UTC or Europe/Berlin"
         raise PipelineError(msg) from error
 
 
 class Clock:
     """The time of a broker's lines, in milliseconds since 1970, UTC.
 
-    Where clocks are put back an hour comes twice: of the two times that a line may mean it is the
-    first that is not before the line before.
+    When clocks are put back, an hour comes twice: of the two possible times of a line, the first
+    that is not before the line before is used.
     """
 
     def __init__(self, of_machine: ZoneInfo) -> None:
@@ -76,10 +76,10 @@ class Clock:
         self._last_ms = -(2**62)
 
     def at_ms(self, line: str) -> int:
-        """When a line was printed.
+        """The time of a line.
 
         Raises:
-            ValueError: there is no such time.
+            ValueError: the time is invalid.
         """
         found = _TIME.match(line)
         if found is None:
@@ -100,7 +100,7 @@ class Clock:
         return at_ms
 
     def _minute(self, day: str, minute: str, offset: str | None) -> tuple[int, int]:
-        """When a minute began: the first time it did, and the last."""
+        """The start of a minute: the first and the last one."""
         if offset is not None:
             told = "+00:00" if offset in {"Z", "UTC", "GMT"} else offset
             began = datetime.fromisoformat(f"{day}T{minute}{told}")

@@ -1,1 +1,1 @@
-"""The offsets topic: what a broker stores of groups, held to what the model appends."""
+"""The offsets topic: the records of groups, checked against those of the model."""

@@ -1,7 +1,7 @@
-"""What Kafka's console formatters print of the offsets topic, old and new.
+"""Reads the text that Kafka's console formatters print of the offsets topic.
 
-Until 3.x each record is a line of Scala's own words; from 4.0 on it is JSON, with nothing between
-two records (tools/.../consumer/ApiMessageFormatter.java). A formatter prints either the commits
+Up to 3.x a record is a line of text; from 4.0 on it is JSON, without a separator between records
+ (tools/.../consumer/ApiMessageFormatter.java). A formatter prints either the commits
 (`OffsetsMessageFormatter`) or the groups (`GroupMetadataMessageFormatter`), and neither the offsets
 of the records nor anything of transactions.
 """
@@ -50,7 +50,7 @@ VALUES: Final = (
 
 
 def is_formatted(first: Line | None) -> bool:
-    """Whether a file that begins with this line is the text of a formatter."""
+    """Whether a file with this first line is the text of a formatter."""
     if first is None or first.data is None:
         return False
     said = first.data[:MOST_TEXT].decode(errors="replace").rstrip()
@@ -59,7 +59,7 @@ def is_formatted(first: Line | None) -> bool:
 
 
 def records(lines: Iterable[Line]) -> Iterator[Line]:
-    """The records of the text, numbered: of JSON many may be in a line."""
+    """The records of the text, numbered; a line of JSON may have several."""
     number = 0
     for line in lines:
         data = (line.data or b"").rstrip(b"\n")
@@ -70,7 +70,7 @@ def records(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 class FormatterReader:
-    """Reads one file; `rows` gives events, quarantine, and the row of the file."""
+    """Reads one file."""
 
     def __init__(self, source: str, first: Line) -> None:
         self._source = source
@@ -115,12 +115,12 @@ def _record(line: Line) -> Json:
         return _commit(commit)
     if (group := GROUP.fullmatch(said)) is not None:
         return _group(group)
-    reason = "nothing that Kafka's formatters print"
+    reason = "not a line of Kafka's formatters"
     raise RejectedLineError(reason)
 
 
 def _of_json(said: str) -> Json:
-    reason = "no JSON of a record as Kafka's formatters print it"
+    reason = "not the JSON of a record of Kafka's formatters"
     try:
         told: Json = json.loads(said)
         key, value = told["key"]["data"], told["value"]
@@ -142,7 +142,7 @@ def _commit(found: re.Match[str]) -> Json:
         return {"key": key, "value": None}
     value = next((v for form in VALUES if (v := form.fullmatch(found["value"]))), None)
     if value is None:
-        reason = "no offset that Kafka's formatters print"
+        reason = "not an offset of Kafka's formatters"
         raise RejectedLineError(reason)
     told = {
         "offset": int(value["offset"]),

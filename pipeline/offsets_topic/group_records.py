@@ -1,9 +1,9 @@
-"""Records of `__consumer_offsets` read from bytes, in the form in which Kafka 4 prints them.
+"""Decodes records of `__consumer_offsets` to the JSON that Kafka 4 prints.
 
-All versions are read that there ever were (`group-coordinator/src/main/resources/common/message/
-{OffsetCommit,GroupMetadata}{Key,Value}.json` at 4.1). Bytes after the last field are not looked at,
-nor are tagged fields. What the implementation reads it reads by itself: neither is to share an
-error with the other.
+It reads all versions (`group-coordinator/src/main/resources/common/message/
+{OffsetCommit,GroupMetadata}{Key,Value}.json` at 4.1). It ignores
+tagged fields, and bytes after the last field. The implementation has a decoder of its own, so that
+both do not share an error.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SHORT, INT, LONG = Struct(">h"), Struct(">i"), Struct(">q")
 OFFSET_KEYS: Final = (0, 1)
 GROUP_KEY: Final = 2
 NEWEST: Final = {"group metadata": 4, "offset commit": 4}
-COMPACT: Final = 4  # from this version on lengths are, and there are tagged fields
+COMPACT: Final = 4  # from this version on: compact lengths, and tagged fields
 
 
 NEW_GROUP_SINCE: Final = 3
-NEW_GROUP: Final = "new group"  # one of generation 0, which only the later coordinators store
-# What a version of Kafka is known by: versions of values, the first that is seen decides.
+NEW_GROUP: Final = "new group"  # of generation 0, which only newer coordinators store
+# The versions of values that reveal the version of Kafka; the first match decides.
 WRITTEN_BY: Final = (
     ("offset commit", 4, "4.1"),  # OffsetMetadataManager's, since KIP-848
     (NEW_GROUP, NEW_GROUP_SINCE, "4.1"),  # GroupMetadataManager.java:6194 at 4.1
@@ -33,18 +33,18 @@ WRITTEN_BY: Final = (
     ("group metadata", 1, "0.10.2"),  # GroupMetadataManager.scala:790 at 0.10.2
 )
 OTHERWISE: Final = "2.7"
-LOOKED_AT: Final = 1_000  # records, for the version that has written them
+LOOKED_AT: Final = 1_000  # records, to find the version that has written them
 
 
 class UnreadableError(Exception):
-    """The bytes are no record."""
+    """The bytes are not a record."""
 
 
 class OtherKindError(Exception):
-    """A record of another kind of group than consumers with a leader; `group` is its id."""
+    """A record of a group that is not of the classic protocol; `group` is its id."""
 
     def __init__(self, group: str, kind: int) -> None:
-        super().__init__(f"a record of type {kind}, which is of another kind of group")
+        super().__init__(f"a record of type {kind}, of another group protocol")
         self.group = group
 
 
@@ -92,7 +92,7 @@ class _Bytes:
     def name(self) -> str:
         found = self.text()
         if found is None:
-            msg = "null where there is to be a text"
+            msg = "null instead of a text"
             raise UnreadableError(msg)
         return found
 
@@ -107,11 +107,11 @@ class _Bytes:
 
 
 def decode(key: bytes | None, value: bytes | None) -> Json:
-    """The record that a key and its value are: `key` with `type` and `data`, and `value`, if any.
+    """A record: `key` with `type` and `data`, and `value`, if any.
 
     Raises:
-        UnreadableError: they are none.
-        OtherKindError: it is of a group of another kind.
+        UnreadableError: the bytes are not a record.
+        OtherKindError: the group is not of the classic protocol.
     """
     if key is None:
         msg = "a record without a key"
@@ -119,7 +119,7 @@ def decode(key: bytes | None, value: bytes | None) -> Json:
     try:
         return _decode(_Bytes(key), value)
     except (struct_error, IndexError, UnicodeDecodeError) as error:
-        msg = f"a record that ends too soon, or is none: {error}"
+        msg = f"not a whole record: {error}"
         raise UnreadableError(msg) from error
 
 
@@ -142,7 +142,7 @@ def _value(value: bytes | None, what: str, read: Callable[[_Bytes, int], Json]) 
     fields = _Bytes(value)
     version = fields.number(SHORT)
     if not 0 <= version <= NEWEST[what]:
-        msg = f"{what} of version {version}, which is not known"
+        msg = f"{what} of the unknown version {version}"
         raise UnreadableError(msg)
     fields.compact = version >= COMPACT
     return {"version": version, "data": read(fields, version)}
@@ -186,7 +186,7 @@ def _member(fields: _Bytes, version: int) -> Json:
 
 
 def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
-    """The profile by whose version records were written, as far as they tell it."""
+    """The profile of the version that has written the records, as far as they reveal it."""
     seen = {found for key, value in records if (found := _written(key, value)) is not None}
     for what, version, profile in WRITTEN_BY:
         if (what, version) in seen:

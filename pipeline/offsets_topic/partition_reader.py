@@ -1,6 +1,6 @@
-"""The batches of one partition of the offsets topic as events of its groups, in their order.
+"""Reads the batches of one partition of the offsets topic as events of its groups.
 
-What is not there, or cannot be read, is a gap, in which anything may have happened to any group.
+Missing or unreadable records are a gap, in which anything may have happened to any group.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ SHOWN: Final = 64  # bytes that quarantine shows, as hexadecimal digits
 
 
 class PartitionReader:
-    """Reads batches, one after the other.
+    """Reads batches in order.
 
     Args:
-        source: what they are from.
+        source: the name of the partition.
         profile: the version that has written them.
-        base: the first offset that there may be; at 0 the groups begin with what is read.
-        sees: the kinds of records that can be seen, None if all of them.
+        base: the first possible offset; at 0 the histories of the groups are complete.
+        sees: the kinds of records in the source, None for all.
 
     """
 
     def __init__(self, source: str, profile: str, base: int, sees: list[str] | None = None) -> None:
         self.source = source
         self._events = RecordEvents(source, profile, whole=base == 0, sees=sees)
-        self._next = base  # the offset that is next, if nothing is missing
+        self._next = base  # the next offset, if none is missing
         self._open: dict[int, dict[str, None]] = {}  # the groups of each open transaction
         self._whole = base == 0
         self._ended: set[int] = set()  # producers with a marker since the last gap
 
     @property
     def events(self) -> int:
-        """How many there were so far."""
+        """The number of events so far."""
         return self._events.count
 
     def take(self, batch: Batch) -> tuple[list[Row], list[Row]]:
-        """The events of a batch, and what is in quarantine of it."""
+        """The events of a batch, and its rows of quarantine."""
         if batch.reason:
             self._gap(f"byte {batch.position} of a segment: {batch.reason}")
             if batch.next_offset is not None:
@@ -56,7 +56,7 @@ class PartitionReader:
         refused: list[Row] = []
         for record in batch.records:
             if record.offset < self._next:
-                refused.append(_refused(record, "an offset that was there before"))
+                refused.append(_refused(record, "a repeated offset"))
                 continue
             self._missing(record.offset)
             self._next = record.offset + 1
@@ -73,27 +73,27 @@ class PartitionReader:
         return rows, refused
 
     def _missing(self, upto: int) -> None:
-        """The records before an offset are there, or it is a gap."""
+        """Missing records before an offset are a gap."""
         if upto > self._next:
-            self._gap(f"offsets {self._next} to {upto - 1} are not there")
+            self._gap(f"offsets {self._next} to {upto - 1} are missing")
             self._next = upto
 
     def _gap(self, reason: str) -> None:
-        """Something is missing; transactions may have begun in it, of whatever group."""
+        """Records are missing; transactions of any group may have begun there."""
         self._whole = False
         self._ended.clear()
         self._events.gap(reason)
 
     def _record(self, batch: Batch, record: Record) -> Iterator[Row]:
         try:
-            told = decode(record.key, record.value)
+            decoded = decode(record.key, record.value)
         except OtherKindError as other:
             return self._events.cut(other.group, record.offset, str(other))
-        group: str = told["key"]["data"]["group"]
+        group: str = decoded["key"]["data"]["group"]
         if batch.producer_id is not None:
-            told |= _producer(batch)
+            decoded |= _producer(batch)
             self._open.setdefault(batch.producer_id, {})[group] = None
-        return self._events.take(group, record.offset, told)
+        return self._events.take(group, record.offset, decoded)
 
     def _marker(self, batch: Batch, record: Record) -> Iterator[Row]:
         """The marker is an event of each group whose offsets the transaction has committed."""
@@ -101,10 +101,12 @@ class PartitionReader:
             return
         if not self._whole and batch.producer_id not in self._ended:
             self._ended.add(batch.producer_id)
-            self._events.gap(f"offset {record.offset} ends what may have begun in a gap")
-        told: Json = {"marker": batch.marker, **_producer(batch)}
+            self._events.gap(
+                f"offset {record.offset} ends a transaction that may have begun in a gap"
+            )
+        marker: Json = {"marker": batch.marker, **_producer(batch)}
         for group in self._open.pop(batch.producer_id, ()):
-            yield from self._events.take(group, record.offset, told)
+            yield from self._events.take(group, record.offset, marker)
 
 
 def _producer(batch: Batch) -> Json:

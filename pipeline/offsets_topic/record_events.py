@@ -1,4 +1,4 @@
-"""Records of the offsets topic as events of their groups, whatever they were read from."""
+"""Events of groups from the records of the offsets topic."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ OBSERVES: Final = "records"
 
 
 class RecordEvents:
-    """The events of one partition, as its records come.
+    """The events of one partition.
 
     Args:
-        source: what they are from.
-        profile: the version that has written them.
-        whole: whether they are all that there ever were, so that each group begins with them.
-        sees: the kinds of records that are in it, None if all of them.
+        source: the name of the partition.
+        profile: the version that has written the records.
+        whole: whether the partition has all records from the first on.
+        sees: the kinds of records in the source, None for all.
 
     """
 
@@ -33,35 +33,35 @@ class RecordEvents:
         self._whole = whole
         self._gap = ""
         self._gaps = 0
-        self._seen: dict[str, int] = {}  # groups, and how many gaps they were told
+        self._seen: dict[str, int] = {}  # groups, and how many gaps their events include
         self._first_ms: int | None = None
         self._now_ms = 0
         self.count = 0
 
     def gap(self, reason: str) -> None:
-        """Something is missing before what comes next, which may have been about any group."""
+        """Records of any group may be missing here."""
         self._gaps += 1
         self._gap = reason
 
     def time(self, timestamp: int | None) -> None:
-        """It is then, in ms since 1970."""
+        """Set the time, in ms since 1970."""
         if timestamp is not None and timestamp >= 0:
             if self._first_ms is None:
                 self._first_ms = timestamp
             self._now_ms = max(0, timestamp - self._first_ms)
 
-    def take(self, group: str, line: int, told: Json) -> Iterator[Row]:
-        """The rows of a record that is about a group."""
+    def take(self, group: str, line: int, record: Json) -> Iterator[Row]:
+        """The rows of a record of a group."""
         if group not in self._seen:
             before = not self._whole or self._gaps > 0
             yield self._row(group, line, "open", {**self._opened, "before": before})
         elif self._seen[group] < self._gaps:
             yield self._row(group, line, "gap", self._gap)
         self._seen[group] = self._gaps
-        yield self._row(group, line, "record", told)
+        yield self._row(group, line, "record", record)
 
     def cut(self, group: str, line: int, reason: str) -> Iterator[Row]:
-        """The rows of something of a group that is not part of the model."""
+        """The rows of a record that the model does not cover."""
         if group not in self._seen:
             self._seen[group] = self._gaps
             yield self._row(group, line, "open", {**self._opened, "before": True})

@@ -1,4 +1,4 @@
-"""The offsets topic as a broker keeps it: the segments of a partition, read as one history."""
+"""Reads the segments of a partition of the offsets topic."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Row = dict[str, Any]
 
 
 class SegmentReader:
-    """Reads the segments of one partition; `rows` gives events, quarantine, and a row a file.
+    """Reads the segments of one partition.
 
     Args:
         source: the partition's folder, or its one segment, as a URI.
-        system: where that is.
+        system: its file system.
         paths: the segments, in the order of their offsets.
 
     """
@@ -52,7 +52,7 @@ class SegmentReader:
             yield file_row(uri, counts["kept"], counts["quarantined"], events, sessions=first)
 
     def _profile(self) -> str:
-        """The version that has written them, by the first records."""
+        """The version that has written the segments, by the first records."""
         records = (
             record
             for path in self._paths

@@ -35,7 +35,7 @@ class Record(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What stands at a `position` in the file: records, a marker, or the reason why it is not read.
+    """A batch at a `position` in the file: records, a marker, or the reason why it is unreadable.
 
     `base_offset` and `next_offset` are known of whatever could be read so far. With a producer the
     records are part of a transaction, or a marker ends it.
@@ -53,7 +53,7 @@ class Batch(NamedTuple):
 
 
 def batches(file: Any, size: int) -> Iterator[Batch]:  # noqa: ANN401 - whatever has `read`
-    """The batches of a segment of so many bytes, read from its beginning."""
+    """The batches of a segment of `size` bytes."""
     at = 0
     while at < size:
         head = file.read(HEAD.size)
@@ -62,10 +62,10 @@ def batches(file: Any, size: int) -> Iterator[Batch]:  # noqa: ANN401 - whatever
             return
         base_offset, length = HEAD.unpack(head)
         if length == 0 and base_offset == 0:
-            yield Batch(at, reason="the file ends in zeros: room that nothing was written to")
+            yield Batch(at, reason="the file ends with unused zeros")
             return
         if not LEAST[0] <= length <= MOST_BYTES or base_offset < 0:
-            yield Batch(at, reason=f"no batch of records: {length} bytes at offset {base_offset}")
+            yield Batch(at, reason=f"not a batch: {length} bytes at offset {base_offset}")
             return
         data = head + file.read(length)
         if len(data) < HEAD.size + length:
@@ -81,7 +81,7 @@ def _batch(at: int, base_offset: int, data: bytes) -> Batch:
     if magic > NEWEST_MAGIC or len(data) - HEAD.size < LEAST[magic]:
         return Batch(at, base_offset, reason=f"a batch of format {magic}, {len(data)} bytes")
     if not _is_sound(data, magic):
-        return Batch(at, base_offset, reason="a batch whose checksum is wrong")
+        return Batch(at, base_offset, reason="a batch with a wrong checksum")
     new = magic == NEWEST_MAGIC
     try:
         found = DefaultRecordBatch(data) if new else LegacyRecordBatch(data, magic)
@@ -90,16 +90,16 @@ def _batch(at: int, base_offset: int, data: bytes) -> Batch:
         return Batch(at, base_offset, reason=f"a batch that cannot be read: {error}")
     if not new:  # a compressed one has the offset of its last record
         return Batch(at, base_offset, base_offset + 1, records)
-    told = Batch(at, base_offset, found.next_offset, records)
+    batch = Batch(at, base_offset, found.next_offset, records)
     if found.is_control_batch or found.is_transactional:
-        told = told._replace(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
-    return _control(told) if found.is_control_batch else told
+        batch = batch._replace(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    return _control(batch) if found.is_control_batch else batch
 
 
 def _is_sound(data: bytes, magic: int) -> bool:
     if magic == NEWEST_MAGIC:
         return bool(DefaultRecordBatch(data).validate_crc())
-    # Of the older formats aiokafka reads the record before its checksum, and trusts its lengths.
+    # In older formats aiokafka reads the record before its checksum, and trusts its lengths.
     return zlib.crc32(data[OLD_CHECKED_AT:]) == int.from_bytes(data[OLD_CRC], "big")
 
 

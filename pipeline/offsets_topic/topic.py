@@ -1,8 +1,7 @@
-"""The offsets topic of a live cluster, through Spark's own Kafka source.
+"""Reads the offsets topic of a live cluster with Spark's Kafka source.
 
-A consumer sees neither the markers of transactions nor which commits are part of one: of these the
-topic tells as much as Kafka's console formatters do, and less than its segments. Where a marker
-stands there is a gap, as where compaction has left one.
+A consumer sees neither the markers of transactions nor which commits are part of one, so the topic
+has as much as the text of Kafka's formatters. A marker leaves a gap, as compaction does.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ SEES: Final = [*GROUPS, *COMMITS]
 # AllPartitions in org.apache.spark.sql.kafka010.ConsumerStrategy), of which this is one.
 BY_CONSUMER: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 COLUMNS: Final = ("partition", "offset", "unix_millis(timestamp) AS timestamp", "key", "value")
-# Of Spark, of its consumers and of what a cluster does for them.
-PRESUMED: Final = {
+# The default settings of Spark's source and its consumers.
+DEFAULTS: Final = {
     "groupIdPrefix": "groupcheck",
     "startingOffsets": "earliest",
-    "maxOffsetsPerTrigger": "1000000",  # of a stream, so that its first batch is not all there is
-    "failOnDataLoss": "false",  # what compaction or retention takes meanwhile is a gap
+    "maxOffsetsPerTrigger": "1000000",  # so that the first batch of a stream is not the whole topic
+    "failOnDataLoss": "false",  # records that are removed meanwhile are a gap
     "kafka.allow.auto.create.topics": "false",
     "kafka.default.api.timeout.ms": "20000",
     "kafka.request.timeout.ms": "15000",
@@ -65,50 +64,50 @@ class Topic(NamedTuple):
         """The topic of that name.
 
         Raises:
-            PipelineError: there is no host in it, or no port.
+            PipelineError: a host or port is missing.
         """
         found = urlsplit(source)
         servers = found.netloc.split(",")
-        if not all(host and port.isdecimal() for host, _, port in map(_apart, servers)):
+        if not all(host and port.isdecimal() for host, _, port in map(_split, servers)):
             msg = f"{source} is not kafka://HOST:PORT[,HOST:PORT...][/TOPIC][?SETTING=VALUE&...]"
             raise PipelineError(msg)
         name = found.path.strip("/") or TOPIC
-        shown = f"{SCHEME}{found.netloc}/{name}"  # without the settings, of which some are secret
+        shown = f"{SCHEME}{found.netloc}/{name}"  # without the settings, which may be secret
         return cls(shown, found.netloc, name, dict(parse_qsl(found.query)))
 
     def records(self, spark: SparkSession) -> DataFrame:
-        """What is in it now, from the first offset to the last, with the columns `COLUMNS`.
+        """The records from the first offset to the present last one, with the columns `COLUMNS`.
 
         Raises:
-            PipelineError: nobody listens there, or Spark has no source for Kafka.
+            PipelineError: no broker is reachable, or Spark has no source for Kafka.
         """
         return self._loaded(spark, spark.read)
 
     def arriving(self, spark: SparkSession) -> DataFrame:
-        """The same, and whatever comes; raises as `records` does."""
+        """The same as a stream; raises as `records` does."""
         return self._loaded(spark, spark.readStream)
 
     def _loaded(self, spark: SparkSession, reader: DataFrameReader | DataStreamReader) -> DataFrame:
-        self._look()
+        self._check_reachable()
         spark.conf.set(BY_CONSUMER, "true")
         settings = {f"kafka.{name}": value for name, value in self.settings.items()}
         where = {"kafka.bootstrap.servers": self.servers, "subscribe": self.name}
-        loading = reader.format("kafka").options(**PRESUMED, **settings, **where)
+        loading = reader.format("kafka").options(**DEFAULTS, **settings, **where)
         try:
             return loading.load().selectExpr(*COLUMNS)
         except AnalysisException as error:
             if "kafka" not in str(error).lower():
                 raise
             msg = (
-                f"{self.source}: Spark's Kafka source is not there; it is fetched by --conf "
+                f"{self.source}: Spark has no Kafka source; add it with --conf "
                 "spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:" + spark.version
             )
             raise PipelineError(msg) from error
 
-    def _look(self) -> None:
-        """See that a broker listens: Spark and Kafka would try for minutes before they say so."""
+    def _check_reachable(self) -> None:
+        """Check that a broker listens: Spark and Kafka would retry for minutes."""
         why = ""
-        for host, _, port in map(_apart, self.servers.split(",")):
+        for host, _, port in map(_split, self.servers.split(",")):
             try:
                 socket.create_connection((host, int(port)), LISTENS_S).close()
             except OSError as error:
@@ -119,12 +118,12 @@ class Topic(NamedTuple):
         raise PipelineError(msg)
 
 
-def _apart(server: str) -> tuple[str, str, str]:
+def _split(server: str) -> tuple[str, str, str]:
     return server.rpartition(":")
 
 
 def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
-    """Each row with the name of its table, of records sorted by partition and offset."""
+    """The rows of records, which are sorted by partition and offset; each with its table."""
     for partition, records in by_partition(batches):
         reader, whole = begun(f"{source}-{partition}", records)
         yield from rows_of_records(reader, whole)
@@ -140,7 +139,7 @@ def by_partition(
 
 
 def begun(source: str, records: Iterator[Record]) -> tuple[PartitionReader, Iterator[Record]]:
-    """A reader of a partition that begins with these records, and the records."""
+    """A reader for a partition with these first records, and all its records."""
     first = list(islice(records, LOOKED_AT))
     profile = profile_of((each.key, each.value) for each in first)
     return PartitionReader(source, profile, first[0].offset, SEES), chain(first, records)
@@ -149,7 +148,7 @@ def begun(source: str, records: Iterator[Record]) -> tuple[PartitionReader, Iter
 def rows_of_records(
     reader: PartitionReader, records: Iterable[Record]
 ) -> Iterator[tuple[str, Row]]:
-    """The rows that a reader makes of its next records, and one that counts them."""
+    """The rows of the next records of a reader, and the row of the file."""
     read = quarantined = 0
     before = reader.events
     for record in records:

@@ -1,1 +1,1 @@
-"""Recordings of requests and answers, held to the oracle."""
+"""Recordings of requests and responses."""

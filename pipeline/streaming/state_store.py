@@ -1,7 +1,7 @@
-"""Histories that wait for more of what happened to them, between the batches of a stream.
+"""The state store of a stream: histories between batches, in buckets.
 
-They are kept by bucket. A history of which nothing has come for long is over, as far as it has
-come, and is dropped. So what is kept is in proportion to the groups that are active.
+A history without new events for a long time is over, and is dropped, so the size of the store grows
+with the active groups.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from groupcheck.pipeline.recordings.checkpoint import checkpoint, restore
 from groupcheck.pipeline.streaming.versions import Versions
 from groupcheck.properties.histories.events import Event
 
-SESSIONS: Final = 1_000  # of which the first line is known after their histories were dropped
+SESSIONS: Final = 1_000  # whose first lines are kept after their histories were dropped
 
 
 class Following(NamedTuple):
-    """How a batch is followed.
+    """The settings of a batch.
 
     Args:
         state: the folder of the buckets.
         batch: the number of the batch.
         now_s: when it began, in seconds since 1970.
-        idle_s: a history is over when nothing of it has come for so long.
-        profile: the version to judge by, in the place of the one that the sources say.
-        unknown: the version of a history whose beginning is not known.
+        idle_s: a history without an event for so long is over.
+        profile: the version to check against, instead of that of the sources.
+        unknown: the version for a history whose begin is unknown.
 
     """
 
@@ -40,7 +40,7 @@ class Following(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """A history that waits: its replay, its last event and when that came, and what was told."""
+    """A history: its replay, its last event, when that arrived, and whether it is reported."""
 
     replay: bytes
     seq: int
@@ -49,7 +49,7 @@ class _Waiting(NamedTuple):
 
 
 class Bucket:
-    """The histories of one bucket, as the batch before has left them."""
+    """The histories of one bucket after the batch before."""
 
     def __init__(self, how: Following, number: int) -> None:
         self._how = how
@@ -63,7 +63,7 @@ class Bucket:
             self._waiting, self._opened = restore(before)
 
     def take(self, events: list[Event]) -> Rows:
-        """Go on by events of one history, in their order; what is certain of it by now."""
+        """Take events of one history, in order; the rows that are final."""
         key, how = events[0].history, self._how
         self._changed = True
         waiting = self._waiting.get(key)
@@ -83,12 +83,12 @@ class Bucket:
         saved = checkpoint(replay)
         if replay.rejected and not reported:
             reported = True
-            # A copy is ended: the history goes on, as its other tables do.
+            # A copy is ended: the history goes on.
             yield from (row for row in restore(saved).end() if row[0] == "finding")
         self._waiting[key] = _Waiting(saved, seq, how.now_s, reported)
 
     def _beginning(self, first: Event) -> Event:
-        """The first line of the session, of which the event may be in the middle."""
+        """The first event of the history, even if `first` is a later one."""
         session = first.source, first.session
         if first.kind == "open":
             header = json.loads(first.body or "{}")
@@ -104,7 +104,7 @@ class Bucket:
         return first._replace(kind="open", body=json.dumps({**header, "before": True}))
 
     def idle(self) -> Rows:
-        """Drop the histories of which nothing has come for long, and say what they came to."""
+        """Drop the histories that are over; their rows."""
         long_ago = self._how.now_s - self._how.idle_s
         for key in [key for key, each in self._waiting.items() if each.came_s <= long_ago]:
             self._changed = True
@@ -115,6 +115,6 @@ class Bucket:
         yield from self._counts.rows()
 
     def keep(self) -> None:
-        """Write down what waits now."""
+        """Write the state."""
         if self._changed:
             self._versions.keep(checkpoint((self._waiting, self._opened)))

@@ -1,8 +1,7 @@
-"""What keeps arriving, files or the offsets topic, held to the model as it comes: `check --follow`.
+"""The job of `groupcheck check --follow`: checks files or topic records as they arrive.
 
-Spark's source says what is new, and its checkpoint which of that each batch has. What
-waits is in the buckets of the checkpoint, by the batch's number, and so is what is written of it: a
-batch that is done again, after whatever has happened, writes the same in the same place.
+Spark's checkpoint says which files or records a batch has. The state store of the checkpoint and
+the tables are written by batch number: a repeated batch writes the same rows to the same place.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ KIND: Final = "streaming"
 
 
 class Asked(NamedTuple):
-    """What is to be followed.
+    """The settings of the job.
 
     Args:
-        source: the folder in which files keep arriving, or the topic that grows.
-        checkpoint: a folder from which it goes on, whatever has happened.
+        source: the folder in which files arrive, or the topic.
+        checkpoint: the folder from which a run continues.
         report: a folder for the tables.
-        profile: the version to judge by, in the place of the one that the sources say.
-        unknown: the version of a history whose beginning is not known.
-        idle_s: a history is over when nothing of it has come for so long.
-        every_s: how often is looked at what has come; 0: once, and that is all.
+        profile: the version to check against, instead of that of the sources.
+        unknown: the version for a history whose begin is unknown.
+        idle_s: a history without an event for so long is over.
+        every_s: the interval of batches; 0: one batch, then end.
 
     """
 
@@ -70,26 +69,26 @@ class Asked(NamedTuple):
 
     @property
     def topic(self) -> Topic | None:
-        """The topic that is to be followed, if it is one.
+        """The topic, if the source is one.
 
         Raises:
-            PipelineError: it is named as none can be.
+            PipelineError: its name is invalid.
         """
         return Topic.of(self.source) if self.source.startswith(SCHEME) else None
 
 
 class Followed:
-    """What has come of it so far."""
+    """The counts of this run."""
 
     def __init__(self) -> None:
         self.batches = self.verdicts = self.findings = self.quarantined = 0
 
 
 def start(spark: SparkSession, asked: Asked) -> tuple[StreamingQuery, Followed]:
-    """Begin to follow, or go on.
+    """Start, or continue.
 
     Raises:
-        PipelineError: the folders are of something else, or it is not possible.
+        PipelineError: the folders belong to another job, or Spark fails.
     """
     _claim(asked)
     followed = Followed()
@@ -116,13 +115,13 @@ def _arriving(spark: SparkSession, asked: Asked) -> DataFrame:
 
 
 def _with_ticks(arriving: DataFrame) -> DataFrame:
-    """A row of nulls every second, too: groups grow idle while nothing comes at all."""
+    """The same with a row of nulls every second: histories also end while nothing arrives."""
     nothing = [F.lit(None).cast(f.dataType).alias(f.name) for f in arriving.schema]
     return arriving.union(arriving.sparkSession.readStream.format("rate").load().select(*nothing))
 
 
 def _new(rows: DataFrame, how: Following, topic: Topic | None) -> DataFrame:
-    """Rows of `ARRIVED`, of what a batch of `_with_ticks` has."""
+    """Rows of `ARRIVED` of a batch of `_with_ticks`."""
     by = rows.columns[0]
     there = rows.where(F.col(by).isNotNull())
     there = there.repartition(rows.sparkSession.sparkContext.defaultParallelism, by)
@@ -133,36 +132,34 @@ def _new(rows: DataFrame, how: Following, topic: Topic | None) -> DataFrame:
 
 
 def wait(query: StreamingQuery) -> None:
-    """Wait until it is over; if it is interrupted it ends in order.
+    """Wait for the end; an interrupt stops the query in order.
 
     Raises:
-        PipelineError: Spark gave up.
+        PipelineError: Spark fails.
     """
     try:
         with in_a_line():
             query.awaitTermination()
     except KeyboardInterrupt:
-        # Whoever tells all processes to end has told Java, too; what was done is written anyway.
+        # Java may have received the signal too; complete batches are written anyway.
         with suppress(PipelineError), in_a_line():
             query.stop()
 
 
 def _claim(asked: Asked) -> None:
-    """See that the folders are of this, or make them so."""
+    """Check that the folders belong to this job, or mark them."""
     source = asked.source if asked.topic is None else asked.topic.source  # without its settings
     of = {"source": source, "report": asked.report, "profile": asked.profile}
-    told = marker(asked.checkpoint)
-    if told is not None and told.get("of") != of:
-        msg = (
-            f"{asked.checkpoint} is the checkpoint of something else: {json.dumps(told.get('of'))}"
-        )
+    found = marker(asked.checkpoint)
+    if found is not None and found.get("of") != of:
+        msg = f"{asked.checkpoint} is the checkpoint of another job: {json.dumps(found.get('of'))}"
         raise PipelineError(msg)
-    if told is None:
+    if found is None:
         for path in (asked.checkpoint, asked.report):
             system, inside = place(path)
             with writes(path):
                 if system.get_file_info(inside).type != fs.FileType.NotFound:
-                    msg = f"{path} is there already, and is of no such checkpoint"
+                    msg = f"{path} exists already, and does not belong to this checkpoint"
                     raise PipelineError(msg)
                 system.create_dir(inside, recursive=True)
         put_marker(asked.report, {"kind": KIND})
@@ -195,7 +192,7 @@ def _batch(rows: DataFrame, number: int, asked: Asked, followed: Followed) -> No
 
 
 def gone_on(events: DataFrame, how: Following) -> DataFrame:
-    """Rows of `FOLLOWED`: what waits, held to the model by more rows of `EVENTS`."""
+    """Rows of `FOLLOWED`: the histories of the state store with more rows of `EVENTS`."""
     spark = events.sparkSession
     bucket = F.pmod(F.xxhash64(*ORDER[:3]), F.lit(BUCKETS)).cast("int").alias("bucket")
     nobody = [F.lit(None).cast(field.dataType).alias(field.name) for field in EVENTS]
@@ -209,9 +206,9 @@ def gone_on(events: DataFrame, how: Following) -> DataFrame:
 def _write(
     judged: DataFrame, unread: DataFrame, number: int, asked: Asked, followed: Followed
 ) -> None:
-    """Write what there is of each table, in the place of the batch."""
+    """Write the tables of the batch."""
     system, report = place(asked.report)
-    for name in WRITTEN.values():  # by a run that was killed in this batch
+    for name in WRITTEN.values():  # of a run that was killed in this batch
         before = f"{report}/{name}/batch={number}"
         if system.get_file_info(before).type == fs.FileType.Directory:
             system.delete_dir(before)
@@ -231,11 +228,11 @@ def _write(
     followed.findings += of["finding"]
     followed.quarantined += of["quarantined"]
     if of["finding"]:
-        _tell(judged)
+        _report(judged)
 
 
-def _tell(judged: DataFrame) -> None:
-    """Say on standard error, at once, which groups have left the model."""
+def _report(judged: DataFrame) -> None:
+    """Print the findings on standard error."""
     found = judged.where("finding is not null").select("finding.*").limit(20)
     for row in found.select("group_id", "source", "line", "kind").collect():
         told = f"{row.group_id}: {row.kind}, in {row.source}:{row.line}"

@@ -1,7 +1,7 @@
-"""What is kept between the batches of a stream: a file for each batch that changed it.
+"""Files of state between the batches of a stream, one for each batch that changed it.
 
-What a batch did is done again from the file of the batch before, and comes to the same: nothing is
-lost or counted twice, whenever a run is killed.
+A repeated batch starts from the file of the batch before, so it has the same result: a killed run
+loses nothing, and counts nothing twice.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from groupcheck.pipeline.sources import place
 
 
 class Versions:
-    """The files of one thing that is kept, as a batch finds them.
+    """The versions of one state, for a batch.
 
     Args:
-        folder: theirs alone.
+        folder: the folder of these files alone.
         batch: the number of the batch.
 
     """
@@ -28,7 +28,7 @@ class Versions:
         self._before = sorted(version for version in self._files() if version < batch)
 
     def before(self) -> bytes | None:
-        """What the batch before has left, None if there is nothing."""
+        """The state after the batch before; None at the start."""
         if not self._before:
             return None
         with self._system.open_input_stream(self._file(self._before[-1])) as file:
@@ -36,7 +36,7 @@ class Versions:
         return found
 
     def keep(self, data: bytes) -> None:
-        """Write down what there is now; what the batch before has left is kept beside it."""
+        """Write the state after this batch; the state after the batch before is kept too."""
         self._system.create_dir(self._folder, recursive=True)
         beside = f"{self._folder}/.{self._batch}"
         with self._system.open_output_stream(beside) as file:

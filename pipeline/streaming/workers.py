@@ -1,4 +1,4 @@
-"""What runs in Spark's workers while a stream is followed: files in, then events in, rows out."""
+"""The functions that run in Spark's workers for a stream: files to events, events to rows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from groupcheck.pipeline.streaming.state_store import Bucket, Following
 from groupcheck.pipeline.streaming.versions import Versions
 from groupcheck.properties.histories.events import Event
 
-# Of the events of recordings: those of logs and of the offsets topic have others.
+# The kinds of events in recordings; logs and the offsets topic have others.
 KINDS: Final = {"open", "request", "response", "hold", "release", "fault", "gap", "cut"}
 ARRIVED: Final = one_of(event=EVENTS, quarantined=QUARANTINE)
 FOLLOWED: Final = StructType([*CHECKED.fields, *one_of(quarantined=QUARANTINE).fields])
 
 
 def arrived(paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `ARRIVED` of the files in a column `path`, of events or of anything that is read."""
+    """Rows of `ARRIVED` of the files in a column `path`: Parquet of events, or any source."""
     rows = (
         row
         for batch in paths
@@ -46,7 +46,7 @@ def arrived_records(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `ARRIVED` of records of a topic, sorted by partition and offset.
 
-    How far each partition was read is kept beside the buckets.
+    The position in each partition is kept beside the buckets.
     """
     rows = (row for row in _of_topic(how, source, records) if row[0] != "file")
     return batches(rows, arrow(ARRIVED))
@@ -68,7 +68,7 @@ def _of_topic(how: Following, source: str, arriving: Iterable[pa.RecordBatch]) -
 def follow(how: Following, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of `FOLLOWED` of events that are sorted by `bucket`, then by history and `seq`.
 
-    Each bucket has a row without a group as its first.
+    The first row of each bucket has no group.
     """
     gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
     return batches(_followed(how, events), arrow(FOLLOWED))
@@ -86,13 +86,13 @@ def _followed(how: Following, arriving: Iterable[pa.RecordBatch]) -> Rows:
 
 
 def _recorded(rows: Rows) -> Rows:
-    """The rows but for what is said of a file; what is no recording is judged whole alone."""
+    """The rows without those of files; events of logs and segments are quarantined."""
     for name, row in rows:
         if name == "event" and (row["kind"] not in KINDS or _begins_another(row)):
             where = {"source": row["source"], "line": row["line"], "text": row["body"]}
             yield (
                 "quarantined",
-                {**where, "reason": "no recording: only check without --follow judges it"},
+                {**where, "reason": "not a recording: only check without --follow checks it"},
             )
         elif name != "file":
             yield name, row

@@ -1,4 +1,4 @@
-"""Groups are taken in and held to the model on Spark: what is unlawful is found, nothing else."""
+"""`ingest` and `check` on Spark: each wrong response is a finding, and nothing else is."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GROUPS, UNLAWFUL = 24, 4
 
 
 class Run(NamedTuple):
-    """Recordings, where they were taken in to, and what was said of them."""
+    """Recordings, the folders of ingest and check, and what was printed."""
 
     made: Made
     sources: Path
@@ -61,7 +61,7 @@ class Run(NamedTuple):
 
 @pytest.fixture(scope="session")
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Recordings of which four groups are unlawful, ingested and checked by the commands."""
+    """Recordings with a wrong response in four groups, ingested and checked by the commands."""
     directory = tmp_path_factory.mktemp("run")
     sources, events, report = (directory / name for name in ("sources", "events", "report"))
     sources.mkdir()
@@ -79,7 +79,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(made, sources, events, report, told, spark)
 
 
-def test_the_page_has_a_lane_and_every_rebalance_of_each_group(run: Run) -> None:
+def test_the_page_has_the_timeline_of_each_group_with_every_rebalance(run: Run) -> None:
     """They are few enough that none is left out."""
     of = run.table("rebalances").groupBy("group_id").count().collect()
     rebalances = {row[0]: row[1] for row in of}
@@ -90,13 +90,13 @@ def test_the_page_has_a_lane_and_every_rebalance_of_each_group(run: Run) -> None
     assert drawn.count("") == sum(rebalances.values())
 
 
-def test_the_page_tells_the_rejected_groups_and_needs_no_network(run: Run) -> None:
+def test_the_page_has_the_rejected_groups_and_needs_no_network(run: Run) -> None:
     for group_id in run.made.unlawful:
         assert f"group &#39;{group_id}&#39; at file://" in run.page
     assert re.findall(r'(?:src|href)="(?!data:|#)', run.page) == []
 
 
-def test_what_is_saved_is_what_was_printed_and_makes_the_same_page(
+def test_the_saved_result_is_the_printed_one_and_makes_the_same_page(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = run.report.parent / "saved.json"
@@ -120,7 +120,7 @@ def test_what_is_saved_is_what_was_printed_and_makes_the_same_page(
     assert main(["report", str(path), "--baseline", str(path)]) == 0
 
 
-def test_each_unlawful_event_is_found_where_it_is_and_no_other(run: Run) -> None:
+def test_each_wrong_event_is_a_finding_and_no_other(run: Run) -> None:
     found = {
         row.group_id: (row.source.removeprefix("file://"), row.line)
         for row in run.table("findings").collect()
@@ -160,7 +160,9 @@ def test_a_finding_has_the_prefix_the_event_the_allowed_responses_and_the_rule(r
         assert 0 < row.accepted == verdict.accepted < verdict.events
 
 
-def test_the_recording_of_a_finding_is_judged_the_same_by_replay(run: Run, tmp_path: Path) -> None:
+def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
+    run: Run, tmp_path: Path
+) -> None:
     for row in run.table("findings").collect():
         path = tmp_path / "recording.jsonl"
         path.write_text(row.recording, encoding="utf-8")
@@ -172,7 +174,7 @@ def test_the_recording_of_a_finding_is_judged_the_same_by_replay(run: Run, tmp_p
         assert main(["replay", str(path), "builtin"]) == 0  # which is not at fault
 
 
-def test_what_is_told_is_what_the_tables_have(run: Run) -> None:
+def test_the_printed_numbers_are_those_of_the_tables(run: Run) -> None:
     told = run.told
     assert (told["groups"], told["rejected"]) == (GROUPS, UNLAWFUL)
     assert told["events"] == sum(row.events for row in run.table("verdicts").collect())
@@ -184,7 +186,7 @@ def test_what_is_told_is_what_the_tables_have(run: Run) -> None:
     assert told["both"] == transitions.where("explored and times > 0").count() > 0
 
 
-def test_counts_add_up_and_what_cannot_be_read_is_in_quarantine(run: Run) -> None:
+def test_counts_add_up_and_unreadable_lines_are_in_quarantine(run: Run) -> None:
     marker = json.loads((run.events / "_groupcheck.json").read_text(encoding="utf-8"))
     counts = marker["counts"]
     assert counts["read"] == counts["kept"] + counts["quarantined"] == run.made.lines + 1
@@ -195,7 +197,7 @@ def test_counts_add_up_and_what_cannot_be_read_is_in_quarantine(run: Run) -> Non
     assert run.table("events", "events").count() == counts["events"]
 
 
-def test_the_tables_have_the_schemas_that_are_written_down(run: Run) -> None:
+def test_the_tables_have_the_documented_schemas(run: Run) -> None:
     for name in ("verdicts", "findings", "transitions", "rebalances", "states", "offsets"):
         expected = getattr(schemas, name.upper())
         assertSchemaEqual(run.table(name).schema, expected, ignoreNullable=True)
@@ -204,14 +206,14 @@ def test_the_tables_have_the_schemas_that_are_written_down(run: Run) -> None:
         assertSchemaEqual(run.table(name, "events").schema, expected, ignoreNullable=True)
 
 
-def test_sources_are_checked_as_what_was_ingested_of_them_is(run: Run, tmp_path: Path) -> None:
+def test_sources_and_the_folder_of_ingest_have_the_same_result(run: Run, tmp_path: Path) -> None:
     report = tmp_path / "report"
     assert main(["check", str(run.sources), "--report", str(report)]) == 1
     for name in ("verdicts", "rebalances", "states", "offsets", "transitions"):
         assertDataFrameEqual(run.spark.read.parquet(str(report / name)), run.table(name))
 
 
-def test_time_in_states_is_all_the_time_there_was(run: Run) -> None:
+def test_the_time_in_states_adds_up_to_the_whole_time(run: Run) -> None:
     states = run.table("states").groupBy("group_id").agg({"ms": "sum"}).collect()
     spent = {row[0]: row[1] for row in states}
     for row in run.table("verdicts").where("verdict = 'accepted'").collect():
@@ -221,7 +223,7 @@ def test_time_in_states_is_all_the_time_there_was(run: Run) -> None:
         assert row.duration_ms == row.ended_ms - row.began_ms
 
 
-def test_an_output_folder_that_is_there_is_refused_unless_it_is_to_be_overwritten(
+def test_an_existing_output_folder_is_an_error_without_overwrite(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -229,9 +231,11 @@ def test_an_output_folder_that_is_there_is_refused_unless_it_is_to_be_overwritte
     (out / "mine").touch()
     command = ["ingest", str(run.sources), "--out", str(out)]
     assert main(command) == 2
-    assert capsys.readouterr().err.endswith("is there already; --overwrite writes it anew\n")
+    assert capsys.readouterr().err.endswith("exists already; --overwrite replaces it\n")
     assert main([*command, "--overwrite"]) == 2
-    assert capsys.readouterr().err.endswith("is not overwritten: groupcheck has not written it\n")
+    assert capsys.readouterr().err.endswith(
+        "is not overwritten, because groupcheck has not written it\n"
+    )
     (out / "mine").unlink()
     assert main([*command, "--overwrite"]) == 0
     assert main([*command, "--overwrite"]) == 0
@@ -250,10 +254,10 @@ def test_an_output_folder_that_is_there_is_refused_unless_it_is_to_be_overwritte
         ("noise.jsonl", b"\xff\xfe\n", "noise.jsonl:1: not text in UTF-8"),
         ("torn.jsonl.gz", b"\x1f\x8b\x08\x00", "torn.jsonl.gz:1: cannot be read from here on"),
         ("bad.parquet", b"PAR1", "bad.parquet:1: cannot be read from here on"),
-        ("notes.md", b"# notes", "nothing in it is named as a trace or log is"),
+        ("notes.md", b"# notes", "it has no recordings or logs"),
     ],
 )
-def test_what_holds_nothing_readable_is_said_in_one_line_and_nothing_is_left(
+def test_unreadable_sources_are_an_error_of_one_line_and_leave_no_folder(
     name: str,
     data: bytes,
     complaint: str,
@@ -293,12 +297,12 @@ def test_a_terminal_shows_the_progress_of_spark(
         ),
         (
             "An error\norg.a.SparkException: Job aborted\n\tat b\nCaused by: c.DError: why\n\tat e",
-            "Spark gave up: c.DError: why",
+            "Spark failed: c.DError: why",
         ),
-        ("", "Spark gave up: no reason"),
+        ("", "Spark failed: no reason"),
     ],
 )
-def test_what_goes_wrong_in_spark_is_said_in_a_line(said: str, line: str) -> None:
+def test_an_error_of_spark_is_one_line(said: str, line: str) -> None:
     assert plainly(said) == line
 
 
@@ -311,7 +315,7 @@ def test_what_goes_wrong_in_spark_is_said_in_a_line(said: str, line: str) -> Non
         ([], "cannot read none: No such file or directory"),
     ],
 )
-def test_what_cannot_be_checked_is_said_in_one_line(
+def test_invalid_options_are_an_error_of_one_line(
     options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "none", *options]) == 2

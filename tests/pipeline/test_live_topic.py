@@ -173,7 +173,7 @@ def test_what_fetches_the_source_is_said_where_it_is_missing(
         assert main(["check", f"kafka://127.0.0.1:{listening.getsockname()[1]}"]) == 2
     told = capsys.readouterr().err
     package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-    assert f"it is fetched by --conf spark.jars.packages={package}\n" in told
+    assert f"add it with --conf spark.jars.packages={package}\n" in told
     assert told.count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""Histories that begin in the middle: judged when the group is known, and never wrongly."""
+"""Mid-stream start: a group is checked once its state is known, and never wrongly rejected."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def judged(rows: list[Event]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_lawful_history_is_not_rejected_wherever_it_is_cut(profile: str) -> None:
+def test_an_allowed_history_without_its_first_events_is_not_rejected(profile: str) -> None:
     known = 0
     for seed in range(30):
         walked = walk(profile, seed, 200)
@@ -47,7 +47,7 @@ def test_a_lawful_history_is_not_rejected_wherever_it_is_cut(profile: str) -> No
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_lawful_history_is_not_rejected_after_a_gap(profile: str) -> None:
+def test_an_allowed_history_is_not_rejected_after_a_gap(profile: str) -> None:
     known = 0
     for seed in range(100, 120):
         walked = walk(profile, seed, 200)
@@ -84,23 +84,23 @@ def spoilt(rows: list[Event], random: Random) -> tuple[list[Event], int]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_unlawful_is_found_once_the_group_is_known(profile: str) -> None:
+def test_a_wrong_response_is_a_finding_once_the_state_is_known(profile: str) -> None:
     found = known = 0
     for seed in range(8):
         rows = middle(profile, seed, 300 + 50 * seed)
-        lawful = judged(rows)
-        if lawful["verdict"] == "undecided":
+        allowed = judged(rows)
+        if allowed["verdict"] == "undecided":
             continue
         bad, line = spoilt(rows, Random(seed))
         row = judged(bad)
-        known += line > since(lawful["reason"])
+        known += line > since(allowed["reason"])
         found += row["verdict"] == "rejected"
         assert row["verdict"] == "accepted" or row["line"] == line
     assert 0 < found <= known
     assert found >= known - 2  # not while a rebalance is under way that old members are part of
 
 
-def test_what_is_known_again_is_judged_as_by_the_oracle() -> None:
+def test_the_fast_path_checks_a_mid_stream_history_as_the_oracle_does() -> None:
     for seed in range(3):
         rows = middle("2.7", seed, 400)
         assert all_rows(at_once(rows)) == all_rows(one_by_one(rows))
@@ -108,7 +108,7 @@ def test_what_is_known_again_is_judged_as_by_the_oracle() -> None:
         assert all_rows(at_once(bad)) == all_rows(one_by_one(bad))
 
 
-def test_nothing_is_said_of_a_version_in_which_timers_outlive_members() -> None:
+def test_a_version_whose_timers_outlive_members_is_undecided() -> None:
     row = judged(middle("0.10.2", 1, 300))
     assert (row["verdict"], row["reason"]) == (
         "undecided",
@@ -116,7 +116,7 @@ def test_nothing_is_said_of_a_version_in_which_timers_outlive_members() -> None:
     )
 
 
-def test_a_finding_has_a_recording_that_is_judged_again_and_says_the_same() -> None:
+def test_the_recording_of_a_finding_has_the_same_finding() -> None:
     bad = next(
         rows
         for seed in range(20)

@@ -42,7 +42,7 @@ LONG_S = 300  # that a test waits for Spark on a busy machine
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
-    """Events in the order in which they happened, of some groups unlawfully."""
+    """Events in the order of time, with a wrong response in some groups."""
     directory = tmp_path_factory.mktemp("recordings")
     recordings(directory, Wanted(12, 80, files=1, unlawful=UNLAWFUL, seed=8, kinds=6))
     (path,) = directory.glob("*.jsonl")
@@ -101,7 +101,7 @@ def _transitions(rows: Rows) -> dict[str, Counter[str]]:
     return found
 
 
-def test_what_batches_tell_together_is_what_is_told_of_all_at_once_however_often_each_is_done(
+def test_batches_have_the_rows_of_one_check_even_if_each_is_repeated(
     events: pa.Table, tmp_path: Path
 ) -> None:
     told = []
@@ -120,7 +120,7 @@ def test_what_batches_tell_together_is_what_is_told_of_all_at_once_however_often
     assert len(list((tmp_path / "0000").iterdir())) <= 2
 
 
-def test_a_history_that_was_dropped_goes_on_in_the_middle(events: pa.Table, tmp_path: Path) -> None:
+def test_a_dropped_history_continues_mid_stream(events: pa.Table, tmp_path: Path) -> None:
     parts = list(_parts(events, 2))
     first = _followed(tmp_path, 0, parts[0], idle_s=0)
     assert len(first["verdict"]) == len(set(parts[0]["group_id"].to_pylist()))
@@ -138,7 +138,7 @@ def test_an_event_that_comes_again_is_in_quarantine(events: pa.Table, tmp_path: 
     assert not told
 
 
-def test_recordings_and_parquet_of_events_are_read_alike(events: pa.Table, tmp_path: Path) -> None:
+def test_recordings_and_parquet_of_events_are_read(events: pa.Table, tmp_path: Path) -> None:
     pq.write_table(events, tmp_path / "part.parquet")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
     paths = [f"file:{tmp_path}/{name}" for name in ("part.parquet", "bad.parquet")]
@@ -153,7 +153,7 @@ def test_recordings_and_parquet_of_events_are_read_alike(events: pa.Table, tmp_p
 @pytest.mark.usefixtures("spark", "sockets")
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 @pytest.mark.slow
-def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted_twice(
+def test_a_killed_run_continues_without_lost_or_repeated_rows(
     events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arriving, checkpoint, report = (tmp_path / name for name in ("in", "checkpoint", "report"))
@@ -174,13 +174,13 @@ def test_a_run_that_is_killed_in_the_middle_goes_on_with_nothing_lost_or_counted
     assert _transitions(together) == _transitions(expected)
     assert together == expected
     assert main([*command, "--profile", "4.1"]) == 2
-    assert "is the checkpoint of something else" in capsys.readouterr().err
+    assert "is the checkpoint of another job" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("spark", "sockets")
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 @pytest.mark.slow
-def test_a_run_that_is_told_to_stop_ends_in_a_line_and_another_goes_on(
+def test_an_interrupted_run_ends_with_a_line_and_the_next_continues(
     events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arriving, checkpoint, report = (tmp_path / name for name in ("in", "checkpoint", "report"))
@@ -258,14 +258,14 @@ def _killed_in_a_batch(command: list[str], checkpoint: Path) -> None:
         "offsets_topic/kafka-2.7/OffsetsMessageFormatter.txt",
     ],
 )
-def test_what_is_no_recording_is_not_followed_and_none_of_it_is_lost(name: str) -> None:
+def test_logs_and_segments_are_quarantined(name: str) -> None:
     path = Path(__file__).parent / name
     whole = [row for kind, row in rows_of(f"file://{path}") if kind == "event"]
     told = _rows(arrived([pa.RecordBatch.from_pydict({"path": [f"file:{path}"]})]))
     assert whole
     assert "event" not in told
     reasons = [json.loads(row)["reason"] for row in told["quarantined"]]
-    refused = "no recording: only check without --follow judges it"
+    refused = "not a recording: only check without --follow checks it"
     assert reasons.count(refused) == len(whole)
 
 
@@ -284,7 +284,7 @@ def _written(report: Path) -> Rows:
     "arguments",
     [[], ["--checkpoint", "c"], ["--report", "r"], ["b", "--checkpoint", "c", "--report", "r"]],
 )
-def test_what_following_needs_is_said_in_one_line(
+def test_missing_options_are_an_error_of_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "a", *arguments, "--follow"]) == 2
