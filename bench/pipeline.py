@@ -38,7 +38,7 @@ from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.fast_parser import Line
 from support.made_logs import BEGAN_MS, Printed, line, walk
 from support.made_recordings import Made
-from support.made_segments import judged, partition, write
+from support.made_segments import check_source, partition, write
 
 HERE = Path(__file__)
 KINDS = 5  # histories, each of which stands for many groups
@@ -233,7 +233,7 @@ def offsets_topic(profile: str, records: int) -> None:
             offsets = write(where / f"{base:020}.log", profile, batches, base)
         size = sum(each.stat().st_size for each in where.iterdir())
         begun = time.process_time()
-        checked = judged(where)
+        checked = check_source(where)
         taken_s = time.process_time() - begun
     found = len(checked.tables.get("finding", []))
     sys.stdout.write(

@@ -55,7 +55,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --report DIR       write the tables to DIR
 --html FILE        write a page: verdicts, findings, and the groups with most rebalances
 """
-    add_table(command, table)
+    add_table(command, table, report=(str, None))  # a path or a URI
     _add_follow(command)
     add_spark(command)
     add_json(command)
@@ -72,7 +72,13 @@ def _add_follow(command: argparse.ArgumentParser) -> None:
 --idle SECONDS    with --follow: report a group after N seconds without events (3600)
 --every SECONDS   with --follow: how often to look for events; 0: once, then end (2)
 """
-    add_table(command, table, idle=(whole(0, 10**9), 3_600), every=(whole(0, 10**6), 2))
+    add_table(
+        command,
+        table,
+        checkpoint=(str, None),
+        idle=(whole(0, 10**9), 3_600),
+        every=(whole(0, 10**6), 2),
+    )
 
 
 def run(options: argparse.Namespace) -> int:

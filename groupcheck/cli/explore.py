@@ -99,7 +99,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --work DIR  with --engine spark: where each BFS level is stored; a run that was interrupted
             continues from there (a temporary folder)
 """
-    add_table(command, table)
+    add_table(command, table, work=(str, None))
     add_spark(command)
     add_save(command)
     add_verbose(command, "settings, rules, properties, digests")

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from groupcheck.cli.exit_status import CONFORMS
-from groupcheck.cli.options import add_json, add_sources, add_spark, add_table
+from groupcheck.cli.options import add_json, add_sources, add_spark
 from groupcheck.cli.output import print_json
 from groupcheck.cli.spark import spark_session
 
@@ -25,10 +25,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         command,
         "a recording, a broker log, a folder of them, or kafka://HOST:PORT, the live offsets topic",
     )
-    table = """
---out DIR  write the tables to DIR
-"""
-    add_table(command, table)
+    command.add_argument("--out", required=True, metavar="DIR", help="write the tables to DIR")
     add_spark(command)
     add_json(command)
 

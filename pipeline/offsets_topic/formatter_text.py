@@ -53,9 +53,9 @@ def is_formatted(first: Line | None) -> bool:
     """Whether a file with this first line is the text of a formatter."""
     if first is None or first.data is None:
         return False
-    said = first.data[:MOST_TEXT].decode(errors="replace").rstrip()
-    known = said.startswith(OF_JSON) or "::GroupMetadata(" in said or said.endswith("::NULL")
-    return known or COMMIT_BEGINS.match(said) is not None
+    text = first.data[:MOST_TEXT].decode(errors="replace").rstrip()
+    known = text.startswith(OF_JSON) or "::GroupMetadata(" in text or text.endswith("::NULL")
+    return known or COMMIT_BEGINS.match(text) is not None
 
 
 def records(lines: Iterable[Line]) -> Iterator[Line]:
@@ -74,10 +74,10 @@ class FormatterReader:
 
     def __init__(self, source: str, first: Line) -> None:
         self._source = source
-        said = (first.data or b"")[:MOST_TEXT].decode(errors="replace")
-        is_json = said.startswith(OF_JSON)
-        commits = '"topic":' in said.partition("}")[0] if is_json else said.startswith("[")
-        profile = "4.1" if is_json else "0.10.2" if "::[OffsetMetadata[" in said else "2.7"
+        text = (first.data or b"")[:MOST_TEXT].decode(errors="replace")
+        is_json = text.startswith(OF_JSON)
+        commits = '"topic":' in text.partition("}")[0] if is_json else text.startswith("[")
+        profile = "4.1" if is_json else "0.10.2" if "::[OffsetMetadata[" in text else "2.7"
         sees = COMMITS if commits else GROUPS
         self._events = RecordEvents(source, profile, whole=False, sees=sees)
 
@@ -87,16 +87,16 @@ class FormatterReader:
         for line in records(lines):
             read += 1
             try:
-                told = _record(line)
+                decoded = _record(line)
             except RejectedLineError as error:
                 self._events.gap(f"record {line.number}: {error}")
                 yield "quarantined", quarantined(self._source, line, str(error))
                 continue
             kept += 1
-            at = ((told["value"] or {}).get("data") or {}).get("commitTimestamp")
+            at = ((decoded["value"] or {}).get("data") or {}).get("commitTimestamp")
             self._events.time(at)
-            group = told["key"]["data"]["group"]
-            for row in self._events.take(group, line.number, told):
+            group = decoded["key"]["data"]["group"]
+            for row in self._events.take(group, line.number, decoded):
                 yield "event", row
         yield file_row(self._source, kept, read - kept, self._events.count)
 
@@ -105,31 +105,31 @@ def _record(line: Line) -> Json:
     if line.reason:
         raise RejectedLineError(line.reason)
     try:
-        said = (line.data or b"").decode().rstrip("\r")
+        text = (line.data or b"").decode().rstrip("\r")
     except UnicodeDecodeError as error:
         reason = "not text in UTF-8"
         raise RejectedLineError(reason) from error
-    if said.startswith(OF_JSON):
-        return _of_json(said)
-    if (commit := COMMIT.fullmatch(said)) is not None:
+    if text.startswith(OF_JSON):
+        return _of_json(text)
+    if (commit := COMMIT.fullmatch(text)) is not None:
         return _commit(commit)
-    if (group := GROUP.fullmatch(said)) is not None:
+    if (group := GROUP.fullmatch(text)) is not None:
         return _group(group)
     reason = "not a line of Kafka's formatters"
     raise RejectedLineError(reason)
 
 
-def _of_json(said: str) -> Json:
+def _of_json(text: str) -> Json:
     reason = "not the JSON of a record of Kafka's formatters"
     try:
-        told: Json = json.loads(said)
-        key, value = told["key"]["data"], told["value"]
+        decoded: Json = json.loads(text)
+        key, value = decoded["key"]["data"], decoded["value"]
         data = {} if value is None else value["data"]
         names = {"topic", "partition"} if "topic" in key else set()
         known = isinstance(key["group"], str) and names <= key.keys()
         wanted = {"offset"} if names else {"generation", "members"}
         if known and (value is None or wanted <= data.keys()):
-            return told
+            return decoded
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RejectedLineError(reason) from error
     raise RejectedLineError(reason)
@@ -144,12 +144,12 @@ def _commit(found: re.Match[str]) -> Json:
     if value is None:
         reason = "not an offset of Kafka's formatters"
         raise RejectedLineError(reason)
-    told = {
+    decoded = {
         "offset": int(value["offset"]),
         "metadata": value["metadata"],
         "commitTimestamp": int(value["at"]),
     }
-    return {"key": key, "value": {"version": None, "data": told}}
+    return {"key": key, "value": {"version": None, "data": decoded}}
 
 
 def _group(found: re.Match[str]) -> Json:
@@ -157,12 +157,12 @@ def _group(found: re.Match[str]) -> Json:
     if found["generation"] is None:
         return {"key": key, "value": None}
     members = [_member(each) for each in MEMBER.finditer(found["members"])]
-    told = {
+    decoded = {
         "protocolType": found["type"],
         "generation": int(found["generation"]),
         "members": members,
     }
-    return {"key": key, "value": {"version": None, "data": told}}
+    return {"key": key, "value": {"version": None, "data": decoded}}
 
 
 def _member(found: re.Match[str]) -> Json:

@@ -127,13 +127,13 @@ def _decode(key: _Bytes, value: bytes | None) -> Json:
     kind = key.number(SHORT)
     if kind in OFFSET_KEYS:
         data: Json = {"group": key.name(), "topic": key.name(), "partition": key.number(INT)}
-        told = _value(value, "offset commit", _offset)
+        decoded = _value(value, "offset commit", _offset)
     elif kind == GROUP_KEY:
         data = {"group": key.name()}
-        told = _value(value, "group metadata", _group)
+        decoded = _value(value, "group metadata", _group)
     else:
         raise OtherKindError(key.name(), kind)
-    return {"key": {"type": kind, "data": data}, "value": told}
+    return {"key": {"type": kind, "data": data}, "value": decoded}
 
 
 def _value(value: bytes | None, what: str, read: Callable[[_Bytes, int], Json]) -> Json | None:
@@ -149,40 +149,40 @@ def _value(value: bytes | None, what: str, read: Callable[[_Bytes, int], Json]) 
 
 
 def _offset(fields: _Bytes, version: int) -> Json:
-    told: Json = {"offset": fields.number(LONG)}
+    decoded: Json = {"offset": fields.number(LONG)}
     if version >= 3:
-        told["leaderEpoch"] = fields.number(INT)
-    told["metadata"] = fields.name()
-    told["commitTimestamp"] = fields.number(LONG)
+        decoded["leaderEpoch"] = fields.number(INT)
+    decoded["metadata"] = fields.name()
+    decoded["commitTimestamp"] = fields.number(LONG)
     if version == 1:
-        told["expireTimestamp"] = fields.number(LONG)
-    return told
+        decoded["expireTimestamp"] = fields.number(LONG)
+    return decoded
 
 
 def _group(fields: _Bytes, version: int) -> Json:
-    told: Json = {
+    decoded: Json = {
         "protocolType": fields.name(),
         "generation": fields.number(INT),
         "protocol": fields.text(),
         "leader": fields.text(),
     }
     if version >= 2:
-        told["currentStateTimestamp"] = fields.number(LONG)
-    told["members"] = [_member(fields, version) for _ in range(fields.length(INT))]
-    return told
+        decoded["currentStateTimestamp"] = fields.number(LONG)
+    decoded["members"] = [_member(fields, version) for _ in range(fields.length(INT))]
+    return decoded
 
 
 def _member(fields: _Bytes, version: int) -> Json:
-    told: Json = {"memberId": fields.name()}
+    decoded: Json = {"memberId": fields.name()}
     if version >= 3:
-        told["groupInstanceId"] = fields.text()
-    told |= {"clientId": fields.name(), "clientHost": fields.name()}
+        decoded["groupInstanceId"] = fields.text()
+    decoded |= {"clientId": fields.name(), "clientHost": fields.name()}
     if version >= 1:
-        told["rebalanceTimeout"] = fields.number(INT)
-    told["sessionTimeout"] = fields.number(INT)
-    told |= {"subscription": fields.base64(), "assignment": fields.base64()}
+        decoded["rebalanceTimeout"] = fields.number(INT)
+    decoded["sessionTimeout"] = fields.number(INT)
+    decoded |= {"subscription": fields.base64(), "assignment": fields.base64()}
     fields.skip_tagged()
-    return told
+    return decoded
 
 
 def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
@@ -196,13 +196,13 @@ def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
 
 def _written(key: bytes | None, value: bytes | None) -> tuple[str, int] | None:
     try:
-        told = decode(key, value)
+        decoded = decode(key, value)
     except (UnreadableError, OtherKindError):
         return None
-    if told["value"] is None:
+    if decoded["value"] is None:
         return None
-    version = told["value"]["version"]
-    if "topic" in told["key"]["data"]:
+    version = decoded["value"]["version"]
+    if "topic" in decoded["key"]["data"]:
         return "offset commit", version
-    new = version >= NEW_GROUP_SINCE and told["value"]["data"]["generation"] == 0
+    new = version >= NEW_GROUP_SINCE and decoded["value"]["data"]["generation"] == 0
     return (NEW_GROUP if new else "group metadata"), version

@@ -182,12 +182,12 @@ def _batch(rows: DataFrame, number: int, asked: Asked, followed: Followed) -> No
     new = _new(rows, how, asked.topic)
     new.persist(StorageLevel.DISK_ONLY)
     events = new.where("event is not null").select("event.*").select(*EVENTS.names)
-    judged = gone_on(events, how).persist(StorageLevel.DISK_ONLY)
+    checked = gone_on(events, how).persist(StorageLevel.DISK_ONLY)
     try:
         unread = new.where("quarantined is not null").select("quarantined.*")
-        _write(judged, unread, number, asked, followed)
+        _write(checked, unread, number, asked, followed)
     finally:
-        judged.unpersist()
+        checked.unpersist()
         new.unpersist()
 
 
@@ -195,8 +195,8 @@ def gone_on(events: DataFrame, how: Following) -> DataFrame:
     """Rows of `FOLLOWED`: the histories of the state store with more rows of `EVENTS`."""
     spark = events.sparkSession
     bucket = F.pmod(F.xxhash64(*ORDER[:3]), F.lit(BUCKETS)).cast("int").alias("bucket")
-    nobody = [F.lit(None).cast(field.dataType).alias(field.name) for field in EVENTS]
-    each = spark.range(BUCKETS).select(F.col("id").cast("int").alias("bucket"), *nobody)
+    no_group = [F.lit(None).cast(field.dataType).alias(field.name) for field in EVENTS]
+    each = spark.range(BUCKETS).select(F.col("id").cast("int").alias("bucket"), *no_group)
     together = events.select(bucket, *EVENTS.names).union(each)
     together = together.repartition(spark.sparkContext.defaultParallelism, "bucket")
     in_order = together.sortWithinPartitions("bucket", *ORDER)
@@ -204,7 +204,7 @@ def gone_on(events: DataFrame, how: Following) -> DataFrame:
 
 
 def _write(
-    judged: DataFrame, unread: DataFrame, number: int, asked: Asked, followed: Followed
+    checked: DataFrame, unread: DataFrame, number: int, asked: Asked, followed: Followed
 ) -> None:
     """Write the tables of the batch."""
     system, report = place(asked.report)
@@ -212,12 +212,12 @@ def _write(
         before = f"{report}/{name}/batch={number}"
         if system.get_file_info(before).type == fs.FileType.Directory:
             system.delete_dir(before)
-    counts = judged.agg(*(F.count(column).alias(column) for column in WRITTEN)).first()
+    counts = checked.agg(*(F.count(column).alias(column) for column in WRITTEN)).first()
     of = counts.asDict() if counts else {}
     quarantined = unread.count()
     for column, name in WRITTEN.items():
         where = f"{_uri(asked.report)}/{name}/batch={number}"
-        table = judged.where(F.col(column).isNotNull()).select(f"{column}.*")
+        table = checked.where(F.col(column).isNotNull()).select(f"{column}.*")
         if column == "quarantined":
             table = table.union(unread)
             of[column] += quarantined
@@ -228,13 +228,13 @@ def _write(
     followed.findings += of["finding"]
     followed.quarantined += of["quarantined"]
     if of["finding"]:
-        _report(judged)
+        _report(checked)
 
 
-def _report(judged: DataFrame) -> None:
+def _report(checked: DataFrame) -> None:
     """Print the findings on standard error."""
-    found = judged.where("finding is not null").select("finding.*").limit(20)
+    found = checked.where("finding is not null").select("finding.*").limit(20)
     for row in found.select("group_id", "source", "line", "kind").collect():
-        told = f"{row.group_id}: {row.kind}, in {row.source}:{row.line}"
-        sys.stderr.write(f"groupcheck: finding: {told}\n")
+        finding = f"{row.group_id}: {row.kind}, in {row.source}:{row.line}"
+        sys.stderr.write(f"groupcheck: finding: {finding}\n")
     sys.stderr.flush()

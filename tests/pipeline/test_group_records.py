@@ -35,7 +35,7 @@ GOLDEN = Path(__file__).parents[1] / "implementation" / "log" / "golden" / "kafk
 VERSIONS = st.integers(0, 4)
 
 
-def told(record: Record, version: int) -> dict[str, Any]:
+def result(record: Record, version: int) -> dict[str, Any]:
     """The record as Kafka's own JSON has it, as far as the version does."""
     if isinstance(record, OffsetCommitRecord):
         key = {"type": 1, "data": record.key._asdict()}
@@ -80,7 +80,7 @@ def test_each_version_is_read_as_it_was_written(record: Record, version: int) ->
     key, value = encode(record, Format(version, version))
     if isinstance(record, OffsetCommitRecord) and record.value is not None:
         version = 1 if record.value.expire_timestamp_ms != -1 else version
-    assert decode(key, value) == told(record, version)
+    assert decode(key, value) == result(record, version)
 
 
 def test_what_kafka_wrote_is_read_as_kafka_python_reads_it() -> None:

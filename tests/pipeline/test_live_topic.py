@@ -119,8 +119,8 @@ def test_a_topic_that_is_followed_is_judged_as_one_that_is_read_at_once(
     parts = [records[:1], records[1:20], records[1:20], records[20:90], records[90:]]
     said: dict[str, Any] = {}
     for batch, part in zip((0, 1, 1, 2, 3), parts, strict=True):
-        told = _followed(Following(f"{tmp_path}/state", batch, batch, 3, None, "2.7"), part)
-        assert told == {}
+        result = _followed(Following(f"{tmp_path}/state", batch, batch, 3, None, "2.7"), part)
+        assert result == {}
     said = _followed(Following(f"{tmp_path}/state", 4, 100, 3, None, "2.7"), [])
     assert said == whole
 
@@ -159,10 +159,10 @@ def test_where_there_is_no_topic_it_is_said_in_a_line(
     source: str, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", source]) == 2
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert "sasl" not in told
-    assert told.count("\n") == 1
+    result = capsys.readouterr().err
+    assert complaint in result
+    assert "sasl" not in result
+    assert result.count("\n") == 1
 
 
 @pytest.mark.usefixtures("spark")
@@ -171,10 +171,10 @@ def test_what_fetches_the_source_is_said_where_it_is_missing(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         assert main(["check", f"kafka://127.0.0.1:{listening.getsockname()[1]}"]) == 2
-    told = capsys.readouterr().err
+    result = capsys.readouterr().err
     package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-    assert f"add it with --conf spark.jars.packages={package}\n" in told
-    assert told.count("\n") == 1
+    assert f"add it with --conf spark.jars.packages={package}\n" in result
+    assert result.count("\n") == 1
 
 
 @needs_broker("kafka:4.1")
@@ -195,9 +195,9 @@ def test_the_topic_of_a_broker_is_read_from_the_broker(tmp_path: Path) -> None:
     finally:
         broker.stop()
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["accepted"] == told["groups"] >= 2
-    assert told["read"]["read"] == told["read"]["kept"] >= 10
+    result = json.loads(done.stdout)
+    assert result["accepted"] == result["groups"] >= 2
+    assert result["read"]["read"] == result["read"]["kept"] >= 10
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert "0 verdicts" in first.stdout
     verdicts = parquet.read_table(tmp_path / "report" / "verdicts").to_pylist()

@@ -179,15 +179,15 @@ def test_time_goes_on_when_clocks_are_put_back_for_winter() -> None:
 
 def test_other_layouts_are_read() -> None:
     texts = real("2.7")[0]
-    told = []
+    result = []
     for text in texts:
         time, _, rest = text.decode().partition("] INFO ")
         message, _, logger = rest.rpartition(" (")
-        told.append(f"{time[1:]} [main] INFO {logger[:-1]} - {message}")
-    assert [r | {"text": ""} for r in check(told).tables["rebalance"]] == [
+        result.append(f"{time[1:]} [main] INFO {logger[:-1]} - {message}")
+    assert [r | {"text": ""} for r in check(result).tables["rebalance"]] == [
         r | {"text": ""} for r in check(texts).tables["rebalance"]
     ]
-    assert check(told).verdicts() == check(texts).verdicts()
+    assert check(result).verdicts() == check(texts).verdicts()
 
 
 def test_counts_add_up_with_stack_traces_and_invalid_bytes() -> None:
@@ -330,8 +330,8 @@ def test_the_commands_read_and_check_logs(
     when = datetime(2026, 11, 22, 3, 12, tzinfo=UTC).strftime("%Y-%m-%d %H:%M:%S,000")
     (sources / "server.log").write_bytes(b"\n".join(newer) + f"\n[{when}] {wrong}\n".encode())
     assert main(["ingest", str(sources), "--out", str(events), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["read"] == told["kept"] == len(older) + len(newer) + 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["read"] == result["kept"] == len(older) + len(newer) + 1
     assert main(["check", str(events), "--report", str(report)]) == 1
     assert "'stabilized' generation 9" in capsys.readouterr().out
     rows = spark.read.parquet(str(report / "verdicts")).collect()

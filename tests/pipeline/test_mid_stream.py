@@ -27,7 +27,7 @@ def verdict(replay: Replay) -> dict[str, Any]:
     return next(row for name, row in replay.end() if name == "verdict")
 
 
-def judged(rows: list[Event]) -> dict[str, Any]:
+def checked(rows: list[Event]) -> dict[str, Any]:
     """The verdict on rows, one by one."""
     return verdict(one_by_one(rows))
 
@@ -37,10 +37,10 @@ def test_an_allowed_history_without_its_first_events_is_not_rejected(profile: st
     known = 0
     for seed in range(30):
         walked = walk(profile, seed, 200)
-        assert judged(walked.rows())["verdict"] == "accepted"
+        assert checked(walked.rows())["verdict"] == "accepted"
         pick = Random(seed)
         for begin in (1, pick.randrange(2, 60), pick.randrange(60, 150)):
-            found = judged(walked.rows(begin))
+            found = checked(walked.rows(begin))
             assert found["verdict"] != "rejected", (seed, begin, found)
             known += found["verdict"] == "accepted"
     assert known > 10
@@ -53,7 +53,7 @@ def test_an_allowed_history_is_not_rejected_after_a_gap(profile: str) -> None:
         walked = walk(profile, seed, 200)
         pick = Random(seed)
         begin = pick.randrange(2, 80)
-        found = judged(walked.rows(gap=range(begin, begin + pick.randrange(1, 40))))
+        found = checked(walked.rows(gap=range(begin, begin + pick.randrange(1, 40))))
         assert found["verdict"] == "undecided", (seed, found)
         known += "checked from" in found["reason"]
     assert known
@@ -67,7 +67,7 @@ def middle(profile: str, seed: int, begin: int) -> list[Event]:
 
 
 def since(reason: str) -> int:
-    """From which line on it is judged."""
+    """From which line on it is checked."""
     return int(reason.split("from line ")[1].split(maxsplit=1)[0])
 
 
@@ -88,11 +88,11 @@ def test_a_wrong_response_is_a_finding_once_the_state_is_known(profile: str) -> 
     found = known = 0
     for seed in range(8):
         rows = middle(profile, seed, 300 + 50 * seed)
-        allowed = judged(rows)
+        allowed = checked(rows)
         if allowed["verdict"] == "undecided":
             continue
         bad, line = spoilt(rows, Random(seed))
-        row = judged(bad)
+        row = checked(bad)
         known += line > since(allowed["reason"])
         found += row["verdict"] == "rejected"
         assert row["verdict"] == "accepted" or row["line"] == line
@@ -109,7 +109,7 @@ def test_the_fast_path_checks_a_mid_stream_history_as_the_oracle_does() -> None:
 
 
 def test_a_version_whose_timers_outlive_members_is_undecided() -> None:
-    row = judged(middle("0.10.2", 1, 300))
+    row = checked(middle("0.10.2", 1, 300))
     assert (row["verdict"], row["reason"]) == (
         "undecided",
         "it was there before the recording began",
@@ -121,7 +121,7 @@ def test_the_recording_of_a_finding_has_the_same_finding() -> None:
         rows
         for seed in range(20)
         for rows, _ in [spoilt(middle("2.7", seed, 300), Random(seed))]
-        if judged(rows)["verdict"] == "rejected"
+        if checked(rows)["verdict"] == "rejected"
     )
     finding = next(row for name, row in one_by_one(bad).end() if name == "finding")
     lines = finding["recording"].splitlines(keepends=True)

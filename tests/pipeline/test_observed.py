@@ -1,4 +1,4 @@
-"""What a history shows beside its verdict, held to what was made otherwise."""
+"""The tables of a history, compared with values from the messages alone."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_the_lag_between_generations_is_that_of_the_accepted_commits(profile: st
         rows = [
             row for name, row in at_once(as_events(happened, profile)).end() if name == "offset"
         ]
-        told = {(row["topic"], row["partition"]): row["lag_ms"] for row in rows if row["commits"]}
-        assert told == lags(happened)
-        assert any(told.values())
+        result = {(row["topic"], row["partition"]): row["lag_ms"] for row in rows if row["commits"]}
+        assert result == lags(happened)
+        assert any(result.values())
 
 
 def test_offsets_that_expire_are_counted() -> None:
@@ -93,5 +93,5 @@ def test_a_member_that_does_not_join_in_time_is_late() -> None:
         run.step(given)
     real = {symbol: member_id for member_id, symbol in run.oracle.names.items()}
     rows = Walked("2.7", run.broker, run.exchanges, real).rows()
-    told = [row["late"] for name, row in one_by_one(rows).end() if name == "rebalance"]
-    assert told == [None, real["#2"]]
+    result = [row["late"] for name, row in one_by_one(rows).end() if name == "rebalance"]
+    assert result == [None, real["#2"]]

@@ -21,7 +21,7 @@ from groupcheck.implementation.log.records import (
     OffsetCommitKey,
     OffsetCommitRecord,
 )
-from support.made_segments import judged, partition, write
+from support.made_segments import check_source, partition, write
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
@@ -49,7 +49,7 @@ def made(request: pytest.FixtureRequest) -> Made:
 def test_records_of_the_model_are_accepted(made: Made, tmp_path: Path) -> None:
     """The groups have two members, and appends that are held; the space that judges has neither."""
     write(tmp_path / SEGMENT, made.profile, made.batches)
-    checked = judged(tmp_path)
+    checked = check_source(tmp_path)
     assert checked.quarantined == []
     verdicts = checked.tables["verdict"]
     assert len(verdicts) > GROUPS // 2
@@ -64,7 +64,7 @@ def test_a_part_of_a_partition_is_accepted(made: Made, tmp_path: Path) -> None:
     write(
         tmp_path / f"{offsets[-1] + 5:020}.log", made.profile, made.batches[-20:], offsets[-1] + 5
     )
-    assert "finding" not in judged(tmp_path).tables
+    assert "finding" not in check_source(tmp_path).tables
 
 
 def earlier(last: GroupMetadataValue) -> GroupMetadataValue | None:
@@ -144,7 +144,7 @@ def _group_of(batch: Batch) -> str:
 def _assert_found(made: Made, place: int, batch: Batch, folder: Path) -> None:
     batches = [*made.batches[:place], batch, *made.batches[place:]]
     offsets = write(folder / SEGMENT, made.profile, batches)
-    (finding,) = judged(folder).tables["finding"]
+    (finding,) = check_source(folder).tables["finding"]
     assert finding["group_id"] == _group_of(batch)
     assert finding["line"] == offsets[place]
     assert finding["allowed"]
@@ -157,7 +157,7 @@ def test_segments_of_real_brokers_are_accepted(folder: str) -> None:
     profile = folder.split("-")[1]
     partitions = [each for each in (REAL / folder).iterdir() if each.is_dir()]
     for each in partitions:
-        checked = judged(each)
+        checked = check_source(each)
         assert checked.quarantined == []
         for row in checked.tables["verdict"]:
             assert (row["verdict"], row["profile"]) == ("accepted", profile), row
@@ -168,7 +168,7 @@ def test_segments_of_real_brokers_are_accepted(folder: str) -> None:
     "text", sorted(REAL.glob("*/*.txt")), ids=lambda p: f"{p.parent.name}-{p.stem}"
 )
 def test_the_text_of_kafkas_formatters_is_accepted(text: Path) -> None:
-    checked = judged(text)
+    checked = check_source(text)
     assert checked.quarantined == []
     verdicts = checked.verdicts()
     assert {verdict for verdict, _ in verdicts.values()} == {"accepted"}
@@ -180,7 +180,7 @@ def test_a_wrong_record_in_a_formatters_text_is_a_finding(tmp_path: Path) -> Non
     lines = [line for line in text.splitlines() if line.startswith("other::")]
     changed = tmp_path / "groups.txt"
     changed.write_text("\n".join([*lines, lines[0], "no record"]) + "\n")
-    checked = judged(changed)
+    checked = check_source(changed)
     finding = checked.by_group("finding")["other"]
     assert finding["line"] == len(lines) + 1
     assert "an earlier generation" in finding["kind"]
@@ -191,7 +191,7 @@ def test_a_torn_tail_is_one_row_of_quarantine(tmp_path: Path) -> None:
     data = (REAL / "kafka-2.7" / "__consumer_offsets-1" / SEGMENT).read_bytes()
     for size in range(len(data) - 300, len(data)):
         (tmp_path / SEGMENT).write_bytes(data[:size])
-        checked = judged(tmp_path)
+        checked = check_source(tmp_path)
         assert len(checked.quarantined) <= 1
         assert {verdict for verdict, _ in checked.verdicts().values()} == {"accepted"}
 
@@ -208,7 +208,7 @@ def test_a_damaged_batch_is_quarantined_and_leaves_a_gap(data: st.DataObject) ->
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / SEGMENT
         path.write_bytes(whole)
-        assert "finding" not in judged(path).tables
+        assert "finding" not in check_source(path).tables
 
 
 def test_counts_add_up(tmp_path: Path) -> None:
@@ -241,10 +241,10 @@ def test_segments_that_are_named_one_by_one_are_one_history(made: Made, tmp_path
     write(second, made.profile, made.batches[half:], offsets[-1])
     named = files([str(second), str(tmp_path / SEGMENT)])
     assert len(named) == 1
-    together = judged(Path(named[0].removeprefix("file://")))
+    together = check_source(Path(named[0].removeprefix("file://")))
     events = [
         {group: row["events"] for group, row in each.by_group("verdict").items()}
-        for each in (together, judged(tmp_path))
+        for each in (together, check_source(tmp_path))
     ]
     assert events[0] == events[1]
     assert "finding" not in together.tables
@@ -269,9 +269,9 @@ def test_the_commands_find_a_wrong_record_in_a_folder_of_a_broker(
     offsets = write(unlawful / SEGMENT, "0.10.2", [*batches[:place], batch, *batches[place:]])
     events = str(tmp_path / "events")
     assert main(["ingest", str(data), "--out", events]) == 0
-    told = capsys.readouterr().out
-    assert " 3 files" in told
-    assert " 0 quarantined" in told
+    result = capsys.readouterr().out
+    assert " 3 files" in result
+    assert " 0 quarantined" in result
     assert main(["check", events, "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert said["rejected"] == 1

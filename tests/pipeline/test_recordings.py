@@ -1,4 +1,4 @@
-"""Traces are read line by line, in bounded memory; what cannot be read is told where it stands."""
+"""Recordings are read in bounded memory; unreadable lines are quarantined with their reason."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWER = b'{"type":"response","id":%d,"body":{"errorCode":25}}\n'
 
 
 def rows(path: Path) -> Rows:
-    """All rows of a file, by their tables."""
+    """All rows of a file, by table."""
     found: Rows = {"event": [], "quarantined": [], "file": []}
     source = f"file://{path}"
     for name, row in rows_of_recording(source, sources.lines(source)):
@@ -71,7 +71,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "recording-0.jsonl"
 
 
-def test_a_group_s_events_are_what_replay_reads_of_it(recording: Path) -> None:
+def test_the_events_of_a_group_are_those_that_replay_reads(recording: Path) -> None:
     found = rows(recording)
     kinds = Counter((row["group_id"], row["kind"]) for row in found["event"])
     for recorded in load(recording):
@@ -79,7 +79,7 @@ def test_a_group_s_events_are_what_replay_reads_of_it(recording: Path) -> None:
         assert kinds[recorded.group_id, "open"] == 1
 
 
-def test_compressed_and_parquet_hold_the_same_as_plain(recording: Path, tmp_path: Path) -> None:
+def test_compressed_files_and_parquet_have_the_same_events(recording: Path, tmp_path: Path) -> None:
     data = recording.read_bytes()
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(data[:5000]) + gzip.compress(data[5000:]))
     (tmp_path / "a.jsonl.bz2").write_bytes(bz2.compress(data))
@@ -110,9 +110,7 @@ def without_spaces(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "source": ""}
 
 
-def test_compressed_data_that_ends_in_the_middle_is_kept_up_to_there(
-    recording: Path, tmp_path: Path
-) -> None:
+def test_truncated_compressed_data_is_kept_up_to_its_end(recording: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl.gz"
     whole = gzip.compress(recording.read_bytes())
     path.write_bytes(whole[: len(whole) // 2])
@@ -121,7 +119,7 @@ def test_compressed_data_that_ends_in_the_middle_is_kept_up_to_there(
     assert found["file"][0]["kept"] > 10
 
 
-def test_a_line_without_end_takes_no_memory_and_leaves_a_gap(
+def test_a_very_long_line_takes_no_memory_and_leaves_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "MOST_BYTES", 1_000_000)
@@ -136,9 +134,9 @@ def test_a_line_without_end_takes_no_memory_and_leaves_a_gap(
     assert quarantined["reason"] == "longer than 1000000 bytes"
     assert quarantined["text"] == '{"x":"' + "y" * 194
     assert [row["kind"] for row in found["event"]] == ["open", "gap", "request", "response"]
-    told = verdict(path)
-    assert told["verdict"] == "undecided"
-    assert told["reason"] == "gap: line 2 could not be read: longer than 1000000 bytes"
+    result = verdict(path)
+    assert result["verdict"] == "undecided"
+    assert result["reason"] == "gap: line 2 could not be read: longer than 1000000 bytes"
 
 
 @pytest.mark.parametrize(
@@ -156,18 +154,18 @@ def test_a_line_without_end_takes_no_memory_and_leaves_a_gap(
         (b'{"type":"request","id":-9,"api":"Heartbeat","apiVersion":0}\n', "no id or version"),
     ],
 )
-def test_after_what_cannot_be_read_nothing_is_said_of_a_group(
+def test_after_an_unreadable_line_a_group_is_undecided(
     line: bytes, reason: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, OPEN, ASK % 1, ANSWER % 1, line, ASK % 2, ANSWER % 2)
     (quarantined,) = rows(path)["quarantined"]
     assert quarantined["line"] == 4
     assert quarantined["reason"].startswith(reason)
-    told = verdict(path)
-    assert (told["verdict"], told["accepted"]) == ("undecided", 1)
+    result = verdict(path)
+    assert (result["verdict"], result["accepted"]) == ("undecided", 1)
 
 
-def test_of_an_event_that_is_there_twice_one_counts(tmp_path: Path) -> None:
+def test_a_repeated_request_or_response_counts_once(tmp_path: Path) -> None:
     path = written(tmp_path, OPEN, ASK % 1, ASK % 1, ANSWER % 1, ANSWER % 1, ASK % 2, ANSWER % 2)
     reasons = [row["reason"] for row in rows(path)["quarantined"]]
     assert reasons == ["a second request with the id 1", "request 1 is answered twice"]
@@ -177,8 +175,8 @@ def test_of_an_event_that_is_there_twice_one_counts(tmp_path: Path) -> None:
 def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> None:
     whole = (OPEN, ASK % 1, ANSWER % 1, ASK % 2)
     assert verdict(written(tmp_path, *whole))["verdict"] == "rejected"
-    told = verdict(written(tmp_path, *whole, (ANSWER % 2)[:-9]))
-    assert (told["verdict"], told["accepted"]) == ("undecided", 3)
+    result = verdict(written(tmp_path, *whole, (ANSWER % 2)[:-9]))
+    assert (result["verdict"], result["accepted"]) == ("undecided", 3)
     path = written(tmp_path, *whole, (ANSWER % 2)[:-9] + b"\n", OPEN, ASK % 1, ANSWER % 1)
     assert [row["session"] for row in rows(path)["event"]] == [1, 1, 1, 1, 1, 2, 2, 2]
 
@@ -210,18 +208,18 @@ def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> Non
     ],
     ids=["before", "unanswered", "crash-before", "crash", "too-long", "unseen"],
 )
-def test_of_what_nothing_can_be_said_the_reason_is(
+def test_an_undecided_group_has_a_reason(
     lines: list[bytes], reason: str | None, tmp_path: Path
 ) -> None:
-    told = verdict(written(tmp_path, *lines))
+    result = verdict(written(tmp_path, *lines))
     if reason is None:
-        assert told["verdict"] == "accepted"
+        assert result["verdict"] == "accepted"
     else:
-        assert told["verdict"] == "undecided"
-        assert told["reason"].startswith(reason)
+        assert result["verdict"] == "undecided"
+        assert result["reason"].startswith(reason)
 
 
-def test_a_recording_that_leaves_answers_out_is_judged_by_the_others(
+def test_a_recording_that_leaves_responses_out_has_the_same_verdicts(
     recording: Path, tmp_path: Path
 ) -> None:
     lines = [json.loads(line) for line in recording.read_bytes().splitlines()]
@@ -245,7 +243,7 @@ def test_a_recording_that_leaves_answers_out_is_judged_by_the_others(
         (OPEN.replace(b"}\n", b',"history":1}\n'), "a history of requests that overlap"),
     ],
 )
-def test_without_a_first_line_nothing_of_a_session_is_kept(
+def test_without_a_valid_first_line_a_session_is_quarantined(
     first: bytes, reason: str, tmp_path: Path
 ) -> None:
     found = rows(written(tmp_path, first, ASK % 1, ANSWER % 1))
@@ -254,7 +252,7 @@ def test_without_a_first_line_nothing_of_a_session_is_kept(
     assert len(found["quarantined"]) == 3
 
 
-def test_of_folders_what_is_named_as_traces_are_is_read(tmp_path: Path) -> None:
+def test_files_of_a_folder_are_read_by_their_endings(tmp_path: Path) -> None:
     for name in (
         "a.jsonl",
         "b/c.json.gz",
@@ -276,12 +274,12 @@ def test_of_folders_what_is_named_as_traces_are_is_read(tmp_path: Path) -> None:
     ("source", "complaint"),
     [("none", "No such file or directory"), ("what://x", "what://x: ")],
 )
-def test_a_source_that_is_not_there_is_named(source: str, complaint: str) -> None:
+def test_a_missing_source_is_an_error_with_its_name(source: str, complaint: str) -> None:
     with pytest.raises(PipelineError, match=complaint):
         sources.files([source])
 
 
-def test_a_history_of_any_length_takes_no_more_memory(tmp_path: Path) -> None:
+def test_a_long_history_takes_no_more_memory(tmp_path: Path) -> None:
     recordings(tmp_path, Wanted(1, 100, kinds=1))
     first = Event.of(rows(tmp_path / "recording-0.jsonl")["event"][0])
 

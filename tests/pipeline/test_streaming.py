@@ -64,8 +64,8 @@ def _rows(batches: Iterator[pa.RecordBatch]) -> Rows:
     found: Rows = {}
     for batch in batches:
         for row in batch.to_pylist():
-            ((name, told),) = ((name, each) for name, each in row.items() if each is not None)
-            found.setdefault(name, []).append(json.dumps(told, sort_keys=True))
+            ((name, result),) = ((name, each) for name, each in row.items() if each is not None)
+            found.setdefault(name, []).append(json.dumps(result, sort_keys=True))
     return found
 
 
@@ -87,8 +87,10 @@ def _together(*parts: Rows) -> dict[str, list[str]]:
 
 def _whole(row: str) -> str:
     """The row but for what a check of all at once leaves out of the recording of a finding."""
-    told = json.loads(row)
-    return json.dumps({k: v for k, v in told.items() if k not in {"recording", "omitted", "trace"}})
+    result = json.loads(row)
+    return json.dumps(
+        {k: v for k, v in result.items() if k not in {"recording", "omitted", "trace"}}
+    )
 
 
 def _transitions(rows: Rows) -> dict[str, Counter[str]]:
@@ -104,19 +106,19 @@ def _transitions(rows: Rows) -> dict[str, Counter[str]]:
 def test_batches_have_the_rows_of_one_check_even_if_each_is_repeated(
     events: pa.Table, tmp_path: Path
 ) -> None:
-    told = []
+    result = []
     for number, part in enumerate(_parts(events, 5)):
         first = _followed(tmp_path, number, part)
         again = _followed(tmp_path, number, part)  # killed before Spark noted that it was done
         assert first == again
-        told.append(again)
-    told.append(_followed(tmp_path, 5, events.slice(0, 0), idle_s=0))
-    together = _together(*told)
+        result.append(again)
+    result.append(_followed(tmp_path, 5, events.slice(0, 0), idle_s=0))
+    together = _together(*result)
     expected = _together(_rows(replay(_in_order(events).to_batches())))
     assert len(expected["finding"]) == UNLAWFUL
     assert _transitions(together) == _transitions(expected)
     assert together == expected
-    assert any("finding" in part for part in told[:-1])  # at once, not when all is over
+    assert any("finding" in part for part in result[:-1])  # at once, not when all is over
     assert len(list((tmp_path / "0000").iterdir())) <= 2
 
 
@@ -133,18 +135,18 @@ def test_a_dropped_history_continues_mid_stream(events: pa.Table, tmp_path: Path
 def test_an_event_that_comes_again_is_in_quarantine(events: pa.Table, tmp_path: Path) -> None:
     some = events.slice(0, 30)
     _followed(tmp_path, 0, some)
-    told = _followed(tmp_path, 1, some)
-    assert len(told.pop("quarantined")) == 30
-    assert not told
+    result = _followed(tmp_path, 1, some)
+    assert len(result.pop("quarantined")) == 30
+    assert not result
 
 
 def test_recordings_and_parquet_of_events_are_read(events: pa.Table, tmp_path: Path) -> None:
     pq.write_table(events, tmp_path / "part.parquet")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
     paths = [f"file:{tmp_path}/{name}" for name in ("part.parquet", "bad.parquet")]
-    told = _rows(arrived([pa.RecordBatch.from_pydict({"path": paths})]))
-    assert len(told["event"]) == events.num_rows
-    assert len(told["quarantined"]) == 1
+    result = _rows(arrived([pa.RecordBatch.from_pydict({"path": paths})]))
+    assert len(result["event"]) == events.num_rows
+    assert len(result["quarantined"]) == 1
     (recording,) = {row["source"] for row in events.to_pylist()}
     again = _rows(arrived([pa.RecordBatch.from_pydict({"path": [f"file:{recording}"]})]))
     assert len(again["event"]) == events.num_rows
@@ -167,8 +169,8 @@ def test_a_killed_run_continues_without_lost_or_repeated_rows(
     assert main([*command, "--every", "0"]) == 1  # there are findings
     time.sleep(1)
     assert main([*command, "--every", "0", "--idle", "0"]) in {0, 1}
-    told = capsys.readouterr()
-    assert told.out.startswith("followed   ")
+    result = capsys.readouterr()
+    assert result.out.startswith("followed   ")
     together = _together(_written(report))
     expected = _together(_rows(replay(_in_order(events).to_batches())))
     assert _transitions(together) == _transitions(expected)
@@ -261,10 +263,10 @@ def _killed_in_a_batch(command: list[str], checkpoint: Path) -> None:
 def test_logs_and_segments_are_quarantined(name: str) -> None:
     path = Path(__file__).parent / name
     whole = [row for kind, row in rows_of(f"file://{path}") if kind == "event"]
-    told = _rows(arrived([pa.RecordBatch.from_pydict({"path": [f"file:{path}"]})]))
+    result = _rows(arrived([pa.RecordBatch.from_pydict({"path": [f"file:{path}"]})]))
     assert whole
-    assert "event" not in told
-    reasons = [json.loads(row)["reason"] for row in told["quarantined"]]
+    assert "event" not in result
+    reasons = [json.loads(row)["reason"] for row in result["quarantined"]]
     refused = "not a recording: only check without --follow checks it"
     assert reasons.count(refused) == len(whole)
 
@@ -275,8 +277,8 @@ def _written(report: Path) -> Rows:
     for column, name in WRITTEN.items():
         for part in sorted(report.glob(f"{name}/batch=*")):
             rows = pq.read_table(part, partitioning=None).to_pylist()
-            told = (json.dumps(row, sort_keys=True) for row in rows)
-            found.setdefault(column, []).extend(told)
+            result = (json.dumps(row, sort_keys=True) for row in rows)
+            found.setdefault(column, []).extend(result)
     return found
 
 

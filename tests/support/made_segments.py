@@ -137,6 +137,6 @@ def write(path: Path, profile: str, batches: list[Batch], base: int = 0) -> list
     return offsets
 
 
-def judged(source: Path) -> Checked:
+def check_source(source: Path) -> Checked:
     """The result for a source, without Spark."""
     return replayed(rows_of(f"file://{source}"))

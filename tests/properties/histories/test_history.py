@@ -26,12 +26,12 @@ USUAL = Windows()
 EXACT = Windows(late_ms=0)
 
 
-def judged(lines: list[Line], directory: Path, windows: Windows = USUAL) -> Judged:
+def checked(lines: list[Line], directory: Path, windows: Windows = USUAL) -> Judged:
     return judge(load(write(lines, directory / "history.jsonl")), windows, MOST_POINTS)
 
 
 def accepted(lines: list[Line], directory: Path, windows: Windows = USUAL) -> bool:
-    found = judged(lines, directory, windows)
+    found = checked(lines, directory, windows)
     assert found.undecided is None
     return found.rejected is None
 
@@ -60,7 +60,7 @@ def test_an_answer_that_no_order_explains_is_found(profile: str, seed: int, tmp_
     lines = Overlapping(seed, profile=profile).run(120)
     answered = [line["id"] for line in lines if line["type"] == "response"]
     number = Random(seed).choice(answered[:-10])
-    rejected = judged(spoiled(lines, number), tmp_path).rejected
+    rejected = checked(spoiled(lines, number), tmp_path).rejected
     assert rejected is not None
     assert rejected.verdict.lawful is False
     blamed = [each.about for each in rejected.verdict.refusals]
@@ -70,7 +70,7 @@ def test_an_answer_that_no_order_explains_is_found(profile: str, seed: int, tmp_
 
 def test_each_group_is_judged_by_itself(tmp_path: Path) -> None:
     lines = Overlapping(groups=("one", "two", "three")).run(300)
-    found = judged(lines, tmp_path)
+    found = checked(lines, tmp_path)
     assert (found.groups, found.rejected) == (3, None)
     assert found.operations >= 300
     number = next(
@@ -78,7 +78,7 @@ def test_each_group_is_judged_by_itself(tmp_path: Path) -> None:
         for line in lines[300:]
         if line.get("api") == "Heartbeat" and line["body"]["groupId"] == "two"
     )
-    rejected = judged(spoiled(lines, number), tmp_path).rejected
+    rejected = checked(spoiled(lines, number), tmp_path).rejected
     assert rejected is not None
     assert rejected.group_id == "two"
 

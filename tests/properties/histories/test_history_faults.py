@@ -20,7 +20,7 @@ MOST_POINTS = 100_000
 HAPPENS = (("crash",), ("unload", "load"), ("cleanup", "crash", "unload", "load"))
 
 
-def judged(lines: list[Line], directory: Path) -> Judged:
+def checked(lines: list[Line], directory: Path) -> Judged:
     return judge(load(write(lines, directory / "history.jsonl")), Windows(), MOST_POINTS)
 
 
@@ -32,7 +32,7 @@ def test_whatever_happened_to_the_coordinator_its_clients_noted_what_is_lawful( 
     profile: str, happens: tuple[str, ...], seed: int, think_ms: int, tmp_path: Path, *, slow: bool
 ) -> None:
     lines = Breaking(seed, happens, slow=slow, profile=profile, think_ms=think_ms).run(80)
-    found = judged(lines, tmp_path)
+    found = checked(lines, tmp_path)
     assert (found.rejected, found.undecided) == (None, None)
     assert any(line["type"] == "fault" for line in lines)
 
@@ -42,12 +42,12 @@ def test_what_a_crash_explains_is_not_lawful_without_and_may_be_presumed(
     profile: str, seed: int, tmp_path: Path
 ) -> None:
     lines = Breaking(seed, profile=profile, think_ms=500, chance=0.05).run(60)
-    assert judged(lines, tmp_path).rejected is None
-    assert judged([x for x in lines if x["type"] != "fault"], tmp_path).rejected is not None
+    assert checked(lines, tmp_path).rejected is None
+    assert checked([x for x in lines if x["type"] != "fault"], tmp_path).rejected is not None
     for line in lines:
         if line["type"] == "fault":
             del line["endMs"]
-    found = judged(lines, tmp_path)
+    found = checked(lines, tmp_path)
     assert (found.rejected, found.undecided) == (None, None)
 
 
@@ -56,7 +56,7 @@ def test_what_a_crash_explains_is_not_lawful_without_and_may_be_presumed(
 def test_a_crash_does_not_explain_what_no_log_has(profile: str, seed: int, tmp_path: Path) -> None:
     lines = Breaking(seed, profile=profile).run(80)
     answered = [line["id"] for line in lines if line["type"] == "response"]
-    assert judged(spoiled(lines, answered[-15]), tmp_path).rejected is not None
+    assert checked(spoiled(lines, answered[-15]), tmp_path).rejected is not None
 
 
 def _small(random: Random, seed: int, *, slow: bool) -> list[Line]:

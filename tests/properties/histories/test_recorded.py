@@ -58,9 +58,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert sync(wire, "one", one).assignment == sync(wire, "two", two).assignment == b"all"
         wire.ask("DescribeGroups", 0, groups=["one", "two", "three", "one"])
         # Ids of the member of the other group, and of no member.
-        leavers = [("nobody-told", None), (two, None), (one, "instance"), (one, None)]
+        leavers = [("nobody-result", None), (two, None), (one, "instance"), (one, None)]
         wire.ask("LeaveGroup", 3, group_id="one", members=leavers[:2])
-        wire.ask("Heartbeat", 0, group_id="one", generation_id=1, member_id="nobody-told")
+        wire.ask("Heartbeat", 0, group_id="one", generation_id=1, member_id="nobody-result")
         topics = [("topic", [(0, 5, None)])]
         fields = {"member_id": two, "generation_id_or_member_epoch": 1}
         wire.ask("OffsetCommit", 2, group_id="two", **fields, topics=topics)
@@ -83,12 +83,12 @@ def changed(path: Path, to: Path, change: Callable[[list[Line]], None]) -> Path:
 def test_the_recording_of_a_server_with_several_groups_is_accepted(
     session: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    judged = judge(load(session))
-    assert (judged.groups, judged.finding, judged.cut) == (4, None, ())
-    assert judged.steps > 20
+    checked = judge(load(session))
+    assert (checked.groups, checked.finding, checked.cut) == (4, None, ())
+    assert checked.steps > 20
     assert main(["replay", str(session)]) == 0
-    told = f"{judged.steps:,} steps of 4 groups, each answered as Kafka would\n"
-    assert capsys.readouterr().out == told
+    result = f"{checked.steps:,} steps of 4 groups, each answered as Kafka would\n"
+    assert capsys.readouterr().out == result
 
 
 def test_each_session_of_a_file_is_checked_by_itself(session: Path, tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_a_wrong_response_is_a_finding_of_its_group(
         answer["body"]["errorCode"] = 22
 
     path = changed(session, tmp_path / "changed", change)
-    judged = judge(load(path))
-    assert judged.group_id == "two"
-    assert judged.finding is not None
+    checked = judge(load(path))
+    assert checked.group_id == "two"
+    assert checked.finding is not None
     assert main(["replay", str(path)]) == 1
     assert capsys.readouterr().out.startswith("In group 'two':\nFinding ")
 
@@ -137,8 +137,8 @@ def test_a_missing_response_is_a_finding(session: Path, tmp_path: Path) -> None:
     def change(lines: list[Line]) -> None:
         lines.remove(next(line for line in lines if line["type"] == "response"))
 
-    judged = judge(load(changed(session, tmp_path / "changed", change)))
-    assert judged.finding is not None
+    checked = judge(load(changed(session, tmp_path / "changed", change)))
+    assert checked.finding is not None
 
 
 def test_a_request_outside_the_model_cuts_off_the_rest_of_its_group(
@@ -151,10 +151,10 @@ def test_a_request_outside_the_model_cuts_off_the_rest_of_its_group(
         twice = [("range", b"a"), ("range", b"b")]
         wire.request("JoinGroup", 3, **_join_of("odd", twice))
         join(wire, "plain")
-    judged = judge(load(path))
-    assert (judged.groups, judged.finding) == (2, None)
+    checked = judge(load(path))
+    assert (checked.groups, checked.finding) == (2, None)
     cut = "group 'odd': a JoinGroup that names a protocol twice, or '', is not part of the model"
-    assert judged.cut == (cut,)
+    assert checked.cut == (cut,)
     assert main(["replay", str(path)]) == 0
     assert capsys.readouterr().out.endswith(cut + "\n")
 
@@ -167,9 +167,9 @@ def test_a_body_that_is_too_long_cuts_off_its_group_and_no_other(tmp_path: Path)
         fields = {"generation_id": 1, "member_id": long}
         assert wire.ask("Heartbeat", 4, group_id="odd", **fields).error_code == 25
         assert wire.ask("Heartbeat", 4, group_id=long, **fields).error_code == 25
-    judged = judge(load(path))
-    assert (judged.groups, judged.finding) == (3, None)
-    first, second = judged.cut
+    checked = judge(load(path))
+    assert (checked.groups, checked.finding) == (3, None)
+    first, second = checked.cut
     assert first.startswith("group 'odd': Heartbeat.memberId: expected at most 32767 bytes, got ")
     assert second.startswith("group 'xxx")
     assert len(second) < 300
