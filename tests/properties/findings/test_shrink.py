@@ -65,7 +65,7 @@ NOISY = Sequence(
 )
 
 
-class TellsFollowers(ModelPort):
+class ListsMembersToFollowers(ModelPort):
     """Gives followers the leader's member list."""
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
@@ -121,9 +121,9 @@ def test_times_that_pass_one_after_the_other_are_made_one() -> None:
 
 def test_no_more_time_passes_than_the_finding_needs() -> None:
     long = Sequence("2.7", {}, (_join(1), _join(2), Advance(600_000)))
-    finding = replay(long, TellsFollowers())
+    finding = replay(long, ListsMembersToFollowers())
     assert finding is not None
-    small = shrink(finding, lambda ss, key: _first(ss, key, TellsFollowers))
+    small = shrink(finding, lambda ss, key: _first(ss, key, ListsMembersToFollowers))
     assert small.sequence.steps[-1] == Advance(6_000)  # the initial delay and its extension
 
 

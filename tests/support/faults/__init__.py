@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
-from groupcheck.properties.ports.port import Fault as Happening
+from groupcheck.properties.ports.port import Fault as PortFault
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.ports.source import PortSource
 from support.faults.failover import FAILOVER
@@ -62,7 +62,7 @@ class FaultyPort(BuiltinPort):
         except Exception as error:
             raise _crashed(error) from error
 
-    def fault(self, fault: Happening, expected: Collection[int]) -> Observation:
+    def fault(self, fault: PortFault, expected: Collection[int]) -> Observation:
         try:
             return super().fault(fault, expected)
         except Exception as error:

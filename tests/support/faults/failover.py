@@ -22,7 +22,7 @@ from support.faults.fault import Faults, api, stored, stored_in
 FAILOVER = Faults()
 
 
-class FailsOnNamesUsedAgain(Loading):
+class SkipsRecreatedGroups(Loading):
     __slots__ = ()
 
     def load(self, partition: int) -> None:
@@ -34,12 +34,12 @@ class FailsOnNamesUsedAgain(Loading):
 
 
 @FAILOVER.of("KAFKA-4704", hidden=lambda copy: stored(copy)[-1:] == (None,))
-def _fails_on_names_used_again(coordinator: Coordinator) -> None:
+def _skips_recreated_groups(coordinator: Coordinator) -> None:
     """A removed group that commits have created again stops the load of its partition."""
-    coordinator._loading.__class__ = FailsOnNamesUsedAgain
+    coordinator._loading.__class__ = SkipsRecreatedGroups
 
 
-class LoadsTheOldest(Loading):
+class LoadsOldestRecord(Loading):
     __slots__ = ()
 
     def _load(
@@ -51,12 +51,12 @@ class LoadsTheOldest(Loading):
 
 
 @FAILOVER.of("KAFKA-5600", hidden=lambda copy: stored(copy)[:1])
-def _loads_the_oldest(coordinator: Coordinator) -> None:
+def _loads_oldest_record(coordinator: Coordinator) -> None:
     """The older of two records of a group in the log takes effect."""
-    coordinator._loading.__class__ = LoadsTheOldest
+    coordinator._loading.__class__ = LoadsOldestRecord
 
 
-class TakesNoneForATime(Loading):
+class LoadsNoTimestampAsExpired(Loading):
     __slots__ = ()
 
     def _load(
@@ -75,12 +75,12 @@ def _when_they_expire(coordinator: Coordinator) -> Hashable:
 
 
 @FAILOVER.of("KAFKA-8069", hidden=_when_they_expire)
-def _takes_none_for_a_time(coordinator: Coordinator) -> None:
+def _loads_no_timestamp_as_expired(coordinator: Coordinator) -> None:
     """An offset without an expiry time has expired when it is loaded."""
-    coordinator._loading.__class__ = TakesNoneForATime
+    coordinator._loading.__class__ = LoadsNoTimestampAsExpired
 
 
-class LooksForOwnersFirst(Preconditions):
+class ReturnsNotCoordinatorWhileLoading(Preconditions):
     __slots__ = ()
 
     def partition_error(self, group_id: str) -> ErrorCode:
@@ -89,12 +89,12 @@ class LooksForOwnersFirst(Preconditions):
 
 
 @FAILOVER.of("MINOR #4788")
-def _looks_for_owners_first(coordinator: Coordinator) -> None:
+def _returns_not_coordinator_while_loading(coordinator: Coordinator) -> None:
     """A loading partition is treated as not owned."""
-    api(coordinator, HeartbeatRequest)._preconditions.__class__ = LooksForOwnersFirst
+    api(coordinator, HeartbeatRequest)._preconditions.__class__ = ReturnsNotCoordinatorWhileLoading
 
 
-class DoesNotKnowWhomItLost(Preconditions):
+class ReturnsUnknownMemberAfterUnload(Preconditions):
     __slots__ = ()
 
     def partition_error(self, group_id: str) -> ErrorCode:
@@ -104,13 +104,13 @@ class DoesNotKnowWhomItLost(Preconditions):
 
 
 @FAILOVER.of("KAFKA-8386")
-def _does_not_know_whom_it_lost(coordinator: Coordinator) -> None:
+def _returns_unknown_member_after_unload(coordinator: Coordinator) -> None:
     """Members of an unloaded group get UNKNOWN_MEMBER_ID, and join again.
 
-    In Kafka those were told so who had found the group before it was unloaded, and came to it
-    afterwards. Requests of the port protocol are not as close together as that: here it is all.
+    In Kafka this happened to requests that found the group before it was unloaded and locked it
+    afterwards. Requests of the port protocol are not that close together: here it happens to all.
     """
     for request in (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest):
         part = api(coordinator, request)
         shared = coordinator._shared
-        part._preconditions = DoesNotKnowWhomItLost(shared.groups, shared.behaviour)
+        part._preconditions = ReturnsUnknownMemberAfterUnload(shared.groups, shared.behaviour)

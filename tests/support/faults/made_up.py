@@ -19,7 +19,7 @@ MADE_UP = Faults()
 
 
 @MADE_UP.of("a heartbeat from an old generation is accepted")
-def _takes_old_heartbeats(coordinator: Coordinator) -> None:
+def _accepts_old_heartbeats(coordinator: Coordinator) -> None:
     """Heartbeat is answered with no error though its generation is over."""
 
     def around(original: Handle) -> Handle:
@@ -49,7 +49,7 @@ def _keeps_generation(coordinator: Coordinator) -> None:
     become(coordinator, coordinator._rebalance, KeepsGenerationWhenEmpty)
 
 
-class TellsFollowers(Rebalance):
+class ListsMembersToFollowers(Rebalance):
     __slots__ = ()
 
     @staticmethod
@@ -58,6 +58,6 @@ class TellsFollowers(Rebalance):
 
 
 @MADE_UP.of("a follower is given the member list")
-def _tells_followers(coordinator: Coordinator) -> None:
-    """Followers are told all members, as the leader is."""
-    become(coordinator, coordinator._rebalance, TellsFollowers)
+def _lists_members_to_followers(coordinator: Coordinator) -> None:
+    """Followers get the list of members, as the leader does."""
+    become(coordinator, coordinator._rebalance, ListsMembersToFollowers)

@@ -45,7 +45,7 @@ def _drops_empty_groups(coordinator: Coordinator) -> None:
     become(coordinator, coordinator._rebalance, DropsEmptyGroups)
 
 
-class TakesAnyProtocols(Group):
+class AcceptsAnyProtocols(Group):
     __slots__ = ()
 
     def supports(self, protocol_type: str, protocols: tuple[Protocol, ...]) -> bool:
@@ -53,21 +53,21 @@ class TakesAnyProtocols(Group):
         return is_first or super().supports(protocol_type, protocols)
 
 
-class MakesThemLenient(Groups):
+class CreatesLenientGroups(Groups):
     __slots__ = ()
 
     def add(self, group: Group) -> None:
-        group.__class__ = TakesAnyProtocols
+        group.__class__ = AcceptsAnyProtocols
         super().add(group)
 
 
 @MEMBERS.of("KAFKA-6005")
-def _takes_any_protocols(coordinator: Coordinator) -> None:
+def _accepts_any_protocols(coordinator: Coordinator) -> None:
     """A JoinGroup without a protocol is accepted in an Empty group."""
-    coordinator._shared.groups.__class__ = MakesThemLenient
+    coordinator._shared.groups.__class__ = CreatesLenientGroups
 
 
-class KeepsNewMembers(Membership):
+class NeverExpiresNewMembers(Membership):
     __slots__ = ()
 
     def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
@@ -78,12 +78,12 @@ class KeepsNewMembers(Membership):
 
 
 @MEMBERS.of("KAFKA-7610")
-def _keeps_new_members(coordinator: Coordinator) -> None:
+def _never_expires_new_members(coordinator: Coordinator) -> None:
     """The session of a waiting new member does not expire during the rebalance."""
-    become(coordinator, _membership(coordinator), KeepsNewMembers)
+    become(coordinator, _membership(coordinator), NeverExpiresNewMembers)
 
 
-class LetsPendingMembersIn(JoinApi):
+class AdmitsPendingMembers(JoinApi):
     __slots__ = ()
 
     def _accepts_member(self, group: Group, member_id: str) -> bool:
@@ -91,12 +91,12 @@ class LetsPendingMembersIn(JoinApi):
 
 
 @MEMBERS.of("KAFKA-9885")
-def _lets_pending_members_in(coordinator: Coordinator) -> None:
+def _admits_pending_members(coordinator: Coordinator) -> None:
     """A pending member may join a group that has reached group.max.size."""
-    become(coordinator, api(coordinator, JoinGroupRequest), LetsPendingMembersIn)
+    become(coordinator, api(coordinator, JoinGroupRequest), AdmitsPendingMembers)
 
 
-class LooksForThoseGone(Membership):
+class KeepsSessionsOfRemovedMembers(Membership):
     __slots__ = ()
 
     def remove(self, group: Group, member: Member) -> None:
@@ -109,7 +109,7 @@ class LooksForThoseGone(Membership):
         super().expire_session(member.group.members[member.member_id])
 
 
-def _of_those_gone(coordinator: Coordinator) -> Hashable:
+def _sessions_of_removed_members(coordinator: Coordinator) -> Hashable:
     left = (
         (left_ms, timer)
         for left_ms, timer in timers(coordinator)
@@ -118,10 +118,10 @@ def _of_those_gone(coordinator: Coordinator) -> Hashable:
     return tuple(sorted(left_ms for left_ms, _ in left))
 
 
-@MEMBERS.of("KAFKA-8896", hidden=_of_those_gone)
-def _looks_for_those_gone(coordinator: Coordinator) -> None:
+@MEMBERS.of("KAFKA-8896", hidden=_sessions_of_removed_members)
+def _keeps_sessions_of_removed_members(coordinator: Coordinator) -> None:
     """The session timer of a removed member fires, and its member is missing."""
-    become(coordinator, _membership(coordinator), LooksForThoseGone)
+    become(coordinator, _membership(coordinator), KeepsSessionsOfRemovedMembers)
 
 
 class FirstTimer(GroupTimer):
@@ -132,7 +132,7 @@ class FirstTimer(GroupTimer):
         self.member = member
 
 
-class ForgetsToStopTheFirstTimer(Membership):
+class KeepsNewMemberTimer(Membership):
     __slots__ = ()
 
     def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
@@ -152,15 +152,15 @@ def _first_timers(coordinator: Coordinator) -> Hashable:
 
 
 @MEMBERS.of("KAFKA-9232", hidden=_first_timers)
-def _forgets_to_stop_the_first_timer(coordinator: Coordinator) -> None:
+def _keeps_new_member_timer(coordinator: Coordinator) -> None:
     """A member that joined without a pending id is removed after 5 minutes."""
     membership = _membership(coordinator)
-    become(coordinator, membership, ForgetsToStopTheFirstTimer)
-    assert isinstance(membership, ForgetsToStopTheFirstTimer)
+    become(coordinator, membership, KeepsNewMemberTimer)
+    assert isinstance(membership, KeepsNewMemberTimer)
     coordinator._timeouts[FirstTimer] = membership.expire_new
 
 
-class WorriesWhoHasJoined(HeartbeatApi):
+class RebalancesInCompleting(HeartbeatApi):
     __slots__ = ()
 
     def heartbeat(self, request: Request, body: HeartbeatRequest) -> ResponseBody | None:
@@ -173,12 +173,12 @@ class WorriesWhoHasJoined(HeartbeatApi):
 
 
 @MEMBERS.of("KAFKA-10134")
-def _worries_who_has_joined(coordinator: Coordinator) -> None:
+def _rebalances_in_completing(coordinator: Coordinator) -> None:
     """A heartbeat in CompletingRebalance returns REBALANCE_IN_PROGRESS."""
-    become(coordinator, api(coordinator, HeartbeatRequest), WorriesWhoHasJoined)
+    become(coordinator, api(coordinator, HeartbeatRequest), RebalancesInCompleting)
 
 
-class WaitsForSyncsForEver(Rebalance):
+class HasNoSyncTimeout(Rebalance):
     __slots__ = ()
 
     def _answer_joins(self, group: Group) -> None:
@@ -187,9 +187,9 @@ class WaitsForSyncsForEver(Rebalance):
 
 
 @MEMBERS.of("KAFKA-12890", "4.1")
-def _waits_for_syncs_for_ever(coordinator: Coordinator) -> None:
+def _has_no_sync_timeout(coordinator: Coordinator) -> None:
     """A leader that sends heartbeats but no SyncGroup blocks the group forever."""
-    become(coordinator, coordinator._rebalance, WaitsForSyncsForEver)
+    become(coordinator, coordinator._rebalance, HasNoSyncTimeout)
 
 
 def _membership(coordinator: Coordinator) -> Membership:

@@ -1,4 +1,4 @@
-"""Past bugs of Kafka's about offsets: who may commit, what is told of them, when they expire."""
+"""Past bugs of Kafka about offsets: checks of commits, fetches, expiry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.faults.fault import Faults, api, become, wrap
 OFFSETS = Faults()
 
 
-class TakesAnyGeneration(CommitApi):
+class AcceptsAnyGeneration(CommitApi):
     __slots__ = ()
 
     def commit(self, request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
@@ -35,9 +35,9 @@ class TakesAnyGeneration(CommitApi):
 
 
 @OFFSETS.of("KAFKA-2596")
-def _takes_any_generation(coordinator: Coordinator) -> None:
+def _accepts_any_generation(coordinator: Coordinator) -> None:
     """An OffsetCommit with any generation creates the group."""
-    become(coordinator, api(coordinator, OffsetCommitRequest), TakesAnyGeneration)
+    become(coordinator, api(coordinator, OffsetCommitRequest), AcceptsAnyGeneration)
 
 
 @OFFSETS.of("KAFKA-4472")
@@ -47,7 +47,7 @@ def _overflows(coordinator: Coordinator) -> None:
     removal._retention_ms = (removal._retention_ms + 2**31) % 2**32 - 2**31
 
 
-def _wants_a_name(original: Handle) -> Handle:
+def _requires_a_group_id(original: Handle) -> Handle:
     def handle(request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
         if not body.group_id:
             return error_response(request, ErrorCode.INVALID_GROUP_ID)
@@ -57,13 +57,13 @@ def _wants_a_name(original: Handle) -> Handle:
 
 
 @OFFSETS.of("KAFKA-6773")
-def _refuses_the_nameless(coordinator: Coordinator) -> None:
+def _rejects_the_empty_group_id(coordinator: Coordinator) -> None:
     """OffsetCommit and OffsetFetch reject the empty group id."""
-    wrap(coordinator, OffsetCommitRequest, _wants_a_name)
-    wrap(coordinator, OffsetFetchRequest, _wants_a_name)
+    wrap(coordinator, OffsetCommitRequest, _requires_a_group_id)
+    wrap(coordinator, OffsetFetchRequest, _requires_a_group_id)
 
 
-class WantsRetention(CommitApi):
+class RequiresRetention(CommitApi):
     __slots__ = ()
 
     def _append(
@@ -79,9 +79,9 @@ class WantsRetention(CommitApi):
 
 
 @OFFSETS.of("KAFKA-7403")
-def _wants_retention(coordinator: Coordinator) -> None:
+def _requires_retention(coordinator: Coordinator) -> None:
     """An OffsetCommit with the default retention cannot be written, and fails."""
-    become(coordinator, api(coordinator, OffsetCommitRequest), WantsRetention)
+    become(coordinator, api(coordinator, OffsetCommitRequest), RequiresRetention)
 
 
 class ExpiresWhileRebalancing(Removal):
@@ -98,7 +98,7 @@ def _expires_while_rebalancing(coordinator: Coordinator) -> None:
     become(coordinator, coordinator._removal, ExpiresWhileRebalancing)
 
 
-class WantsMembers(CommitApi):
+class RequiresMembers(CommitApi):
     __slots__ = ()
 
     def _check(self, group: Group, body: OffsetCommitRequest) -> ErrorCode:
@@ -108,9 +108,9 @@ class WantsMembers(CommitApi):
 
 
 @OFFSETS.of("KAFKA-14201", "4.1")
-def _wants_members(coordinator: Coordinator) -> None:
+def _requires_members(coordinator: Coordinator) -> None:
     """An OffsetCommit without a generation fails if it has a group.instance.id."""
-    become(coordinator, api(coordinator, OffsetCommitRequest), WantsMembers)
+    become(coordinator, api(coordinator, OffsetCommitRequest), RequiresMembers)
 
 
 class ForgetsTransactions(Removal):
@@ -130,7 +130,7 @@ def _forgets_transactions(coordinator: Coordinator) -> None:
     become(coordinator, coordinator._removal, ForgetsTransactions)
 
 
-class LosesErrors(FetchApi):
+class DropsErrors(FetchApi):
     __slots__ = ()
 
     def fetch(self, request: Request, body: OffsetFetchRequest) -> ResponseBody | None:
@@ -149,6 +149,6 @@ class LosesErrors(FetchApi):
 
 
 @OFFSETS.of("KAFKA-19246", "4.1")
-def _loses_errors(coordinator: Coordinator) -> None:
+def _drops_errors(coordinator: Coordinator) -> None:
     """OffsetFetch v1, which has no top-level error, returns no error at all."""
-    become(coordinator, api(coordinator, OffsetFetchRequest), LosesErrors)
+    become(coordinator, api(coordinator, OffsetFetchRequest), DropsErrors)

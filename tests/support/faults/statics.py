@@ -21,7 +21,7 @@ from support.faults.fault import Faults, api, become, stored, wrap
 STATICS = Faults()
 
 
-class SparesNobody(Rebalance):
+class RemovesStaticMembers(Rebalance):
     __slots__ = ()
 
     def complete(self, group: Group) -> None:
@@ -31,13 +31,13 @@ class SparesNobody(Rebalance):
 
 
 @STATICS.of("KAFKA-8220")
-def _spares_nobody(coordinator: Coordinator) -> None:
+def _removes_static_members(coordinator: Coordinator) -> None:
     """The rebalance timeout removes a static member whose session has not expired."""
-    become(coordinator, coordinator._rebalance, SparesNobody)
+    become(coordinator, coordinator._rebalance, RemovesStaticMembers)
 
 
 @STATICS.of("KAFKA-8715")
-def _stamps_ids(coordinator: Coordinator) -> None:
+def _makes_ids_of_the_time(coordinator: Coordinator) -> None:
     """The new id of a restarted static member may equal its old one."""
     shared = coordinator._shared
     random = shared.new_member_id
@@ -58,7 +58,7 @@ def _stamps_ids(coordinator: Coordinator) -> None:
     wrap(coordinator, JoinGroupRequest, around)
 
 
-class DoesNotStoreIds(StaticMembers):
+class DoesNotAppendNewIds(StaticMembers):
     __slots__ = ()
 
     def _append(self, replacement: Replacement) -> None:
@@ -70,13 +70,13 @@ def _what_is_stored(coordinator: Coordinator) -> Hashable:
 
 
 @STATICS.of("KAFKA-10284", hidden=_what_is_stored)
-def _does_not_store_ids(coordinator: Coordinator) -> None:
+def _does_not_append_new_ids(coordinator: Coordinator) -> None:
     """The new id of a restarted static member is not written to the log."""
-    become(coordinator, _statics(coordinator), DoesNotStoreIds)
+    become(coordinator, _statics(coordinator), DoesNotAppendNewIds)
 
 
 @STATICS.of("KAFKA-13435", "4.1")
-def _never_tells_the_leader(coordinator: Coordinator) -> None:
+def _never_lists_members_to_the_leader(coordinator: Coordinator) -> None:
     """A restarted static leader gets no member list and cannot see what has changed."""
     statics = _statics(coordinator)
     statics._behaviour = statics._behaviour._replace(skip_assignment_since=NEVER_SINCE)
