@@ -1,6 +1,6 @@
-"""How fast spaces are explored on Spark beside one process, in how much memory.
+"""How fast Spark explores model instances, and in how much memory, beside one process.
 
-Both engines explore the same spaces, one after the other, and have to find the same: states, edges,
+Both engines explore the same instances, one after the other, and have to find the same states, edges,
 depth, the figures of each action and rule, the digest of the states, the laws that do not hold and
 the steps that show it. The other process also looks for components, which Spark does not. `states`
 is measured beside them, which only finds the states and edges.
@@ -111,8 +111,8 @@ def _given_up(asked: Asked, more: list[str], size: str) -> None:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--profile", help="of one space, instead of several")
-    parser.add_argument("--instance", dest="space")
+    parser.add_argument("--profile", help="of one instance, instead of several")
+    parser.add_argument("--instance")
     parser.add_argument("--members")
     parser.add_argument("--max-memory", metavar="SIZE")
     parser.add_argument("--states", nargs=3, help=argparse.SUPPRESS)
@@ -122,8 +122,8 @@ def main() -> None:
     if options.states:
         _told_of_states(*options.states)
         return
-    one = (options.profile, options.space, options.members)
-    for asked in [one] if options.space else SPACES:
+    one = (options.profile, options.instance, options.members)
+    for asked in [one] if options.instance else SPACES:
         sys.stdout.write(f"{asked[1]} of {asked[0]}, members: {asked[2]}\n")
         if options.max_memory:
             _given_up(asked, more, options.max_memory)

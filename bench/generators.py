@@ -240,7 +240,7 @@ def covered(space: Space, name: str, seeds: int, most: int, plot: Path | None) -
 def main() -> None:
     """Print the table that is asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--space", default="membership")
+    parser.add_argument("--instance", default="membership")
     parser.add_argument("--members", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--walks", type=int, default=15_000, help="with all processors (15000)")
@@ -250,10 +250,10 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="with --covered")
     options = parser.parse_args()
     found = virtual_spaces(PROFILE, options.members) | feature_spaces(PROFILE, options.members)
-    space = explore(found[options.space])
+    space = explore(found[options.instance])
     gc.set_threshold(50_000)  # as the commands do
     if options.covered:
-        covered(space, options.space, options.seeds, options.most, options.plot)
+        covered(space, options.instance, options.seeds, options.most, options.plot)
     else:
         speeds(space, options.rounds, options.walks)
 
