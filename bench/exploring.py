@@ -1,13 +1,13 @@
 """How fast Spark explores model instances, and in how much memory, beside one process.
 
-Both engines explore the same instances, one after the other, and have to find the same states, edges,
-depth, the figures of each action and rule, the digest of the states, the laws that do not hold and
-the steps that show it. The other process also looks for components, which Spark does not. `states`
-is measured beside them, which only finds the states and edges.
+Both engines explore the same instances, one after the other, and have to find the same: states,
+edges, depth, statistics of actions and rules, digest of the states, the properties that do not hold
+and the steps that show it. The plain process also looks for components. `states` is measured beside
+them, which only finds the states and edges.
 
-With `--max-memory` a space is explored that one process has to give up for want of so much, and
-Spark, with all its processes together, has to do with less. Then it is held to `states` alone,
-which may have all the memory there is.
+With `--max-memory` one process has to give an instance up for want of memory, and Spark, with all
+its processes together, has to explore it in less. It is then compared with `states` alone, which
+has no limit of memory.
 """
 
 from __future__ import annotations

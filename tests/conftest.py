@@ -60,7 +60,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if "spark" in getattr(item, "fixturenames", ()):
+    uses_spark = "spark" in getattr(item, "fixturenames", ())
+    if uses_spark and item.get_closest_marker("smoke") is None:
         item.add_marker("spark")
 
 

@@ -120,6 +120,7 @@ def test_the_saved_result_is_the_printed_one_and_makes_the_same_page(
     assert main(["report", str(path), "--baseline", str(path)]) == 0
 
 
+@pytest.mark.smoke
 def test_each_wrong_event_is_a_finding_and_no_other(run: Run) -> None:
     found = {
         row.group_id: (row.source.removeprefix("file://"), row.line)
