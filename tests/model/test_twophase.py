@@ -18,7 +18,7 @@ from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.twophase.specification import COMMIT_REACHES_ALL, CONSISTENT, TwoPhase
 from support import tla
-from support.documented import Saved, story
+from support.documented import SavedFile, contents
 from support.scenarios import ROOT
 
 FOLDER: Final = ROOT / "model" / "twophase"
@@ -42,8 +42,8 @@ def space() -> StateSpace:
 @pytest.fixture(scope="module")
 def ports() -> dict[str, Any]:
     """The implementations in the tutorial."""
-    page = story(ROOT / "docs" / "write-a-specification.md")
-    saved = next(each for each in page if isinstance(each, Saved) and each.name == "commit.py")
+    page = contents(ROOT / "docs" / "write-a-specification.md")
+    saved = next(each for each in page if isinstance(each, SavedFile) and each.name == "commit.py")
     names: dict[str, Any] = {}
     exec(saved.text, names)  # noqa: S102 - of our own page
     return names
