@@ -179,7 +179,7 @@ def write_page(into: Path) -> None:
             continue
         kept = json.loads(path.read_text(encoding="utf-8"))
         found = tuple(
-            Found(f["id"], f["rule"], f["title"], f["story"], f.get("on_kafka"), _cause(spec, f))
+            Found(f["id"], f["rule"], f["title"], f["text"], f.get("on_kafka"), _cause(spec, f))
             for f in kept["findings"]
         )
         columns.append(Column(title, spec, kept, PROFILES[kept["profile"]].rules, found))
@@ -211,7 +211,7 @@ def _cause(spec: str, found: Mapping[str, Any]) -> str:
     """Return the known cause of a finding, or an empty string."""
     if found.get("session_twice"):
         return TIMED_OUT_TWICE
-    story = found["story"]
+    story = found["text"]
     causes = (why for at, words, why in EXPLAINED if at == spec and all(w in story for w in words))
     return next(causes, "")
 

@@ -30,8 +30,17 @@ from groupcheck.model.exploring.notation import digest, key, written
 from groupcheck.model.profiles import PROFILES
 from groupcheck.numeric_options import memory
 
-SAME: Final = ("states", "edges", "depth", "out_degree", "discovered", "actions", "rules", "digest")
-OF_LAWS: Final = ("laws", "laws_broken")
+SAME: Final = (
+    "states",
+    "transitions",
+    "depth",
+    "out_degree",
+    "discovered",
+    "actions",
+    "rules",
+    "digest",
+)
+OF_LAWS: Final = ("properties", "violations")
 SPACES: Final = (
     ("2.7", "membership", "2"),
     ("2.7", "membership", "3"),
@@ -51,7 +60,7 @@ def _measured(engine: str, command: list[str]) -> tuple[str, int, int]:
     told, _ = process.communicate()
     seconds = time.monotonic() - began
     mb, processor_s = peak.stop()
-    states = json.loads(told)["spaces"][0]["states"] if told else 0
+    states = json.loads(told)["instances"][0]["states"] if told else 0
     sys.stdout.write(
         f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"
         f" {states / max(processor_s, 0.1):8,.0f} states a second of it {mb:7,} MB\n"
@@ -66,7 +75,7 @@ def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], in
     assert status == 0
     found = json.loads(told)
     of_laws = {name: found[name] for name in OF_LAWS}
-    return {name: found["spaces"][0][name] for name in SAME} | of_laws, mb
+    return {name: found["instances"][0][name] for name in SAME} | of_laws, mb
 
 
 def _command(asked: Asked) -> list[str]:
@@ -78,7 +87,7 @@ def _command(asked: Asked) -> list[str]:
 def _states(asked: Asked) -> dict[str, Any]:
     """The same of the explorer in one process alone, without what is asked of its graph."""
     told, _, _ = _measured("states", [__file__, "--states", *asked])
-    found: dict[str, Any] = json.loads(told)["spaces"][0]
+    found: dict[str, Any] = json.loads(told)["instances"][0]
     return found
 
 
@@ -86,7 +95,7 @@ def _told_of_states(profile: str, space: str, members: str) -> None:
     found = explore(chosen(Settings(PROFILES[profile], int(members), (space,)))[space])
     keys = (key(written(node)) for node in found.nodes)
     told = {"states": len(found.nodes), "edges": found.edge_count, "depth": found.depth}
-    sys.stdout.write(json.dumps({"spaces": [{**told, "digest": digest(keys)}]}))
+    sys.stdout.write(json.dumps({"instances": [{**told, "digest": digest(keys)}]}))
 
 
 def _compared(asked: Asked, more: list[str]) -> None:

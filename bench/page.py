@@ -21,7 +21,7 @@ from groupcheck.model.spaces.instance import Instance, feature_spaces, virtual_s
 from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.coverage.kind import Kind
-from groupcheck.properties.result import Shares
+from groupcheck.properties.result import InstanceCoverage, TransitionCounts
 from groupcheck.reports import saved
 from groupcheck.reports.changes import changes
 from groupcheck.reports.graphs_again import again
@@ -56,24 +56,21 @@ def main() -> None:
 
 
 def _result(instances: dict[str, Instance], members: int) -> saved.Saved:
-    """A result with the findings of a faulty port, on these spaces."""
-    spaces = tuple(_space(name, members, explore(each)) for name, each in instances.items())
-    return msgspec.structs.replace(diverging(), spaces=spaces)
+    """A result with the findings of a faulty port, on these instances."""
+    covered = tuple(_coverage(name, members, explore(each)) for name, each in instances.items())
+    return msgspec.structs.replace(diverging(), instances=covered)
 
 
-def _space(name: str, members: int, space: Space) -> saved.Space:
-    kinds = Kind.ANSWERED * space.edge_count
-    figures = {f"edges_{n}": v for n, v in Shares.of(kinds)._asdict().items() if n != "edges"}
-    return saved.Space(
+def _coverage(name: str, members: int, space: Space) -> InstanceCoverage:
+    outcomes = Kind.ANSWERED * space.edge_count
+    return InstanceCoverage(
         name=name,
         members=members,
         states=len(space.nodes),
-        edges=space.edge_count,
         depth=space.depth,
-        **figures,
-        edge_kinds=kinds,
-        tours=saved.Tours(),
-        broker=space.instance.broker,
+        transitions=TransitionCounts.of(outcomes),
+        outcomes=outcomes,
+        broker=dict(space.instance.broker),
         digest=digest(space),
     )
 
@@ -90,7 +87,7 @@ def _measured(result: saved.Saved, path: Path, opened: Browser) -> str:
         loads.append(opened.run(FIGURES))
     filtered = min(opened.run(FILTER) for _ in range(3))
     return (
-        f"{result.edges:>8,} edges, {path.stat().st_size / 1e6:5.2f} MB; explored in"
+        f"{result.transitions:>8,} transitions, {path.stat().st_size / 1e6:5.2f} MB; explored in"
         f" {explored - started:.1f} s, made in {made - explored:.1f} s of CPU; loaded in"
         f" {min(loads):.0f} ms, filtered in {filtered:.0f} ms"
     )

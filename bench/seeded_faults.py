@@ -100,7 +100,7 @@ def tell_whole() -> list[Whole]:
         seconds += time.process_time() - started
         steps = len(first(name, result).sequence.steps)
         found.append(Whole(name, alone(name, given), seconds, len(result.findings)))
-        where = ", ".join(s.name for s in result.spaces if s.shares.diverged)
+        where = ", ".join(s.name for s in result.instances if s.transitions.diverged)
         print(f"{name:12} {steps} steps, {seconds:.0f} s, in {where}; {found[-1]}", flush=True)  # noqa: T201
     return found
 

@@ -40,7 +40,7 @@ def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -
         "seen": _json(difference.seen) if difference and difference.seen else None,
         "allowed": sorted(_allowed(finding, number)),
         "because": rule_rows(rules[name] for name in names if name in rules),
-        "refused": rule_rows(refusal.rule for refusal in explain(finding).refusals),
+        "refused": rule_rows(refusal.rule for refusal in explain(finding).rules),
     }
 
 

@@ -1,4 +1,4 @@
-"""What a verification was asked for and what it came to; how it was made is not here."""
+"""The result of a verification. `reports.record` saves the records of this module as they are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.covered import Covered
@@ -16,13 +18,13 @@ from groupcheck.properties.windows import Windows
 
 
 class Settings(NamedTuple):
-    """How much is done: `members` bounds the spaces, the others bound the tests.
+    """How much a run does: `members` bounds the model instances, the others bound the tests.
 
-    With more than one member a port in virtual time is tried on the short spaces too, and with
-    `every_space` on all that the version has; what it does not support is left out. With `pairs`
-    one in virtual time is tried on every pair of adjacent edges, too. `walks` are random walks in
-    bulk, done by as many processes as `jobs` says, if there is enough to be done. `sequences` are
-    those of a long run on a real clock, `side_by_side` how many of them are under way at once.
+    With more than one member a port in virtual time is tested on the small instances too, and with
+    `every_space` on all instances of the version, except those that need what the port does not
+    support. With `pairs` such a port is tested on every pair of adjacent transitions. `walks` is
+    the number of random walks, run by up to `jobs` processes. `sequences` is the length of a long
+    run on a real clock, `side_by_side` the number of its sequences that run at the same time.
     """
 
     profile: str = "2.7"
@@ -39,30 +41,30 @@ class Settings(NamedTuple):
     side_by_side: int = 100
 
 
-class Shares(NamedTuple):
-    """How the labelled edges of a space came out; all but `answered` add up to `edges`.
+class TransitionCounts(msgspec.Struct, frozen=True):
+    """The transitions of an instance by outcome; all but `requests_covered` add up to `total`.
 
-    `answered` are those of `shown` that are requests, not time or faults; `not_chosen` are branches
-    of a fork whose other branches the port took; `ambiguous` were tried, but what was seen fits
-    more than one branch; `left_out` are inputs the port does not support; `diverged` were answered
-    unlawfully.
+    `requests_covered` are those of `covered` that are requests, not time or faults. `not_observed`
+    are allowed outcomes of a choice at which the port took another one, `ambiguous` were tried, but
+    the observation matches several. For `unsupported` the port lacks the input; to `diverged` it
+    gave an answer that is not allowed.
     """
 
-    edges: int
-    shown: int
-    answered: int
-    not_chosen: int
-    ambiguous: int
-    left_out: int
-    diverged: int
-    untried: int
+    total: int = 0
+    covered: int = 0
+    requests_covered: int = 0
+    not_observed: int = 0
+    ambiguous: int = 0
+    unsupported: int = 0
+    diverged: int = 0
+    untried: int = 0
 
     @classmethod
-    def of(cls, kinds: str) -> Shares:
-        """The edges of a space counted, each once."""
-        counts = Counter(kinds)
+    def of(cls, outcomes: str) -> TransitionCounts:
+        """Count the letters of `Kind`, one for each transition."""
+        counts = Counter(outcomes)
         return cls(
-            len(kinds) - counts[Kind.NOT_ASKED],
+            len(outcomes) - counts[Kind.NOT_ASKED],
             counts[Kind.ANSWERED] + counts[Kind.HAPPENED],
             counts[Kind.ANSWERED],
             counts[Kind.NOT_CHOSEN],
@@ -73,49 +75,65 @@ class Shares(NamedTuple):
         )
 
 
-class Tours(NamedTuple):
-    """The tours of a space: how many tests of how many steps in all.
+class Tours(msgspec.Struct, frozen=True):
+    """The tours of an instance: so many tests of so many steps in all.
 
-    No suite of tests shows what they have shown in fewer than the `least` steps.
+    No test suite covers the same in fewer steps than `lower_bound`, which is 0 where unknown.
     """
 
     tests: int = 0
     steps: int = 0
-    least: int = 0
-
-    @property
-    def ratio(self) -> float | None:
-        """How many times the least the steps are; None if nothing was shown."""
-        return self.steps / self.least if self.least else None
+    lower_bound: int = 0
 
 
-NO_TOURS = Tours()
+class InstanceCoverage(msgspec.Struct, frozen=True, kw_only=True):
+    """A model instance, and what the port did on each of its transitions.
 
-
-@dataclass
-class SpaceResult:
-    """One space: what was explored of the model, and what of it the port has shown.
-
-    `kinds` has a letter for each labelled edge, in the order of the explored graph, `broker` the
-    settings that the space is explored with, and `arrows` how often this run has taken each arrow
-    from one state of the group to another.
+    `outcomes` has a letter for each transition, in the order of the explored graph: `a` request
+    covered, `h` time or fault covered, `d` answered, but not as allowed, `n` allowed outcome not
+    observed, `m` ambiguous, `l` unsupported, `u` untried, `-` not selected. `digest` identifies
+    that graph. `broker` has the broker settings of the instance, `group_transitions` how often the
+    run took each transition between group states.
     """
 
     name: str
+    members: int
     states: int
-    edges: int
     depth: int
-    shares: Shares
-    tours: Tours = NO_TOURS
-    kinds: str = ""
-    broker: Mapping[str, int] = field(default_factory=dict)
-    arrows: Mapping[str, int] = field(default_factory=dict)
+    transitions: TransitionCounts
+    outcomes: str
+    tours: Tours = Tours()
+    broker: dict[str, int] = {}
+    digest: str = ""
+    group_transitions: dict[str, int] = {}
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError if the counts are not those of the outcomes."""
+        if not set(self.outcomes) <= set(Kind):
+            msg = f"the outcomes of {self.name} have an unknown letter"
+            raise ValueError(msg)
+        if TransitionCounts.of(self.outcomes) != self.transitions:
+            msg = f"the transition counts of {self.name} are not those of its outcomes"
+            raise ValueError(msg)
+
+    @property
+    def label(self) -> str:
+        """The name with the number of members, as coverage files have it."""
+        return f"{self.name}/{self.members}"
 
 
-class Stage(NamedTuple):
-    """A stage of a long run: how many sequences of it were done, and how many are undecided.
+class Pairs(msgspec.Struct, frozen=True, kw_only=True):
+    """The pairs of adjacent transitions of an instance, counted by outcome."""
 
-    Both count what earlier runs did that this one goes on from.
+    instance: str
+    pairs: TransitionCounts
+    tours: Tours
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """A stage of a long run: the sequences done, and how many of them are undecided.
+
+    Both include the earlier runs that this one resumes.
     """
 
     name: str
@@ -125,63 +143,57 @@ class Stage(NamedTuple):
     seconds: float
 
 
-class Outage(NamedTuple):
-    """When a coordinator was away: how long after the start, and for how long, if it came back."""
+class Outage(msgspec.Struct, frozen=True):
+    """An outage of the coordinator in a long run, in seconds after the start of the run.
 
-    after_s: float
+    `seconds` is how long it lasted, null if the coordinator did not come back; `reason` is what the
+    availability monitor saw.
+    """
+
+    after_seconds: float
     seconds: float | None
     reason: str
 
 
 @dataclass
 class Result:
-    """All that a verification came to; the one thing that reports are made from."""
+    """What a verification found. `reports.told` makes the record of it that is saved."""
 
     port: str
     settings: Settings
     kafka: str
-    spaces: list[SpaceResult] = field(default_factory=list)
-    pairs: list[SpaceResult] = field(default_factory=list)  # whose edges are pairs of edges
+    instances: list[InstanceCoverage] = field(default_factory=list)
+    pairs: list[Pairs] = field(default_factory=list)
     sequences: int = 0
     steps: int = 0
     findings: list[Finding] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    presumed: list[str] = field(default_factory=list)  # broker settings that nobody told
-    more: int = 0  # findings beyond the most that are made minimal and told
-    not_reproduced: int = 0  # findings on a real clock that never came again, and are not told
-    ended_early: str = ""  # why, if the run did not come to its end
-    windows: Windows | None = None  # within which a port on a real clock was judged
+    presumed: list[str] = field(default_factory=list)  # settings that the broker does not report
+    more: int = 0  # findings beyond `max_findings`: neither minimised nor reported
+    not_reproduced: int = 0  # findings on a real clock that did not occur again
+    ended_early: str = ""  # the reason, if the run was cut short
+    windows: Windows | None = None  # tolerances of a port on a real clock
     started: str = ""  # when, in UTC
     curve: list[Point] = field(default_factory=list)
-    covered: Covered = field(default_factory=dict)  # only if it is to be kept
+    covered: Covered = field(default_factory=dict)  # only if it is to be saved
     stages: list[Stage] = field(default_factory=list)  # of a long run
     outages: list[Outage] = field(default_factory=list)  # of the coordinator, in a long run
-    code: Code | None = None  # of the port, if it was watched
-    phases: Mapping[str, float] = field(default_factory=dict)  # how many seconds each took
+    code: Code | None = None  # of the port, if its code coverage was measured
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds
 
     @property
-    def edges(self) -> int:
-        """The labelled edges of all spaces."""
-        return sum(space.edges for space in self.spaces)
+    def transitions(self) -> int:
+        """The number of transitions of all instances."""
+        return sum(each.transitions.total for each in self.instances)
 
     @property
-    def shown(self) -> int:
-        """How many of them the port has shown."""
-        return sum(space.shares.shown for space in self.spaces)
-
-    @property
-    def tours(self) -> Tours:
-        """The tours of all spaces."""
-        each = [space.tours for space in self.spaces]
-        return Tours(*(sum(figures) for figures in zip(*each, strict=True)))
-
-    @property
-    def answered(self) -> int:
-        """How many of those shown are requests; without any, nothing can be said of the port."""
-        return sum(space.shares.answered for space in self.spaces)
+    def covered_transitions(self) -> int:
+        """How many of them the port covered."""
+        return sum(each.transitions.covered for each in self.instances)
 
     @property
     def conforms(self) -> bool:
-        """Whether the port was run to the end, answered something, and nothing was found."""
-        return self.answered > 0 and not self.findings and not self.ended_early
+        """Whether the run was complete, the port answered a request, and nothing was found."""
+        answered = any(each.transitions.requests_covered for each in self.instances)
+        return answered and not self.findings and not self.ended_early

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, repeat
@@ -31,8 +31,8 @@ from groupcheck.properties.coverage.covered import Covered, ProfileCovered, cove
 from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.coverage.pairs import PairCoverage
+from groupcheck.properties.findings.canonicalise import canonicalise
 from groupcheck.properties.findings.finding import Finding, keep
-from groupcheck.properties.findings.settle import settled
 from groupcheck.properties.findings.shrink import shrink
 from groupcheck.properties.generators.bulk import Bulk
 from groupcheck.properties.generators.machine import lockstep
@@ -41,7 +41,14 @@ from groupcheck.properties.interruption import interruptible
 from groupcheck.properties.phases import Timed
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.result import Result, Settings, Shares, SpaceResult, Tours
+from groupcheck.properties.result import (
+    InstanceCoverage,
+    Pairs,
+    Result,
+    Settings,
+    Tours,
+    TransitionCounts,
+)
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 
@@ -377,7 +384,7 @@ class Verification:
             elif _length(small) <= _length(self._raw[finding.key]):
                 self._raw[finding.key] = small
             if small is not None and not self.source.real_time:  # where a hundred ways take long
-                small = settled(self._raw[finding.key], trial, graphs)
+                small = canonicalise(self._raw[finding.key], trial, graphs)
                 self._raw[finding.key] = one_form[finding.key] = small
             tell(1)
 
@@ -442,23 +449,34 @@ class Verification:
             port.shutdown()
 
     def _count_edges(self) -> None:
-        self.result.pairs = [self._counted(name, each) for name, each in self._pairs.items()]
+        self.result.pairs = [
+            Pairs(instance=name, pairs=each.counts(), tours=self._tours(each))
+            for name, each in self._pairs.items()
+        ]
         for name, coverage in self._coverages.items():
-            arrows = taken(coverage.space, coverage.times)
-            self.result.spaces.append(replace(self._counted(name, coverage), arrows=arrows))
+            space, outcomes = coverage.space, coverage.kinds()
+            self.result.instances.append(
+                InstanceCoverage(
+                    name=name,
+                    members=self.settings.members,
+                    states=len(space.nodes),
+                    depth=space.depth,
+                    transitions=TransitionCounts.of(outcomes),
+                    outcomes=outcomes,
+                    tours=self._tours(coverage),
+                    broker=dict(space.instance.broker),
+                    group_transitions=dict(sorted(taken(space, coverage.times).items())),
+                )
+            )
             self.result.unsupported += [
                 what for what in coverage.unsupported if what not in self.result.unsupported
             ]
 
-    def _counted(self, name: str, coverage: Coverage) -> SpaceResult:
-        """What the port has shown of a space; of a part of it nobody asks the least steps."""
-        space, kinds = coverage.space, coverage.kinds()
-        shares = Shares.of(kinds)
+    def _tours(self, coverage: Coverage) -> Tours:
+        """The tours so far; the lower bound is only for the whole of an instance."""
         walked = self._walked.get(coverage, [])
-        least = coverage.least_steps() if self._wanted is None else 0
-        tours = Tours(len(walked), sum(walked), least)
-        states, broker = len(space.nodes), space.instance.broker
-        return SpaceResult(name, states, shares.edges, space.depth, shares, tours, kinds, broker)
+        lower_bound = coverage.least_steps() if self._wanted is None else 0
+        return Tours(len(walked), sum(walked), lower_bound)
 
 
 def _any(_edge: Edge) -> bool:

@@ -1,4 +1,4 @@
-"""The arrows of the group's state, with the reasons for each: how often shown, and a witness."""
+"""The transitions between group states: the rules that cause them, coverage, and a witness."""
 
 from __future__ import annotations
 
@@ -23,78 +23,78 @@ from groupcheck.reports.words import (
 
 
 class Witness(NamedTuple):
-    """A shortest way to an edge: in which space, and its steps in words."""
+    """A shortest trace to a transition: its instance, and its steps as text."""
 
-    space: str
-    shown: bool
+    instance: str
+    covered: bool
     steps: tuple[str, ...]
 
 
 class Reason(NamedTuple):
-    """A rule that is the reason for an arrow: on how many labelled edges, how many were shown."""
+    """A rule that causes a group transition: on how many transitions, and how many are covered."""
 
     rule: Rule
-    edges: int
-    shown: int
+    transitions: int
+    covered: int
     diverged: int
     witness: Witness
 
 
 class Reasoned(NamedTuple):
-    """An arrow with its reasons, the most frequent first; it was taken so many `times`."""
+    """A group transition with its reasons, the most frequent first; it was taken `times` times."""
 
     arrow: Arrow
     reasons: tuple[Reason, ...]
     times: int = 0
 
     @property
-    def edges(self) -> int:
-        """On how many labelled edges, counted once for each reason."""
-        return sum(reason.edges for reason in self.reasons)
+    def transitions(self) -> int:
+        """On how many transitions, counted once for each reason."""
+        return sum(reason.transitions for reason in self.reasons)
 
     @property
-    def shown(self) -> int:
-        """How many of them were shown."""
-        return sum(reason.shown for reason in self.reasons)
+    def covered(self) -> int:
+        """How many of them are covered."""
+        return sum(reason.covered for reason in self.reasons)
 
     @property
     def diverged(self) -> int:
-        """How many of them were answered unlawfully."""
+        """How many of them had an answer that is not allowed."""
         return sum(reason.diverged for reason in self.reasons)
 
     @property
     def colour(self) -> Colour:
-        """Violated if any edge is, else shown if any is."""
+        """Violated if any transition is, else covered if any is."""
         if self.diverged:
             return "violated"
-        return "shown" if self.shown else "missing"
+        return "covered" if self.covered else "missing"
 
     @property
     def drawn(self) -> GraphArrow:
-        """As it is drawn."""
+        """The arrow of the state graph."""
         rules = tuple(reason.rule.name for reason in self.reasons)
-        said = f"{self.shown:,} of {self.edges:,} labelled edges shown"
+        said = f"{self.covered:,} of {self.transitions:,} transitions covered"
         if self.times:
             said += f", taken {counted(self.times, 'time')}"
         source, target = map(str, self.arrow)
-        return GraphArrow(source, target, rules, self.times or self.shown, self.colour, said)
+        return GraphArrow(source, target, rules, self.times or self.covered, self.colour, said)
 
 
 class _Tally:
-    """What is known of a reason so far; of the edges the first that was shown is kept."""
+    """The counts of a reason, and its nearest transition: a covered one if there is any."""
 
     def __init__(self) -> None:
-        self.edges = self.shown = self.diverged = 0
+        self.transitions = self.covered = self.diverged = 0
         self.nearest: tuple[bool, int, StateGraph, Hop, str] | None = None
 
     def add(self, kind: str, known: Known, hop: Hop) -> None:
-        self.edges += kind != Kind.NOT_ASKED
-        self.shown += kind in SHOWN
+        self.transitions += kind != Kind.NOT_ASKED
+        self.covered += kind in SHOWN
         self.diverged += kind == Kind.DIVERGED
         self._keep_nearest(kind not in SHOWN, known, hop)
 
     def _keep_nearest(self, hidden: bool, known: Known, hop: Hop) -> None:  # noqa: FBT001
-        """Of those that were shown, if any was, the nearest; within a space that is the first."""
+        """Keep the nearest covered one, or the nearest; within an instance that is the first."""
         if self.nearest is not None:
             was_hidden, steps, graph, _, _ = self.nearest
             if (graph is known.graph and hidden >= was_hidden) or (hidden and not was_hidden):
@@ -105,11 +105,11 @@ class _Tally:
 
 
 def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
-    """The arrows of all spaces together."""
+    """The group transitions of all instances."""
     tallies: dict[Arrow, dict[str, _Tally]] = {}
     for known in spaces:
         profile, nodes = known.space.instance.profile, known.space.nodes
-        kinds = iter(known.saved.edge_kinds)
+        kinds = iter(known.result.outcomes)
         for node, edges in enumerate(known.space.edges):
             before = state_of(nodes[node])
             for place, (edge, kind) in enumerate(zip(edges, kinds, strict=False)):
@@ -119,7 +119,7 @@ def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
                     tally.add(kind, known, Hop(node, place))
     times: Counter[str] = Counter()
     for known in spaces:
-        times.update(known.saved.arrows)
+        times.update(known.result.group_transitions)
     return [
         _reasoned(arrow, reasons, spaces)._replace(times=times[str(arrow)])
         for arrow, reasons in tallies.items()
@@ -129,15 +129,15 @@ def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
 def _reasoned(arrow: Arrow, tallies: dict[str, _Tally], spaces: tuple[Known, ...]) -> Reasoned:
     rules = PROFILES[spaces[0].space.instance.profile.name].rules
     reasons = [
-        Reason(rules[rule], tally.edges, tally.shown, tally.diverged, _witness(tally))
+        Reason(rules[rule], tally.transitions, tally.covered, tally.diverged, _witness(tally))
         for rule, tally in tallies.items()
     ]
-    return Reasoned(arrow, tuple(sorted(reasons, key=lambda reason: -reason.edges)))
+    return Reasoned(arrow, tuple(sorted(reasons, key=lambda reason: -reason.transitions)))
 
 
 def _witness(tally: _Tally) -> Witness:
     if tally.nearest is None:
-        return Witness("", shown=False, steps=())
+        return Witness("", covered=False, steps=())
     hidden, _, graph, hop, name = tally.nearest
     taken = along(graph.space, graph.witness(hop))
     names = letters(tuple(step.given for step in taken))

@@ -1,19 +1,19 @@
-"""A badge that says how many of the labelled edges were shown: an SVG, complete in itself."""
+"""A badge with the transition coverage, as SVG without external fonts or styles."""
 
 from __future__ import annotations
 
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from groupcheck.reports.other_commands import figure
 from groupcheck.reports.saved import Saved
-from groupcheck.reports.sorts import figure
-from groupcheck.reports.terminal import percent
 from groupcheck.reports.text_width import width
+from groupcheck.reports.words import percent
 
 LABEL: Final = "groupcheck"
 HEIGHT: Final = 20
 PADDING: Final = 6
-# Of the letters of 11 px, beside those of 13 px that `width` measures.
+# `width` estimates a font size of 13 px; the badge has 11 px.
 SCALE: Final = 11 / 13
 
 GREEN, YELLOW, RED, GREY = "#1a7f37", "#9a6700", "#cf222e", "#57606a"
@@ -42,13 +42,13 @@ def as_badge(saved: Saved) -> str:
 
 def _message(saved: Saved) -> tuple[str, str]:
     if not saved.decided:
-        return "nothing shown", GREY
+        return "no coverage", GREY
     if saved.command != "verify":
         return figure(saved), GREEN if saved.conforms else RED
-    shown = f"{percent(saved.shown, saved.edges)} of the edges"
+    covered = f"{percent(saved.covered, saved.transitions)} of transitions"
     if found := len(saved.findings):
-        return f"{shown}, {found} finding{'' if found == 1 else 's'}", RED
-    return (shown, GREEN) if saved.conforms else (f"{shown}, ended early", YELLOW)
+        return f"{covered}, {found} finding{'' if found == 1 else 's'}", RED
+    return (covered, GREEN) if saved.conforms else (f"{covered}, ended early", YELLOW)
 
 
 def _box(root: Element, x: int, wide: int, colour: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The brokers that can be started by name, as a table on a screen."""
+"""The brokers that can be started by name, as a table."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from groupcheck.reports.words import bounded
 
 
 def table(brokers: Sequence[Listed]) -> str:
-    """What each is, what it needs, and whether it can run here."""
+    """Each broker, what it needs, and whether it can run here."""
     wide = max(len(broker.name) for broker in brokers)
     lines = []
     for broker in brokers:
         here = "can run here" if broker.missing is None else f"cannot run here: {broker.missing}"
-        lines.append(f"{broker.name:{wide}}  {broker.title}, judged as {broker.profile}: {here}")
+        lines.append(
+            f"{broker.name:{wide}}  {broker.title}, checked against {broker.profile}: {here}"
+        )
         lines.append(f"{'':{wide}}  needs {broker.needs}")
     return "".join(f"{bounded(line)}\n" for line in lines)

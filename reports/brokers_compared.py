@@ -1,7 +1,4 @@
-"""The page that compares brokers: what each was seen to do of the rules, and where it departs.
-
-What was run and saved is handed over; nothing is run here.
-"""
+"""Renders the pages that compare brokers, from saved results."""
 
 from __future__ import annotations
 
@@ -33,31 +30,31 @@ APIS: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Brokers compared
 
-What real coordinators were seen to do, each judged by the profile that is named: for a person who
-chooses a test double, or writes a port. `python bench/brokers_compared.py` ran them
-([long runs](long-runs.md)) and wrote this page from what they answered.
+How real coordinators behave, each checked against the profile that the table names. The page is for
+readers who choose a test double or write a port. `python bench/brokers_compared.py` runs the
+brokers ([long runs](long-runs.md)) and writes this page.
 
 """
 
 LEGEND: Final = f"""
-A rule is **yes** where the broker was seen to apply it and nothing was found against it, and `-`
-where its version of Kafka has no such rule; a blank is a rule that was not seen to be applied for
-sure, or cannot be asked for over the wire. Each number is a finding: it leads to
-[the shortest sequence]({SEQUENCES}) whose answer is not Kafka's.
+**yes**: the broker applied the rule, and no finding is against it. `-`: its version of Kafka has no
+such rule. Blank: the rule was not observed with certainty, or cannot be tested over the wire. A
+number is a finding, with a link to [the shortest sequence]({SEQUENCES}) whose answer differs from
+Kafka's.
 
 """
 
 BESIDE: Final = """\
 # Brokers compared: the sequences
 
-The findings of [the comparison](brokers-compared.md), each as its shortest sequence of requests.
-Those of other coordinators than Kafka were done again on Kafka of the version that they were judged
-by; what it answered to the last step stands beside.
+The findings of [the comparison](brokers-compared.md), each with its shortest sequence of requests.
+The sequences of coordinators other than Kafka were replayed on Kafka of the same version; its
+answer to the last step follows the sequence.
 """
 
 
 class Found(NamedTuple):
-    """A finding: the rule it is against, its story, and what Kafka did with its sequence."""
+    """A finding: the rule it is against, its text, and what Kafka answers to its sequence."""
 
     finding_id: str
     rule: str
@@ -68,10 +65,7 @@ class Found(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A broker: what the column is called, its result as saved, and the rules it is judged by.
-
-    What Kafka was seen to do as well is not among what it was `found` to do.
-    """
+    """A broker: the title of its column, its saved result, and the rules of its profile."""
 
     title: str
     port: str
@@ -97,43 +91,45 @@ def sequences_page(columns: Sequence[Column]) -> str:
     for column in columns:
         if column.found:
             parts.append(
-                f"\n## {column.title}\n\n`{column.port}`, judged as {column.kept['kafka']}.\n"
+                f"\n## {column.title}\n\n`{column.port}`, checked against {column.kept['kafka']}.\n"
             )
         parts += [_sequence(found) for found in column.all_found]
     return "".join(parts)
 
 
 def _sequence(found: Found) -> str:
-    told = f"\n### {found.finding_id}\n\n```\n{found.story.rstrip()}\n```\n"
+    text = f"\n### {found.finding_id}\n\n```\n{found.story.rstrip()}\n```\n"
     if found.cause:
-        told += f"\nThe cause is known: {found.cause}.\n"
+        text += f"\nKnown cause: {found.cause}.\n"
     if found.on_kafka is None:
-        return told
+        return text
     answers = "; ".join(found.on_kafka["answers"]) or "nothing"
     if found.on_kafka["shared"]:
-        return f"{told}\n**Kafka does the same** (`{found.on_kafka['port']}`).\n"
-    return f"{told}\n`{found.on_kafka['port']}` to the last step it was asked: {_plain(answers)}.\n"
+        return f"{text}\n**Kafka does the same** (`{found.on_kafka['port']}`).\n"
+    return f"{text}\n`{found.on_kafka['port']}` answers the last step: {_plain(answers)}.\n"
 
 
 def _runs(columns: Sequence[Column]) -> str:
     rows: dict[str, list[str]] = {}
     for column in columns:
         kept = column.kept
-        edges = sum(space["edges"] for space in kept["spaces"])
-        shown = sum(space["edges_shown"] for space in kept["spaces"])
+        total, covered = (
+            sum(each["transitions"][name] for each in kept["instances"])
+            for name in ("total", "covered")
+        )
         cells = {
             "port": f"`{column.port}`",
-            "judged as": kept["kafka"],
+            "checked against": kept["kafka"],
             "on": kept["date"],
             "sequences": f"{kept['sequences']:,}",
             "steps": f"{kept['steps']:,}",
-            "labelled edges shown": f"{shown:,} of {edges:,}",
+            "transitions covered": f"{covered:,} of {total:,}",
             "undecided": f"{kept['undecided']:,}",
-            "not reproduced": f"{kept['not_reproduced']:,}",
+            "not reproduced": f"{kept['findings_not_reproduced']:,}",
             "time": f"{kept['seconds'] / 60:.0f} min",
             "findings": str(len(column.found)),
-            "others, that Kafka shares": _own(column),
-            "of them explained": _explained(column),
+            "more findings that Kafka shares": _own(column),
+            "findings with a known cause": _explained(column),
         }
         for name, cell in cells.items():
             rows.setdefault(name, []).append(cell)
@@ -141,7 +137,7 @@ def _runs(columns: Sequence[Column]) -> str:
 
 
 def _own(column: Column) -> str:
-    """How many findings Kafka shares, if that was looked at."""
+    """The number of findings that Kafka shares, if they were replayed on it."""
     looked_at = [found.on_kafka for found in column.all_found if found.on_kafka is not None]
     return str(sum(each["shared"] for each in looked_at)) if looked_at else ""
 
@@ -152,7 +148,7 @@ def _explained(column: Column) -> str:
 
 
 def _tables(columns: Sequence[Column]) -> Iterable[str]:
-    """A table for each API, a row for each rule that any broker was seen to apply or break."""
+    """A table for each API, with a row for each rule that a broker applied or violated."""
     seen = {rule for column in columns for rule in column.kept["rules"]}
     seen |= {found.rule for column in columns for found in column.found}
     says: dict[str, str] = {}
@@ -189,5 +185,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as it can stand in a cell."""
+    """Text for a table cell."""
     return text.replace("|", "\\|").replace("\n", " ")

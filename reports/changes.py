@@ -1,42 +1,38 @@
-"""A result beside an earlier one: findings that are new, known or gone, and edges that are lost."""
+"""Compares a result with a baseline: findings that are new, known or gone, and lost coverage."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from groupcheck.properties.coverage.kind import SHOWN
+from groupcheck.properties.result import InstanceCoverage
 from groupcheck.reports.merging import key, same_graph
-from groupcheck.reports.saved import Found, Saved, Space
+from groupcheck.reports.saved import FindingRecord, Saved
 from groupcheck.reports.words import counted
 
 
 class Lost(NamedTuple):
-    """The edges of a space that were shown before and are not now, by their numbers."""
+    """The transitions of an instance that the baseline covers and the result does not."""
 
-    space: Space
-    edges: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        """The space, as coverage files name it."""
-        return f"{self.space.name}/{self.space.members}"
+    name: str
+    transitions: tuple[int, ...]
 
     @property
     def how_many(self) -> str:
-        """How many there are, in words."""
-        return counted(len(self.edges), "labelled edge")
+        """How many there are, as text."""
+        return counted(len(self.transitions), "transition")
 
 
 class Changes(NamedTuple):
-    """What has changed since the baseline; without one, every finding is new.
+    """The changes since the baseline; without one, every finding is new.
 
-    `not_compared` are the spaces that are of another model now; `lost_fails` says whether a run
-    that lost edges has failed.
+    `not_compared` are instances whose model has changed; `lost_fails` says whether lost coverage
+    is a failure.
     """
 
-    new: tuple[Found, ...]
-    known: tuple[Found, ...] = ()
-    gone: tuple[Found, ...] = ()
+    new: tuple[FindingRecord, ...]
+    known: tuple[FindingRecord, ...] = ()
+    gone: tuple[FindingRecord, ...] = ()
     lost: tuple[Lost, ...] = ()
     not_compared: tuple[str, ...] = ()
     compared: bool = False
@@ -44,12 +40,12 @@ class Changes(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether there is something that a CI is to fail on."""
+        """Whether CI is to fail."""
         return bool(self.new or (self.lost and self.lost_fails))
 
 
 def changes(now: Saved, before: Saved | None, *, lost_fails: bool = False) -> Changes:
-    """What has changed."""
+    """Compare a result with a baseline, if there is one."""
     if before is None:
         return Changes(now.findings)
     ids, old_ids = ({f.id for f in saved.findings} for saved in (now, before))
@@ -66,37 +62,41 @@ def changes(now: Saved, before: Saved | None, *, lost_fails: bool = False) -> Ch
 
 
 def _lost(now: Saved, before: Saved) -> tuple[tuple[Lost, ...], tuple[str, ...]]:
-    spaces = {key(space): space for space in now.spaces}
+    instances = {key(each): each for each in now.instances}
     lost, not_compared = [], []
-    for old in before.spaces:
-        new = spaces.get(key(old))
+    for old in before.instances:
+        new = instances.get(key(old))
         if new is not None and not same_graph(old, new):
-            not_compared.append(f"{old.name}/{old.members}")
-            continue
-        kinds = "u" * len(old.edge_kinds) if new is None else new.edge_kinds
-        edges = tuple(
-            number
-            for number, (was, now_is) in enumerate(zip(old.edge_kinds, kinds, strict=True))
-            if was in SHOWN and now_is not in SHOWN
-        )
-        if edges:
-            lost.append(Lost(old, edges))
+            not_compared.append(old.label)
+        elif numbers := _lost_of(old, new):
+            lost.append(Lost(old.label, numbers))
     return tuple(lost), tuple(not_compared)
 
 
+def _lost_of(old: InstanceCoverage, new: InstanceCoverage | None) -> tuple[int, ...]:
+    """The numbers of the transitions that are covered in the old instance alone."""
+    outcomes = "u" * len(old.outcomes) if new is None else new.outcomes
+    return tuple(
+        number
+        for number, (was, now_is) in enumerate(zip(old.outcomes, outcomes, strict=True))
+        if was in SHOWN and now_is not in SHOWN
+    )
+
+
 def lines(changed: Changes) -> list[str]:
-    """The same for a terminal, a line for each sort; none without a baseline."""
+    """The changes as lines for the console; none without a baseline."""
     if not changed.compared:
         return []
-    sorts = {"new": changed.new, "known": changed.known, "gone": changed.gone}
-    told = [
-        f"{name:<11}{counted(len(found), 'finding')}: {', '.join(f.id for f in found)}"
-        for name, found in sorts.items()
-        if found
+    findings = {"new": changed.new, "known": changed.known, "gone": changed.gone}
+    found = [
+        f"{name:<11}{counted(len(each), 'finding')}: {', '.join(f.id for f in each)}"
+        for name, each in findings.items()
+        if each
     ]
-    told += [
-        f"lost       {each.name}: {each.how_many} that the baseline shows" for each in changed.lost
+    found += [
+        f"lost       {each.name}: {each.how_many} covered by the baseline" for each in changed.lost
     ]
     if changed.not_compared:
-        told.append(f"not held   of another model now: {', '.join(changed.not_compared)}")
-    return told or ["baseline   nothing has changed"]
+        names = ", ".join(changed.not_compared)
+        found.append(f"skipped    not comparable, the model has changed: {names}")
+    return found or ["baseline   no change"]

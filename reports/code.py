@@ -1,4 +1,4 @@
-"""A port's code held against the model, in words and for the page."""
+"""Code coverage of a port by transition, as text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from groupcheck.properties.code.code import Code, CodeEdge
+from groupcheck.properties.code.code import Code, CodeTransition
 from groupcheck.reports.words import counted
 
-MOST_LINES: Final = 10  # of the summary on a screen
+MOST_LINES: Final = 10  # of the console summary
 
 
 def in_lines(code: Code) -> list[str]:
-    """The lines of a summary: how much ran under labelled edges, and the first of what did not."""
+    """The lines of a summary: the coverage, and the first functions with uncovered code."""
     functions = [function for _, function in code.functions]
     lines = sum(len(function.lines) for function in functions)
     never = sum(len(function.never) for function in functions)
@@ -22,23 +22,23 @@ def in_lines(code: Code) -> list[str]:
     untaken = sum(len(function.untaken) for function in functions)
     first = (
         f"code       {counted(lines, 'line')} in {counted(len(functions), 'function')} of"
-        f" {counted(len(code.files), 'file')}: {lines - never - outside:,} ran under"
-        f" {counted(len(code.edges), 'labelled edge')}, {outside:,} outside of them only,"
+        f" {counted(len(code.files), 'file')}: {lines - never - outside:,} executed by"
+        f" {counted(len(code.transitions), 'transition')}, {outside:,} only outside of them,"
         f" {never:,} never; {untaken:,} of {counted(branches, 'branch', 'branches')} not taken"
     )
     without = list(not_run(code))
-    told = [first, *(f"           {line}" for line in without[:MOST_LINES])]
+    said = [first, *(f"           {line}" for line in without[:MOST_LINES])]
     if len(without) > MOST_LINES:
-        more = counted(len(without) - MOST_LINES, "function")
-        told.append(f"           and {more} more, see result.json or the page")
-    if code.alike:
-        groups = counted(len(code.alike), "group")
-        told.append(f"alike      {groups} of edges by other rules that run the very same lines")
-    return told
+        more = counted(len(without) - MOST_LINES, "more function")
+        said.append(f"           and {more}: see result.json or the page")
+    if code.same_lines:
+        groups = counted(len(code.same_lines), "group")
+        said.append(f"same lines {groups} of transitions with different rules")
+    return said
 
 
 def not_run(code: Code) -> Iterator[str]:
-    """Each function of which something never ran, or a branch was never taken."""
+    """Each function with a line that never ran, or a branch that was never taken."""
     for file, function in code.functions:
         parts = []
         if function.never:
@@ -53,18 +53,18 @@ def not_run(code: Code) -> Iterator[str]:
 
 
 def way_said(first: int, last: int) -> str:
-    """A branch in words; coverage.py says the end of a function by a negative number."""
+    """A branch as text; a negative line is the end of the function."""
     return f"from line {first} {f'to {last}' if last > 0 else 'out of the function'}"
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers in ascending order, with those that follow one another as one range."""
+    """Ascending numbers, consecutive ones as a range."""
     runs = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
     each = [[number for _, number in run] for _, run in runs]
     return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in each)
 
 
-def edge_said(edge: CodeEdge) -> str:
-    """A labelled edge in a line."""
-    rules = ", ".join(edge.rules) or "no rule"
-    return f"{edge.before}, {edge.given} -> {edge.after}: {rules}"
+def transition_said(each: CodeTransition) -> str:
+    """A transition in a line."""
+    rules = ", ".join(each.rules) or "no rule"
+    return f"{each.before}, {each.given} -> {each.after}: {rules}"

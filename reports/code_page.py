@@ -1,4 +1,4 @@
-"""A port's code for the page: its source beside the labelled edges that ran it."""
+"""A port's source for the HTML page, each line with the transitions that execute it."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from groupcheck.properties.code.code import Code, CodeFile
-from groupcheck.reports.code import edge_said, ranges, way_said
+from groupcheck.reports.code import ranges, transition_said, way_said
 from groupcheck.reports.words import bounded
 
 RAN: Final = "ran"
 OUTSIDE: Final = "outside"
 NEVER: Final = "never"
-MOST_ALIKE: Final = 12  # edges of a group
+MOST_SAME: Final = 12  # transitions of a group
 
 
 class Line(NamedTuple):
-    """A line of source: which of the code's `sets` of edges ran it, or -1, and how many these are.
+    """A line of source: the number of the set of transitions that executed it, or -1, and its size.
 
-    `untaken` says which ways on from it were never taken.
+    `untaken` are the branches from it that were never taken.
     """
 
     number: int
     text: str
     kind: str
     which: int
-    edges: int
+    transitions: int
     untaken: str
 
 
 class Function(NamedTuple):
-    """A function in words."""
+    """A function as text."""
 
     name: str
-    edges: int
+    transitions: int
     never: str
     untaken: str
 
 
 class File(NamedTuple):
-    """A file: how many of its lines ran under edges, of those that are in functions."""
+    """A file, with the number of lines of functions that transitions executed."""
 
     path: str
     ran: int
@@ -52,25 +52,25 @@ class File(NamedTuple):
 
 
 def code_files(code: Code) -> list[File]:
-    """The files, those first of which the most never ran."""
+    """The files, those with most uncovered lines first."""
     files = [_file(code, file) for file in code.files]
     return sorted(files, key=lambda file: (file.ran - file.lines, file.path))
 
 
-def alike(code: Code) -> list[list[str]]:
-    """The groups of edges that ran the very same lines, in words."""
-    return [[_edge(code, edge) for edge in group[:MOST_ALIKE]] for group in code.alike]
+def same_lines(code: Code) -> list[list[str]]:
+    """The groups of transitions that executed the same lines, as text."""
+    return [[_said(code, each) for each in group[:MOST_SAME]] for group in code.same_lines]
 
 
 def code_data(code: Code) -> Markup:
-    """The edges of each set, such that nothing in it can end the element that it is in."""
-    edges = [_edge(code, place) for place in range(len(code.edges))]
-    text = json.dumps({"edges": edges, "sets": code.sets}, separators=(",", ":"))
+    """The transitions of each set, with `<` escaped, so that they cannot end their element."""
+    said = [_said(code, place) for place in range(len(code.transitions))]
+    text = json.dumps({"transitions": said, "sets": code.sets}, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - JSON in ASCII without any <
 
 
-def _edge(code: Code, place: int) -> str:
-    return bounded(edge_said(code.edges[place]))
+def _said(code: Code, place: int) -> str:
+    return bounded(transition_said(code.transitions[place]))
 
 
 def _file(code: Code, file: CodeFile) -> File:
@@ -86,13 +86,13 @@ def _file(code: Code, file: CodeFile) -> File:
         kind = ""
         if number in lines:
             kind = NEVER if number in never else RAN if which >= 0 else OUTSIDE
-        edges = len(code.sets[which]) if which >= 0 else 0
+        transitions = len(code.sets[which]) if which >= 0 else 0
         ways = _ways(untaken.get(number, ()))
-        source.append(Line(number, bounded(text), kind, which, edges, ways))
+        source.append(Line(number, bounded(text), kind, which, transitions, ways))
     functions = tuple(
         Function(
             bounded(function.name),
-            len(function.edges),
+            len(function.transitions),
             ranges(function.never),
             _ways(way for way in function.untaken if way[0] not in never),
         )

@@ -1,7 +1,6 @@
-"""Colours of what a person reads on a terminal: the verdict, what came back, what Kafka does.
+"""Colours the text of findings and summaries for a terminal, line by line.
 
-What is coloured is the text as it stands, line by line: a finding is told alike wherever it goes,
-and one that was saved is told as it was. No colour says anything that the words do not.
+A colour never carries information that the text does not have.
 """
 
 from __future__ import annotations
@@ -16,29 +15,30 @@ YELLOW: Final = "33"
 BOLD: Final = "1"
 PLAIN: Final = ""
 
-# What a line begins with, and how the line is coloured.
+# The start of a line, and its colour.
 LINES: Final = (
-    (r"verdict    (conforms to |the model of .* is as it should be$)", f"{BOLD};{GREEN}"),
-    (r"verdict    (diverges from |.* with \d|\d+ findings? in )", f"{BOLD};{RED}"),
+    (r"verdict    (conforms to |no errors in )", f"{BOLD};{GREEN}"),
+    (r"verdict    (diverges from |.*; \d+ findings? so far|\d+ findings? in )", f"{BOLD};{RED}"),
     (r"(groups|verdict) .*[1-9][\d,]* accepted, 0 rejected", f"{BOLD};{GREEN}"),
     (r"(groups|verdict) .* [1-9][\d,]* rejected", f"{BOLD};{RED}"),
-    (r".* answered as (by )?Kafka( would)?$", f"{BOLD};{GREEN}"),
+    (r".*, each answered as Kafka would$", f"{BOLD};{GREEN}"),
+    (r".*: every group has an order that Kafka allows$", f"{BOLD};{GREEN}"),
     (r"(groups|verdict)  ", f"{BOLD};{YELLOW}"),
-    (r"In group .* no order of the operations is lawful", f"{BOLD};{RED}"),
+    (r"In group .* no order of the operations is allowed", f"{BOLD};{RED}"),
     (r"Finding [0-9a-f]{8}: ", BOLD),
     (r"The port failed", RED),
     (r"rejected   |ERROR      |new        ", RED),
     (r"lost       |undecided  ", YELLOW),
 )
-# Headings, and how what stands below them by two blanks is coloured.
+# Headings, and the colour of the lines below them that are indented by two.
 HEADINGS: Final = (
-    (r"What came back:$|What has to come next, and cannot:$", RED),
-    (r"What .* does here:$", GREEN),
+    (r"Observed:$|Required next, but not allowed:$", RED),
+    (r"Expected from .*:$", GREEN),
 )
 
 
 def wanted(stream: TextIO) -> bool:
-    """Whether to colour what goes there: on a terminal, unless the environment has its own mind.
+    """Whether to colour the output: on a terminal, unless the environment says otherwise.
 
     NO_COLOR, if it is not empty, forbids it (https://no-color.org), FORCE_COLOR asks for it
     (https://force-color.org).
@@ -51,7 +51,7 @@ def wanted(stream: TextIO) -> bool:
 
 
 def painted(text: str) -> str:
-    """The text with its colours, as ECMA-48 has them; without them it is what it was."""
+    """The text with colours as ECMA-48 escape sequences."""
     lines, below = [], PLAIN
     for line in text.split("\n"):
         style = _of(LINES, line)

@@ -1,4 +1,4 @@
-"""Text in columns, for a screen: tables, and what stands after a heading."""
+"""Text in columns for the console: tables, and lists after a heading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD: Final = 11
 
 
 def table(rows: list[list[str]]) -> list[str]:
-    """Rows in columns, the first to the left, figures to the right."""
+    """Rows in columns: the first left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
@@ -19,11 +19,11 @@ def table(rows: list[list[str]]) -> list[str]:
 
 
 def wrapped(head: str, words: Iterable[str]) -> list[str]:
-    """A list after its heading, in lines that are no wider than a screen."""
+    """A list after its heading, in lines of at most 100 characters."""
     first, *more = wrap(", ".join(words), WIDTH - HEAD, break_on_hyphens=False)
     return [f"{head:<{HEAD}}{first}", *indented(more)]
 
 
 def indented(lines: Iterable[str]) -> list[str]:
-    """Lines below what stands after a heading."""
+    """Lines indented to the text after a heading."""
     return [" " * HEAD + line for line in lines]

@@ -1,11 +1,11 @@
-"""The coverage curve as a picture: how many labelled edges had been shown after how many steps."""
+"""Draws the coverage curve: transitions covered over steps."""
 
 from __future__ import annotations
 
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement
 
-from groupcheck.reports.saved import Moment
+from groupcheck.properties.coverage.curve import Point
 
 WIDE: Final = 640
 HIGH: Final = 180
@@ -13,13 +13,13 @@ LEFT: Final = 70
 BOTTOM: Final = 26
 
 
-def drawn(curve: tuple[Moment, ...], edges: int) -> Element:
-    """The curve as an SVG element of a page that has the style."""
+def drawn(curve: tuple[Point, ...], transitions: int) -> Element:
+    """The curve as an SVG element; the page has its style."""
     size = {"viewBox": f"0 0 {WIDE} {HIGH}", "width": f"{WIDE}", "height": f"{HIGH}"}
     root = Element("svg", {"class": "curve", "role": "img", **size})
     last = curve[-1]
-    most_steps, most = max(last.steps, 1), max(edges, last.shown, 1)
-    said = f"Coverage: {last.shown:,} of {edges:,} labelled edges after {last.steps:,} steps"
+    most_steps, most = max(last.steps, 1), max(transitions, last.covered, 1)
+    said = f"Coverage: {last.covered:,} of {transitions:,} transitions after {last.steps:,} steps"
     SubElement(root, "title").text = said
     floor, across = HIGH - BOTTOM, WIDE - LEFT - 10
     for part in (0, 0.5, 1):
@@ -27,7 +27,7 @@ def drawn(curve: tuple[Moment, ...], edges: int) -> Element:
         SubElement(root, "line", x1=f"{LEFT}", x2=f"{WIDE - 10}", y1=f"{y:.1f}", y2=f"{y:.1f}")
         _text(root, LEFT - 6, y + 4, f"{round(part * most):,}", "end")
     points = [
-        (LEFT + across * point.steps / most_steps, floor - (floor - 10) * point.shown / most)
+        (LEFT + across * point.steps / most_steps, floor - (floor - 10) * point.covered / most)
         for point in curve
     ]
     line = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)

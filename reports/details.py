@@ -1,61 +1,63 @@
-"""What else there is to tell of a verification, where more is asked for: `verify -v`, `report -v`.
-
-All of it is in the result; nothing is reckoned anew but sums.
-"""
+"""The details of a result that `verify -v` and `report -v` print."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from groupcheck.properties.result import InstanceCoverage
 from groupcheck.reports.columns import wrapped
-from groupcheck.reports.saved import Run, Saved, Space
+from groupcheck.reports.saved import Run, Saved
 from groupcheck.reports.words import counted
 
-# Of all that a run has shown in the end.
+# Of the transitions that a run has covered at its end.
 SHARES: Final = (0.5, 0.9, 1.0)
 
 
 def details(result: Saved) -> list[str]:
-    """Lines for a terminal: settings, each space, the rules, the course of each run."""
+    """Settings and phases of each run, instances, rules."""
     lines: list[str] = []
     for run in result.runs:
         lines += _run(run)
-    for space in result.spaces:
-        lines += wrapped("space", _space(space))
+    for instance in result.instances:
+        lines += wrapped("instance", _instance(instance))
     if result.rules is not None:
         rules = result.rules
-        known = len(rules.applied) + len(rules.starved)
-        lines.append(f"rules      {len(rules.applied)} of {known} were seen to hold")
-        lines += wrapped("never", rules.starved) if rules.starved else []
+        known = len(rules.applied) + len(rules.not_applied)
+        lines.append(f"rules      {len(rules.applied)} of {known} applied")
+        lines += wrapped("never", rules.not_applied) if rules.not_applied else []
     return lines
 
 
 def _run(run: Run) -> Iterator[str]:
-    when = f", begun {run.started}" if run.started else ""
+    when = f", started {run.started}" if run.started else ""
     yield f"with       groupcheck {run.groupcheck}, Python {run.python}{when}"
     yield from wrapped("settings", (f"{name}={value}" for name, value in run.settings.items()))
     for phase in run.phases:
         yield f"took       {phase.seconds:.1f} s: {phase.name}"
-    last = run.curve[-1].shown if run.curve else 0
+    last = run.curve[-1].covered if run.curve else 0
     if last:
-        points = (next(p for p in run.curve if p.shown >= share * last) for share in SHARES)
+        points = (next(p for p in run.curve if p.covered >= share * last) for share in SHARES)
         yield from wrapped(
-            "shown",
-            (f"{counted(point.shown, 'edge')} after {point.seconds:.1f} s" for point in points),
+            "covered",
+            (
+                f"{counted(point.covered, 'transition')} after {point.seconds:.1f} s"
+                for point in points
+            ),
         )
 
 
-def _space(space: Space) -> Iterator[str]:
-    """What the summary does not say of it."""
-    happened = space.edges_shown - space.edges_answered
-    yield f"{space.name}/{space.members}: depth {space.depth}"
-    yield f"{counted(space.edges_answered, 'edge')} answered and {happened:,} happened"
-    if space.tours.tests:
-        tests, steps = counted(space.tours.tests, "sequence"), counted(space.tours.steps, "step")
-        yield f"toured in {tests} of {steps}"
-    if space.arrows:
-        yield f"{counted(sum(space.arrows.values()), 'arrow')} taken of the state graph"
-    yield from (f"{name}={value}" for name, value in space.broker.items())
-    if space.digest:
-        yield f"digest {space.digest}"
+def _instance(instance: InstanceCoverage) -> Iterator[str]:
+    """What the summary does not have."""
+    counts, tours = instance.transitions, instance.tours
+    requests, others = counts.requests_covered, counts.covered - counts.requests_covered
+    yield f"{instance.label}: depth {instance.depth}"
+    yield f"{counted(requests, 'request')} covered, {others:,} by timers and faults"
+    if tours.tests:
+        yield f"tours: {counted(tours.tests, 'sequence')} of {counted(tours.steps, 'step')}"
+    if instance.group_transitions:
+        taken = sum(instance.group_transitions.values())
+        yield f"{counted(taken, 'transition')} between group states"
+    yield from (f"{name}={value}" for name, value in instance.broker.items())
+    if instance.digest:
+        yield f"digest {instance.digest}"

@@ -1,17 +1,15 @@
-"""A finding as a sequence diagram: who is in it, and what goes between them.
-
-How it is drawn, as Mermaid text or as SVG, is not here.
-"""
+"""Makes the sequence diagram of a finding, for Mermaid and SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Exchange, Finding
+from groupcheck.reports.saved import Diagram, Event
 from groupcheck.reports.story import (
-    PASSED_OVER,
+    REPORTED_SEPARATELY,
     letters_of,
     numbers_of,
     shown_names,
@@ -19,6 +17,7 @@ from groupcheck.reports.story import (
     verdict,
 )
 from groupcheck.reports.words import (
+    A_CLIENT,
     Names,
     answer_in_words,
     bounded,
@@ -29,46 +28,20 @@ from groupcheck.reports.words import (
 )
 
 COORDINATOR: Final = "coordinator"
-SOMEBODY: Final = "somebody"
+CLIENT: Final = "client"
 
-# A label has so many characters, and a diagram shows so many of the last steps.
+# The longest label in characters, and the number of last steps that a diagram shows.
 MOST_OF_A_LABEL: Final = 160
 MOST_STEPS: Final = 100
 
-Kind = Literal["request", "answer", "wrong", "silence"]
-
-
-class Arrow(NamedTuple):
-    """Something that is sent; in the place of an answer that is missing there is a `silence`."""
-
-    source: str
-    target: str
-    label: str
-    kind: Kind
-
-
-class Note(NamedTuple):
-    """Something that happens to all: time passes, the coordinator crashes."""
-
-    label: str
-
-
-class Diagram(NamedTuple):
-    """Who is in it, from the left to the right, what happens in turn, and what it comes to."""
-
-    title: str
-    participants: tuple[str, ...]
-    events: tuple[Arrow | Note, ...]
-    verdict: tuple[str, ...]
-
 
 def diagram(finding: Finding) -> Diagram:
-    """The diagram of a finding; what is long in it is cut, as the text has all of it."""
+    """The diagram of a finding. Long labels are cut; the text has all of them."""
     names, shown, numbers = letters_of(finding), shown_names(finding), numbers_of(finding)
-    events: list[Arrow | Note] = []
+    events: list[Event] = []
     skipped = max(len(finding.exchanges) - MOST_STEPS, 0)
     if skipped:
-        events.append(Note(f"... {counted(skipped, 'step')} before"))
+        events.append(_note(f"... {counted(skipped, 'earlier step')}"))
     senders = _senders(finding, names)
     for number, exchange in enumerate(finding.exchanges[skipped:], skipped + 1):
         events.append(_given(number, exchange, names, senders))
@@ -78,34 +51,36 @@ def diagram(finding: Finding) -> Diagram:
         if last:
             events += _silence(finding, senders, numbers)
         if exchange.passed_over:
-            events.append(Note(PASSED_OVER))
+            events.append(_note(REPORTED_SEPARATELY))
     if finding.during:
-        events.append(Note(_cut(title(finding))))
-    there = {end for event in events if isinstance(event, Arrow) for end in event[:2]}
-    order = [*dict.fromkeys(names.values()), SOMEBODY]
+        events.append(_note(_cut(title(finding))))
+    there = {
+        end for event in events if event.kind != "note" for end in (event.source, event.target)
+    }
+    order = [*dict.fromkeys(names.values()), CLIENT]
     clients = [name for name in order if name in there]
     heading = f"Finding {finding.finding_id}: {title(finding)}"
     said = tuple(bounded(line) for line in verdict(finding))
-    return Diagram(heading, (*(clients or [SOMEBODY]), COORDINATOR), tuple(events), said)
+    return Diagram(heading, (*(clients or [CLIENT]), COORDINATOR), tuple(events), said)
 
 
 def _senders(finding: Finding, names: Names) -> dict[int, str]:
-    """Who sent each request: a member, or somebody."""
+    """The participant that sent each request: a member, or a client without a known member id."""
     letters = set(names.values())
     requests = [e.given for e in finding.exchanges if isinstance(e.given, Request)]
     found = {request.request_id: sender(request, names) for request in requests}
-    return {i: who if who in letters else SOMEBODY for i, who in found.items()}
+    return {i: name if name in letters else CLIENT for i, name in found.items()}
 
 
-def _given(number: int, exchange: Exchange, names: Names, senders: dict[int, str]) -> Arrow | Note:
+def _given(number: int, exchange: Exchange, names: Names, senders: dict[int, str]) -> Event:
     given = exchange.given
     if not isinstance(given, Request):
-        return Note(_cut(f"{number}. {step_in_words(given, names)}"))
+        return _note(_cut(f"{number}. {step_in_words(given, names)}"))
     who = senders[given.request_id]
     said = sender(given, names)
-    of = "" if said in {who, SOMEBODY} else f" (of {said})"
+    of = "" if said in {who, A_CLIENT} else f" (of {said})"
     label = f"{number}. {request_in_words(given, names)}{of}"
-    return Arrow(who, COORDINATOR, _cut(label), "request")
+    return Event("request", _cut(label), who, COORDINATOR)
 
 
 def _answers(
@@ -114,30 +89,38 @@ def _answers(
     shown: Names,
     senders: dict[int, str],
     numbers: dict[int, int],
-) -> list[Arrow]:
+) -> list[Event]:
     own = getattr(exchange.given, "request_id", None)
     arrows = []
     for request_id, body in exchange.seen.responses:
         to = "" if request_id == own else f"(to {numbers[request_id]}) "
         label = _cut(f"{to}{answer_in_words(body, shown)}")
-        kind: Kind = "wrong" if request_id == wrong else "answer"
-        arrows.append(Arrow(COORDINATOR, senders[request_id], label, kind))
+        kind: Literal["wrong", "answer"] = "wrong" if request_id == wrong else "answer"
+        arrows.append(Event(kind, label, COORDINATOR, senders[request_id]))
     return arrows
 
 
-def _silence(finding: Finding, senders: dict[int, str], numbers: dict[int, int]) -> Iterator[Arrow]:
-    """The answer that is missing at the last step, if one is."""
+def _silence(finding: Finding, senders: dict[int, str], numbers: dict[int, int]) -> Iterator[Event]:
+    """The answer that is missing at the last step, if any."""
     last = finding.exchanges[-1]
     own = last.given.request_id if isinstance(last.given, Request) else 0
     difference = finding.difference
     if finding.failure is not None:
         if finding.during:
             return
-        yield Arrow(COORDINATOR, senders.get(own, SOMEBODY), _cut(str(finding.failure)), "silence")
+        yield _silent(_cut(str(finding.failure)), senders.get(own, CLIENT))
     elif difference is not None and difference.kind == "no answer" and difference.request_id:
         missing = difference.request_id
         to = "" if missing == own else f"(to {numbers[missing]}) "
-        yield Arrow(COORDINATOR, senders[missing], f"{to}no answer", "silence")
+        yield _silent(f"{to}no answer", senders[missing])
+
+
+def _silent(label: str, client: str) -> Event:
+    return Event("silence", label, COORDINATOR, client)
+
+
+def _note(label: str) -> Event:
+    return Event("note", label)
 
 
 def _cut(label: str) -> str:

@@ -1,7 +1,7 @@
-"""The labelled edges of a result as columns of numbers: what a page with all of them can carry.
+"""The transitions of a result as columns of numbers, for the table of the HTML page.
 
-Each text is there once; a row is the numbers of its texts. A hundred thousand rows are some
-megabytes so, and tens of them as objects.
+Each text is there once; a row has the numbers of its texts. This takes a few megabytes for a
+hundred thousand rows, ten times less than objects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupcheck.reports.graph_files import edge_in_words, node_in_words
 from groupcheck.reports.graphs_again import Known
 from groupcheck.reports.words import bounded
 
-COLUMNS = ("space", "before", "input", "answers", "rules", "after", "arrows")
+COLUMNS = ("instance", "before", "input", "answers", "rules", "after", "arrows")
 
 
 class _Texts:
@@ -30,7 +30,7 @@ class _Texts:
 
 
 def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]:
-    """The columns, and the texts that their numbers stand for; `kinds` has the letters."""
+    """The columns, the texts that their numbers stand for, and the outcomes as letters."""
     texts = {name: _Texts() for name in COLUMNS}
     columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
     kinds: list[str] = []
@@ -39,7 +39,7 @@ def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]
         nodes = known.space.nodes
         profile = known.space.instance.profile
         said = [bounded(_state(node)) for node in nodes]
-        letters = iter(known.saved.edge_kinds)
+        letters = iter(known.result.outcomes)
         for node, edges in enumerate(known.space.edges):
             before = state_of(nodes[node])
             for edge, kind in zip(edges, letters, strict=False):
@@ -48,7 +48,7 @@ def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]
                 words = edge_in_words(nodes[node], edge)
                 ways = passed(profile, before, state_of(nodes[edge.target]), edge.fired)
                 row = {
-                    "space": known.name,
+                    "instance": known.name,
                     "before": said[node],
                     "input": bounded(words["input"]),
                     "answers": bounded(words["answers"]) or "no answer",
@@ -62,7 +62,7 @@ def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]
     return {
         "columns": columns,
         "texts": {name: list(each.numbers) for name, each in texts.items()},
-        "kinds": "".join(kinds),
+        "outcomes": "".join(kinds),
         "reasons": _reasons(spaces),
     }
 
@@ -75,7 +75,7 @@ def _state(node: Coordinator) -> str:
 
 
 def _reasons(spaces: tuple[Known, ...]) -> dict[str, str]:
-    """What each rule says, and where it is from."""
+    """Each rule in words, with its source."""
     if not spaces:
         return {}
     rules = PROFILES[spaces[0].space.instance.profile.name].rules

@@ -1,4 +1,4 @@
-"""What an exploration found, on a screen and as JSON."""
+"""The result of an exploration as text and JSON."""
 
 from __future__ import annotations
 
@@ -30,32 +30,31 @@ def summary(
     broken: list[Counterexample] | None = None,
     suites: Mapping[str, Suite] = MappingProxyType({}),
 ) -> str:
-    """The figures, the arrows, and what networkx says; what is wrong comes last.
+    """Statistics, transitions between group states, coverage of the rules, and errors.
 
-    `broken` are the laws that do not hold, None if none were asked; `suites` are those that were
-    written.
+    Args:
+        exploration: the exploration.
+        files: the files that were written.
+        broken: the violated properties, None if no property was checked.
+        suites: the test suites that were written, by instance.
     """
     settings = exploration.settings
-    alike = (
-        "states that differ in names alone are one"
-        if settings.symmetry
-        else "members keep their names"
-    )
-    members = f"{settings.members} member{'' if settings.members == 1 else 's'}"
-    composed = [f"composed of {', '.join(sorted(settings.features))}"] if settings.features else []
+    symmetry = f"{'with' if settings.symmetry else 'without'} symmetry reduction"
+    members = counted(settings.members, "member")
+    composed = [f"features {', '.join(sorted(settings.features))}"] if settings.features else []
     sections = [
-        wrap("; ".join((f"{settings.profile.kafka}, {members}", *composed, alike)), WIDTH),
-        table(_figures(exploration)),
+        wrap("; ".join((f"{settings.profile.kafka}, {members}", *composed, symmetry)), WIDTH),
+        table(_statistics(exploration)),
         *(
             table(_actions(exploration.spaces[at : at + MOST_COLUMNS]))
             for at in range(0, len(exploration.spaces), MOST_COLUMNS)
         ),
-        _arrows(exploration.projection),
-        _findings(exploration) + ([] if broken is None else _laws(broken)),
+        _group_transitions(exploration.projection),
+        _coverage(exploration) + ([] if broken is None else _properties(broken)),
         *map(broken_in_words, broken or ()),
     ]
     if exploration.witness is not None:
-        sections.append(_path(exploration.witness))
+        sections.append(_witness(exploration.witness))
     if suites:
         sections.append([_suite(name, suite) for name, suite in suites.items()])
     if files:
@@ -66,12 +65,12 @@ def summary(
 def _suite(name: str, suite: Suite) -> str:
     return (
         f"tests      {name}: {counted(len(suite.tests), 'test')}, {suite.kept:,} of them kept;"
-        f" {counted(suite.steps, 'step')}, {suite.steps / suite.least:.2f} times the least"
+        f" {counted(suite.steps, 'step')}, {suite.steps / suite.least:.2f} times the lower bound"
     )
 
 
 def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
-    """The same as JSON-able values; `format` is the version of this form."""
+    """The same as JSON; `format` is its version."""
     settings, witness = exploration.settings, exploration.witness
     return {
         "format": FORMAT,
@@ -82,21 +81,22 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
         "generations": settings.generations,
         "symmetry": settings.symmetry,
         "errors": exploration.errors,
-        "spaces": [
-            _space_as_json(space, symmetry=settings.symmetry) for space in exploration.spaces
+        "instances": [
+            _instance_as_json(space, symmetry=settings.symmetry) for space in exploration.spaces
         ],
-        "arrows": {
+        "group_transitions": {
             str(arrow): dict(reasons)
             for arrow, reasons in sorted(exploration.projection.arrows.items())
         },
         "rules_not_applied": exploration.unreached,
-        "laws": None if broken is None else _asked(broken),
-        "laws_broken": broken
-        and [
+        "properties": None if broken is None else _checked(broken),
+        "violations": None
+        if broken is None
+        else [
             {
-                "law": each.law.name,
-                "known": each.known is not None,
-                "space": each.space,
+                "property": each.law.name,
+                "expected": each.known is not None,
+                "instance": each.space,
                 "steps": [step_message(step.given) for step in each.steps],
                 "cycle": each.cycle,
             }
@@ -105,32 +105,38 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
         "witness": witness
         and {
             "rule": witness.rule,
-            "space": witness.space,
+            "instance": witness.space,
             "steps": [step_message(step.given) for step in witness.steps],
         },
     }
 
 
-def _asked(broken: list[Counterexample]) -> list[dict[str, Any]]:
-    """Every law, and whether it holds."""
+def _checked(broken: list[Counterexample]) -> list[dict[str, Any]]:
+    """Every property, and whether it holds."""
     known = {each.law.name: each.known is not None for each in broken}
     return [
-        {**law._asdict(), "holds": law.name not in known, "known": known.get(law.name, False)}
+        {
+            "name": law.name,
+            "description": law.says,
+            "source": law.source,
+            "holds": law.name not in known,
+            "expected": known.get(law.name, False),
+        }
         for law in LAWS
     ]
 
 
 def _seconds(seconds: float) -> str:
-    """As wide for a slow machine as for a fast one."""
+    """Seconds in the same width for short and long runs."""
     return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
-def _space_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
+def _instance_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
     figures = space.figures
     return {
         "name": space.name,
         "states": figures.states,
-        "edges": figures.edges,
+        "transitions": figures.edges,
         "generated": None if symmetry else figures.generated,
         "depth": figures.depth,
         "out_degree": figures.out_degree._asdict(),
@@ -148,13 +154,13 @@ def _space_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
     }
 
 
-def _figures(exploration: Exploration) -> list[list[str]]:
+def _statistics(exploration: Exploration) -> list[list[str]]:
     columns: dict[str, Callable[[Explored], str]] = {
-        "space": lambda space: space.name,
+        "instance": lambda space: space.name,
         "states": lambda space: f"{space.figures.states:,}",
-        "edges": lambda space: f"{space.figures.edges:,}",
+        "transitions": lambda space: f"{space.figures.edges:,}",
         "depth": lambda space: f"{space.figures.depth}",
-        "edges of a state": lambda space: _degrees(space.figures.out_degree),
+        "out-degree": lambda space: _degrees(space.figures.out_degree),
     }
     if exploration.settings.symmetry:
         columns |= {
@@ -166,7 +172,7 @@ def _figures(exploration: Exploration) -> list[list[str]]:
     else:
         columns |= {
             "generated": lambda space: f"{space.figures.generated:,}",
-            "new of a state": lambda space: _degrees(space.figures.discovered),
+            "new successors": lambda space: _degrees(space.figures.discovered),
         }
     columns["time"] = lambda space: _seconds(space.seconds)
     rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
@@ -178,15 +184,15 @@ def _degrees(degrees: Degrees) -> str:
 
 
 def _sizes(components: list[Component] | None) -> str:
-    """How many there are, and of how many states each."""
+    """The number of components and their sizes in states."""
     if components is None:
-        return "not sought"
+        return "not computed"
     sizes = [len(component.nodes) for component in components]
     span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)}-{max(sizes)}"
     return f"{len(sizes)} of {span}"
 
 
-# So many spaces are side by side in a table, so that it is no wider than a screen.
+# The most instances side by side in a table of the width of a screen.
 MOST_COLUMNS: Final = 4
 
 
@@ -195,14 +201,14 @@ def _actions(spaces: list[Explored]) -> list[list[str]]:
     rows = [
         [action, *(f"{space.figures.actions[action]:,}" for space in spaces)] for action in actions
     ]
-    return [["edges of each action", *(space.name for space in spaces)], *rows]
+    return [["transitions by action", *(space.name for space in spaces)], *rows]
 
 
-def _arrows(projection: Projection) -> list[str]:
-    """Each arrow of the group's state with the rules that are the reason for it."""
+def _group_transitions(projection: Projection) -> list[str]:
+    """Each transition between group states, with the rules that cause it."""
     arrows = sorted(projection.arrows, key=[*projection.kafkas, *projection.arrows].index)
     head = max(len(str(arrow)) for arrow in arrows) + 2
-    lines = ["state of the group".ljust(head) + "because of"]
+    lines = ["group state".ljust(head) + "rules"]
     for arrow in arrows:
         text = ", ".join(reason for reason, _ in projection.arrows[arrow].most_common())
         first, *more = wrap(text, WIDTH - head, break_on_hyphens=False)
@@ -210,60 +216,58 @@ def _arrows(projection: Projection) -> list[str]:
     return lines
 
 
-def _findings(exploration: Exploration) -> list[str]:
+def _coverage(exploration: Exploration) -> list[str]:
     edges = sum(space.figures.edges for space in exploration.spaces)
     longest = max(space.longest_witness for space in exploration.spaces)
     rules = len(exploration.settings.profile.rules)
     lines = []
     if not any(space.unreachable for space in exploration.spaces):
-        lines.append(
-            f"reached    all {edges:,} labelled edges, each by a path of at most {longest} steps"
-        )
+        lines.append(f"reached    all {edges:,} transitions, each in at most {longest} steps")
     if not exploration.unreached:
-        lines.append(f"applied    all {rules} rules that the profile declares")
+        lines.append(f"applied    all {rules} rules of the profile")
     elif not exploration.whole:
-        lines += wrapped("not here", exploration.unreached)
+        lines += wrapped("unapplied", exploration.unreached)
     projection = exploration.projection
     if not projection.unlawful and not any(space.projection.torn for space in exploration.spaces):
-        lines.append(f"arrows     {_lawful(projection)}")
+        lines.append(f"group      {_allowed(projection)}")
     if not exploration.settings.symmetry:
         lines += _compared(exploration)
     return lines + [f"ERROR      {error}" for error in exploration.errors]
 
 
-def _lawful(projection: Projection) -> str:
-    those = "as in validPreviousStates [GroupMetadata.scala]"
+def _allowed(projection: Projection) -> str:
+    those = "the state changes of validPreviousStates [GroupMetadata.scala]"
     if projection.missing:
         missing = ", ".join(map(str, projection.missing))
-        return f"{those}, but for {missing}"
+        return f"{those}, except {missing}"
     dies = any(arrow.target == DEAD for arrow in projection.arrows)
-    return f"{those}, no more, no less{'' if dies else ' (but for Dead)'}"
+    return f"exactly {those}{'' if dies else ', except to Dead'}"
 
 
 def _compared(exploration: Exploration) -> list[str]:
-    """How to have TLC find the same."""
+    """How to run the same exploration with TLC."""
     first, *others = exploration.spaces
-    name = "SPACE" if others else _configuration(first)
+    name = "INSTANCE" if others else _configuration(first)
     changes = ", ".join(f"{name} = {value}" for name, value in _constants(exploration).items())
     command = "java -cp tla2tools.jar tlc2.TLC -deadlock"
     return [
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
-        f"{'':11}finds as many states, generated and distinct; its depth counts states, not steps,",
-        f"{'':11}so is one more, and its out-degree is that of the new ones alone",
+        f"{'':11}reports as many generated and distinct states. Its depth counts states, not",
+        f"{'':11}steps: it is one higher. Its out-degree counts new successors only",
         *indented(wrap(f"(with {changes} in the .cfg, both in", WIDTH - 11)),
         f"{'':11}{MODEL})",
     ]
 
 
 def _configuration(space: Explored) -> str:
-    """Whose .cfg has the timeouts of the space."""
+    """The .cfg with the timeouts of the instance."""
     if space.name != COMPOSED:
         return space.name
     return "membership" if space.instance.timed else "metadata"
 
 
 def _constants(exploration: Exploration) -> dict[str, str]:
-    """What is to be changed in the .cfg of the first space."""
+    """The constants to change in the .cfg of the first instance."""
     settings, instance = exploration.settings, exploration.spaces[0].instance
     constants = {"Version": f'"{settings.profile.name}"', "Names": _set(instance.names)}
     if settings.generations > 1:
@@ -281,32 +285,32 @@ def _set(strings: Iterable[str]) -> str:
     return f"{{{quoted}}}"
 
 
-def _laws(broken: list[Counterexample]) -> list[str]:
+def _properties(broken: list[Counterexample]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
     held = len(LAWS) - len(broken)
     if not broken:
-        return [f"laws       all {held} hold"]
+        return [f"properties all {held} hold"]
     known = ", ".join(each.law.name for each in broken if each.known)
-    others = f"; this version is known to break {known}" if known else ""
-    errors = [f"ERROR      the law {each.law.name} is broken" for each in unknown]
-    return [*wrapped("laws", [f"{held} of {len(LAWS)} hold{others}"]), *errors]
+    others = f"; expected violations in this version: {known}" if known else ""
+    errors = [f"ERROR      the property {each.law.name} is violated" for each in unknown]
+    return [*wrapped("properties", [f"{held} of {len(LAWS)} hold{others}"]), *errors]
 
 
 def broken_in_words(broken: Counterexample) -> list[str]:
-    """A law that does not hold, and the steps that show it."""
+    """A violated property, with a trace."""
     law, why = broken.law, broken.known
-    lines = [f"The law {law.name} ({law.says}) [{law.source}] is broken, in {broken.space}:"]
+    lines = [f"The property {law.name} ({law.says}) [{law.source}] is violated in {broken.space}:"]
     lines += _steps(broken.steps)
     if broken.cycle:
         first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)
-        lines.append(f"     and from {first} to {last} again and again")
-    return lines + (wrapped("known", [f"{why.says} [{why.source}]"]) if why else [])
+        lines.append(f"     and steps {first} to {last} repeat forever")
+    return lines + (wrapped("expected", [f"{why.says} [{why.source}]"]) if why else [])
 
 
-def _path(witness: Witness) -> list[str]:
-    """The path in the words of a finding."""
+def _witness(witness: Witness) -> list[str]:
+    """The trace to a rule."""
     rule = witness.instance.profile.rules[witness.rule]
-    head = f"A shortest path to {rule.name} ({rule.says}) [{rule.source}], in {witness.space}:"
+    head = f"A shortest trace to {rule.name} ({rule.says}) [{rule.source}] in {witness.space}:"
     return [head, *_steps(witness.steps)]
 
 

@@ -1,4 +1,4 @@
-"""What else an exploration has to tell, where more is asked for: rules, laws, digests, versions."""
+"""The details of an exploration that `explore -v` prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupcheck.reports.columns import table, wrapped
 
 
 def details(exploration: Exploration, broken: list[Counterexample] | None) -> str:
-    """What comes after the summary; `broken` is as in it."""
+    """The lines after the summary; `broken` is as in it."""
     sections = [_digests(exploration), *map(_rules, exploration.spaces)]
     if broken is not None:
         sections.append(list(_laws({each.law.name: each for each in broken})))
@@ -23,7 +23,7 @@ def _digests(exploration: Exploration) -> list[str]:
     settings = exploration.settings._asdict() | {"profile": exploration.settings.profile.name}
     said = (f"{name}={value}" for name, value in settings.items() if value not in {(), None})
     digests = [
-        f"space      {space.name}: longest shortest path {space.longest_witness} steps,"
+        f"instance   {space.name}: longest shortest trace {space.longest_witness} steps,"
         f" digest {space.digest}"
         for space in exploration.spaces
     ]
@@ -32,12 +32,12 @@ def _digests(exploration: Exploration) -> list[str]:
 
 
 def _rules(space: Explored) -> list[str]:
-    """How many labelled edges apply each rule, the most frequent first."""
+    """The number of transitions that apply each rule, the most frequent first."""
     rows = [[rule, f"{number:,}"] for rule, number in space.figures.rules.most_common()]
-    return table([[f"edges of each rule, {space.name}", ""], *rows])
+    return table([[f"transitions by rule, {space.name}", ""], *rows])
 
 
 def _laws(broken: dict[str, Counterexample]) -> Iterator[str]:
     for law in LAWS:
-        head = "broken" if law.name in broken else "holds"
+        head = "violated" if law.name in broken else "holds"
         yield from wrapped(head, [f"{law.name}: {law.says} [{law.source}]"])

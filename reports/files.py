@@ -1,4 +1,4 @@
-"""What a result leaves on disk: the result; each finding as text, traces, picture, test."""
+"""The files of a result: the record, and each finding as text, trace, picture and test."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
-from groupcheck.reports.diagram import Arrow, Diagram, Note
 from groupcheck.reports.mermaid import as_mermaid
-from groupcheck.reports.saved import Diagram as SavedDiagram
-from groupcheck.reports.saved import Found, Saved
+from groupcheck.reports.saved import FindingRecord, Saved
 from groupcheck.reports.saved_file import NAME, as_text
 from groupcheck.reports.svg import as_svg
 
-# The files that a report is made of, and nobody else's.
+# The files of a report; others in the directory are not touched.
 OURS: Final = re.compile(
     r"result\.json|finding_[0-9a-f]{8}\.(txt|jsonl|itf\.json|mmd|svg)|test_finding_[0-9a-f]{8}\.py"
 )
 
 
 def prepare(directory: Path) -> None:
-    """Make the directory of a report, before there is anything to report.
+    """Make the directory of a report, before the run.
 
     Raises:
         OSError: no file can be written there.
@@ -37,10 +35,10 @@ def prepare(directory: Path) -> None:
 
 
 def sweep(directory: Path) -> None:
-    """Remove what an earlier report left.
+    """Remove the files of an earlier report.
 
     Raises:
-        OSError: a file of it cannot be removed.
+        OSError: a file cannot be removed.
     """
     for path in directory.iterdir():
         if OURS.fullmatch(path.name) and not path.is_dir():
@@ -48,7 +46,7 @@ def sweep(directory: Path) -> None:
 
 
 def write(result: Saved, directory: Path) -> list[Path]:
-    """Write result.json and the files of each finding, in the place of an earlier report's.
+    """Write result.json and the files of each finding, and remove those of an earlier report.
 
     Raises:
         OSError: a file cannot be written, or one of the earlier report cannot be removed.
@@ -63,45 +61,33 @@ def write(result: Saved, directory: Path) -> list[Path]:
     return [directory / name for name in texts]
 
 
-def finding_files(finding: Found) -> dict[str, str]:
-    """The files of one finding, by name, as far as it has what they are made of."""
-    texts = {f"finding_{finding.id}.txt": finding.story}
+def finding_files(finding: FindingRecord) -> dict[str, str]:
+    """The files of one finding, by name."""
+    texts = {f"finding_{finding.id}.txt": finding.text}
     if finding.trace:
         texts[f"finding_{finding.id}.jsonl"] = trace_of(finding)
     if finding.itf is not None:
         texts[f"finding_{finding.id}.itf.json"] = json.dumps(finding.itf) + "\n"
     if finding.diagram is not None:
-        drawn = diagram_of(finding.diagram)
-        texts[f"finding_{finding.id}.mmd"] = as_mermaid(drawn)
-        texts[f"finding_{finding.id}.svg"] = as_svg(drawn)
+        texts[f"finding_{finding.id}.mmd"] = as_mermaid(finding.diagram)
+        texts[f"finding_{finding.id}.svg"] = as_svg(finding.diagram)
     if finding.port:
         texts[f"test_finding_{finding.id}.py"] = pytest_file(finding)
     return texts
 
 
-def trace_of(finding: Found) -> str:
+def trace_of(finding: FindingRecord) -> str:
     """The sequence of a finding, as JSON Lines."""
     return "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in finding.trace)
 
 
-def diagram_of(drawn: SavedDiagram) -> Diagram:
-    """The sequence diagram of a finding, as it was saved."""
-    events = tuple(
-        Note(event.label)
-        if event.kind == "note"
-        else Arrow(event.source, event.target, event.label, event.kind)
-        for event in drawn.events
-    )
-    return Diagram(drawn.title, drawn.participants, events, drawn.verdict)
-
-
-def pytest_file(finding: Found) -> str:
-    """A pytest file that fails until the port is mended; it needs groupcheck and pytest alone."""
-    # A story has no control characters, and a trace is JSON in ASCII.
-    text = "\n".join(f"    {line}".rstrip() for line in finding.story.splitlines())
+def pytest_file(finding: FindingRecord) -> str:
+    """A pytest file that fails until the port is fixed; it needs only groupcheck and pytest."""
+    # The text has no control characters, and the trace is JSON in ASCII.
+    text = "\n".join(f"    {line}".rstrip() for line in finding.text.splitlines())
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     trace = trace_of(finding).replace("\\", "\\\\")
-    return f'''"""A finding of groupcheck as a test: it fails until the port is mended.
+    return f'''"""A finding of groupcheck as a test: it fails until the port is fixed.
 
 Run it with pytest. GROUPCHECK_PORT in the environment names another port to run it against.
 """

@@ -1,6 +1,6 @@
-"""A result as annotations of GitHub Actions: workflow commands, a line for each.
+"""A result as annotations of GitHub Actions: workflow commands, one a line.
 
-GitHub shows ten errors and ten warnings of a step at the most; what is new comes first.
+GitHub shows at most ten errors and ten warnings of a step; new findings come first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from groupcheck.reports.words import bounded
 
 
 def as_annotations(saved: Saved, changed: Changes) -> str:
-    """The lines; none if there is nothing to say."""
+    """The lines; none for a result without findings and lost coverage."""
     return "".join(f"{line}\n" for line in _lines(saved, changed))
 
 
@@ -21,23 +21,23 @@ def _lines(saved: Saved, changed: Changes) -> Iterator[str]:
     if saved.ended_early or not saved.decided:
         yield _command("error", "groupcheck", bounded(saved.verdict))
     for finding in changed.new:
-        yield _command("error", f"groupcheck: {finding.title}", finding.story)
+        yield _command("error", f"groupcheck: {finding.title}", finding.text)
     for lost in changed.lost:
-        sort = "error" if changed.lost_fails else "warning"
-        what = f"{lost.name}: {lost.how_many} that the baseline shows not shown"
-        yield _command(sort, "groupcheck: edges lost", what)
+        kind = "error" if changed.lost_fails else "warning"
+        what = f"{lost.name}: {lost.how_many} covered by the baseline alone"
+        yield _command(kind, "groupcheck: coverage lost", what)
     for finding in changed.known:
-        yield _command("notice", f"groupcheck: known: {finding.title}", finding.story)
+        yield _command("notice", f"groupcheck: known: {finding.title}", finding.text)
     for finding in changed.gone:
         yield _command("notice", "groupcheck: gone", f"{finding.id} {finding.title}")
 
 
-def _command(sort: str, title: str, message: str) -> str:
-    return f"::{sort} title={_property(title)}::{_data(message)}"
+def _command(kind: str, title: str, message: str) -> str:
+    return f"::{kind} title={_property(title)}::{_data(message)}"
 
 
 def _data(text: str) -> str:
-    """A message as the runner decodes it."""
+    """A message, encoded for the runner."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

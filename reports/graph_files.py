@@ -1,7 +1,6 @@
-"""Explored spaces on disk: each graph as GraphML, DOT and JSON, and a path as ITF and as a trace.
+"""The files of an explored instance: GraphML, DOT and JSON; of a witness: ITF and a trace.
 
-The JSON says everything there is to say of a node or an edge; the other two say in words what a
-picture has room for.
+The JSON has all of a state and a transition, the other two have them as text.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FORMAT = 1
 
 
 def write_graph(name: str, space: Space, directory: Path) -> list[Path]:
-    """Write NAME.graphml, NAME.dot and NAME.json; what was written.
+    """Write NAME.graphml, NAME.dot and NAME.json; the files written.
 
     Raises:
         OSError: a file cannot be written.
@@ -43,7 +42,7 @@ def write_graph(name: str, space: Space, directory: Path) -> list[Path]:
 
 
 def write_witness(witness: Witness, directory: Path) -> list[Path]:
-    """Write a path as .itf.json and as a trace that `groupcheck replay` does; what was written.
+    """Write a witness as .itf.json and as a trace for `groupcheck replay`; the files written.
 
     Raises:
         OSError: a file cannot be written.
@@ -60,17 +59,17 @@ def write_witness(witness: Witness, directory: Path) -> list[Path]:
 
 
 def as_sequence(witness: Witness) -> Sequence:
-    """What is done along the path."""
+    """The inputs of the witness."""
     instance = witness.instance
     steps = tuple(step.given for step in witness.steps)
     return Sequence(instance.profile.name, instance.broker, steps)
 
 
 def json_lines(name: str, space: Space) -> Iterator[str]:
-    """The graph as one JSON object, a line for each node and each edge; node 0 is the initial."""
+    """The graph as one JSON object, a line for each node and edge; node 0 is the initial state."""
     head = {
         "format": FORMAT,
-        "space": name,
+        "instance": name,
         "profile": space.instance.profile.name,
         "config": space.instance.broker,
     }
@@ -103,7 +102,7 @@ def _edge(source: int, edge: Edge) -> dict[str, Any]:
 
 
 def in_words(space: Space) -> nx.MultiDiGraph[int]:
-    """The graph with attributes that any tool can show."""
+    """The graph with attributes as text."""
     shown: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for number, node in enumerate(space.nodes):
         shown.add_node(number, **node_in_words(node))
@@ -113,7 +112,7 @@ def in_words(space: Space) -> nx.MultiDiGraph[int]:
 
 
 def dot_lines(name: str, space: Space) -> Iterator[str]:
-    """The graph for Graphviz; what an edge's label has no room for is its tooltip."""
+    """The graph for Graphviz; input and answers are tooltips."""
     yield f"digraph {_quoted(name)} {{"
     yield "  node [shape=box];"
     for number, node in enumerate(space.nodes):
@@ -134,7 +133,7 @@ def _edges(space: Space) -> Iterator[tuple[int, Edge]]:
 
 
 def node_in_words(node: Coordinator) -> dict[str, Any]:
-    """A state as attributes that any tool can show."""
+    """A state as text attributes."""
     group = node.group
     if group is None:
         return {"state": "absent", "generation": 0, "members": ""}
@@ -153,7 +152,7 @@ def node_in_words(node: Coordinator) -> dict[str, Any]:
 
 
 def edge_in_words(source: Coordinator, edge: Edge) -> dict[str, str]:
-    """An edge as attributes that any tool can show, in the names of its source."""
+    """A transition as text attributes, with the member names of its source state."""
     group = source.group or Group()
     ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
     names = dict(zip(ids, ids, strict=True))

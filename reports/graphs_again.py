@@ -1,7 +1,6 @@
-"""The graphs that the letters of a saved result are of: explored again, and known by their digests.
+"""Explores the instances of a result again, to name the transitions that it counts.
 
-What was shown is in the result; what the edges are called, only the model says. A result of another
-model has letters that mean nothing here, and its spaces are left out.
+The digest says whether the model is still the same. If it is not, the instance has no graph.
 """
 
 from __future__ import annotations
@@ -14,47 +13,48 @@ from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.known import instances
 from groupcheck.properties.coverage.covered import digest
-from groupcheck.reports import saved
+from groupcheck.properties.result import InstanceCoverage
+from groupcheck.reports.saved import Saved
 
 
 class Known(NamedTuple):
-    """A space of a result, and its graph."""
+    """An instance of a result, and its graph."""
 
-    saved: saved.Space
+    result: InstanceCoverage
     graph: StateGraph
 
     @property
     def name(self) -> str:
-        """The space, as coverage files name it."""
-        return f"{self.saved.name}/{self.saved.members}"
+        """The instance, as coverage files name it."""
+        return self.result.label
 
     @property
     def space(self) -> Space:
-        """The explored space."""
+        """The explored states and transitions."""
         return self.graph.space
 
 
 class Again(NamedTuple):
-    """The spaces whose graphs are known, and the names of those of another model."""
+    """The instances whose graphs are known, and the names of those whose model has changed."""
 
     known: tuple[Known, ...]
     unknown: tuple[str, ...]
 
 
-def again(result: saved.Saved, tell: Callable[[int], None] = lambda _states: None) -> Again:
-    """Explore the spaces of a result; `tell` is told of states found."""
+def again(result: Saved, tell: Callable[[int], None] = lambda _states: None) -> Again:
+    """Explore the instances of a result; `tell` is called with the number of new states."""
     known: list[Known] = []
     unknown: list[str] = []
-    for each in result.spaces:
+    for each in result.instances:
         space = _explored(result.profile, each, tell)
         if space is None:
-            unknown.append(f"{each.name}/{each.members}")
+            unknown.append(each.label)
         else:
             known.append(Known(each, StateGraph(space)))
     return Again(tuple(known), tuple(unknown))
 
 
-def _explored(profile: str, wanted: saved.Space, tell: Callable[[int], None]) -> Space | None:
+def _explored(profile: str, wanted: InstanceCoverage, tell: Callable[[int], None]) -> Space | None:
     if profile not in PROFILES:
         return None
     for instance in instances(PROFILES[profile], wanted.name, wanted.members, wanted.broker):
@@ -62,6 +62,6 @@ def _explored(profile: str, wanted: saved.Space, tell: Callable[[int], None]) ->
             space = explore(instance, tell, most_states=wanted.states)
         except TooManyStatesError:
             continue
-        if len(wanted.edge_kinds) == space.edge_count and digest(space) == wanted.digest:
+        if len(wanted.outcomes) == space.edge_count and digest(space) == wanted.digest:
             return space
     return None

@@ -1,4 +1,4 @@
-"""What came of a history, in words: the longest lawful order, what cannot follow it, and why."""
+"""The result of a history as text: the longest allowed order, and why no operation follows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from groupcheck.reports.words import (
     step_in_words,
 )
 
-MOST_MOVES: Final = 25  # of an order that are told
+MOST_MOVES: Final = 25  # of an order that are printed
 
 
 def told(judged: Judged, windows: Windows | None) -> str:
-    """The whole verdict on a history."""
+    """The lines of `history`."""
     lines = _rejected(judged.rejected) if judged.rejected else [_accepted(judged), *judged.cut]
     if windows is None:
-        lines.append("windows: none, all is by the coordinator's own clock")
+        lines.append("tolerances: none, all times are the coordinator's own")
     else:
         lines.append(_windows(windows))
     return "".join(f"{bounded(line)}\n" for line in lines)
@@ -37,14 +37,14 @@ def told(judged: Judged, windows: Windows | None) -> str:
 
 def _windows(windows: Windows) -> str:
     return (
-        f"windows: a timer may fire {windows.late_ms} ms late and never early; an answer that is "
-        f"not there after {windows.grace_ms} ms does not come"
+        f"tolerances: a timer may fire up to {windows.late_ms} ms late, never early; an answer that"
+        f" is missing after {windows.grace_ms} ms was not sent"
     )
 
 
 def _accepted(judged: Judged) -> str:
     operations, groups = counted(judged.operations, "operation"), counted(judged.groups, "group")
-    return f"{operations} of {groups}, each group in an order in which all is answered as by Kafka"
+    return f"{operations} of {groups}: every group has an order that Kafka allows"
 
 
 def _rejected(rejected: Rejected) -> list[str]:
@@ -54,33 +54,33 @@ def _rejected(rejected: Rejected) -> list[str]:
     took_effect = sum(move.operation is not None for move in order)
     group_id = shown(rejected.group_id)
     lines = [
-        f"In group {group_id} no order of the operations is lawful for {profile.kafka}.",
+        f"In group {group_id} no order of the operations is allowed by {profile.kafka}.",
         "",
-        f"The longest lawful order has {took_effect} of {len(rejected.operations)} operations:",
+        f"The longest allowed order has {took_effect} of {len(rejected.operations)} operations:",
     ]
     hidden = order[:-MOST_MOVES]
     if hidden:
-        lines.append(f"  ... {counted(len(hidden), 'step')} before these")
+        lines.append(f"  ... {counted(len(hidden), 'earlier step')}")
     for number, move in enumerate(order[len(hidden) :], len(hidden) + 1):
         lines += _move(number, move, rejected, profile, names)
-    lines += ["", "What has to come next, and cannot:"]
+    lines += ["", "Required next, but not allowed:"]
     for n in rejected.verdict.overdue:
         operation = rejected.operations[n]
         lines.append(f"  {_called(operation, _between(operation), names)}")
         if isinstance(operation, Operation):
             lines.append(f"    <- {_answer(operation, names)}")
-    lines += ["", f"What {profile.kafka} does here:"]
-    told = [_refusal(each, rejected, profile, names) for each in rejected.verdict.refusals]
-    lines += [line for pair in dict.fromkeys(told) for line in pair]
+    lines += ["", f"Expected from {profile.kafka}:"]
+    refusals = [_refusal(each, rejected, profile, names) for each in rejected.verdict.refusals]
+    lines += [line for pair in dict.fromkeys(refusals) for line in pair]
     return [*lines, ""]
 
 
 def _move(number: int, move: Move, rejected: Rejected, profile: Profile, names: Names) -> list[str]:
-    """A step of the order, and who is answered by it."""
+    """A step of the order, and the answers that it gives."""
     operations, n = rejected.operations, move.operation
     if n is None:
-        stored = "what was written is safe" if RELEASE.name in move.fired else ""
-        what = _because(profile, move.fired) or stored or "nothing happens for a while"
+        stored = "an append completes" if RELEASE.name in move.fired else ""
+        what = _because(profile, move.fired) or stored or "time passes"
     else:
         what = _called(operations[n], "", names)
     lines = [f"{number:4}. {move.at_ms:,} ms  {what}"]
@@ -92,7 +92,7 @@ def _move(number: int, move: Move, rejected: Rejected, profile: Profile, names: 
 
 
 def _asked(rejected: Rejected, n: int) -> Operation:
-    """The operation of that number, which is answered, and so is a request."""
+    """The operation of that number, which has an answer and so is a request."""
     return cast("Operation", rejected.operations[n])
 
 
@@ -100,8 +100,8 @@ def _called(operation: Operation | Event, when: str, names: Names) -> str:
     """An operation, perhaps with its time."""
     number = f"request {operation.request.request_id}" if isinstance(operation, Operation) else ""
     what = step_in_words(operation.given, names)
-    told = ", ".join(filter(None, (number, when)))
-    return f"{told}: {what}" if told else what
+    head = ", ".join(filter(None, (number, when)))
+    return f"{head}: {what}" if head else what
 
 
 def _between(operation: Operation | Event) -> str:
@@ -116,16 +116,16 @@ def _between(operation: Operation | Event) -> str:
 def _answer(operation: Operation, names: Names) -> str:
     if operation.answer is not None:
         return answer_in_words(operation.answer, names)
-    return "no answer" if operation.silent is not None else "an answer that was not seen"
+    return "no answer" if operation.silent is not None else "an answer that was not recorded"
 
 
 def _refusal(
     refusal: Refusal, rejected: Rejected, profile: Profile, names: Names
 ) -> tuple[str, ...]:
-    """What would be answered, and why."""
+    """The answer that is allowed, and why."""
     about = _asked(rejected, refusal.about).request.request_id
     if refusal.lawful is None:
-        return (f"  request {about} has taken effect, and is not answered yet",)
+        return (f"  request {about} has taken effect and is not answered yet",)
     if refusal.tried is None:
         when = "later"
     elif refusal.tried == refusal.about:
@@ -141,6 +141,6 @@ def _refusal(
 
 
 def _because(profile: Profile, fired: tuple[str, ...]) -> str:
-    """The rules in words, but that time passes and that appends complete."""
+    """The rules as text, except for the passing of time and the completion of appends."""
     rules = [profile.rules[name] for name in fired if name not in {PASS.name, RELEASE.name}]
     return "; ".join(f"{rule.says} [{rule.source}]" for rule in rules)

@@ -1,4 +1,4 @@
-"""A result as one page of HTML that needs nothing else: no network, no other file, no server."""
+"""A result as one HTML page without external files or network."""
 
 from __future__ import annotations
 
@@ -17,45 +17,42 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.arrows import Reasoned, reasoned
 from groupcheck.reports.changes import Changes, lines
-from groupcheck.reports.code_page import alike, code_data, code_files
+from groupcheck.reports.code_page import code_data, code_files, same_lines
 from groupcheck.reports.curve import drawn as drawn_curve
 from groupcheck.reports.edge_table import edge_table
-from groupcheck.reports.files import diagram_of
 from groupcheck.reports.graphs_again import Again
-from groupcheck.reports.lanes import duration
-from groupcheck.reports.lanes_page import sessions
 from groupcheck.reports.long_runs import of_run
-from groupcheck.reports.saved import Found, Run, Saved
+from groupcheck.reports.rebalance_timeline import duration, sessions
+from groupcheck.reports.saved import FindingRecord, Run, Saved
 from groupcheck.reports.state_graph import GraphArrow, element
 from groupcheck.reports.svg import as_svg
-from groupcheck.reports.terminal import percent
-from groupcheck.reports.words import bounded
+from groupcheck.reports.words import bounded, percent
 
-# So many states of a finding stand side by side: the last of them.
+# So many of the last states of a finding stand side by side.
 MOST_STATES: Final = 12
 
 WORDS: Final = {
-    Kind.ANSWERED: "answered",
-    Kind.HAPPENED: "happened",
-    Kind.DIVERGED: "unlawful",
-    Kind.NOT_CHOSEN: "not chosen",
+    Kind.ANSWERED: "request covered",
+    Kind.HAPPENED: "time or fault covered",
+    Kind.DIVERGED: "not allowed",
+    Kind.NOT_CHOSEN: "not observed",
     Kind.AMBIGUOUS: "ambiguous",
     Kind.LEFT_OUT: "not supported",
     Kind.UNTRIED: "not tried",
 }
 COLUMNS: Final = {
-    "kind": "came out",
-    "space": "space",
+    "kind": "outcome",
+    "instance": "instance",
     "before": "state before",
-    "input": "what is done",
-    "answers": "what Kafka answers",
+    "input": "input",
+    "answers": "Kafka's answers",
     "rules": "rules applied",
     "after": "state after",
 }
 
 
 class Cell(NamedTuple):
-    """A field of the model's state after a step, and whether the step has changed it."""
+    """A field of the model's state after a step, and whether the step changed it."""
 
     said: str
     changed: bool
@@ -68,10 +65,10 @@ class Row(NamedTuple):
     cells: tuple[Cell, ...]
 
 
-class Told(NamedTuple):
-    """A finding as the page has it; `steps` are the numbers of the states that are shown."""
+class Finding(NamedTuple):
+    """A finding for the page; `steps` are the numbers of the states that it has."""
 
-    found: Found
+    record: FindingRecord
     known: bool
     picture: str
     steps: tuple[int, ...]
@@ -80,21 +77,16 @@ class Told(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """A rule, whether it was seen to hold and not to; the last of a list is never passed over."""
+    """A rule: whether it was applied, and whether its guard was seen false."""
 
     name: str
-    held: bool
-    passed: bool
-    says: str
-
-    @property
-    def passed_said(self) -> str:
-        """Whether it was seen not to hold, in words."""
-        return "✔ yes" if self.passed else "- no"
+    applied: bool
+    guard_false: bool
+    description: str
 
 
 def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
-    """The page; `graphs` are those of the result's spaces, as far as they are known."""
+    """The page; `graphs` are those of the result's instances, as far as they are known."""
     environment = Environment(
         loader=PackageLoader("groupcheck.reports", "page"),
         autoescape=True,
@@ -111,12 +103,12 @@ def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
         version=__version__,
         changes=[bounded(line) for line in lines(changed)],
         findings=[
-            *(_told(finding, known=False) for finding in changed.new),
-            *(_told(finding, known=True) for finding in changed.known),
+            *(_finding(finding, known=False) for finding in changed.new),
+            *(_finding(finding, known=True) for finding in changed.known),
         ],
         graph=_graph([arrow.drawn for arrow in arrows] or [arrow for arrow, _ in explored]),
         explored=[(bounded(f"{a.source} -> {a.target}"), reasons) for a, reasons in explored],
-        lanes=sessions(saved),
+        sessions=sessions(saved.check.rebalances) if saved.check else [],
         duration=lambda ms: "" if ms is None else duration(ms),
         shown=lambda text: "" if text is None else bounded(str(text)),
         arrows=arrows,
@@ -141,13 +133,13 @@ def _code(saved: Saved) -> dict[str, Any] | None:
     if saved.code is None:
         return None
     code = saved.code
-    return {"files": code_files(code), "alike": alike(code), "data": code_data(code)}
+    return {"files": code_files(code), "same_lines": same_lines(code), "data": code_data(code)}
 
 
 def _explored(saved: Saved) -> list[tuple[GraphArrow, list[tuple[str, int]]]]:
-    """The arrows of the model itself, with the labelled edges of each reason."""
+    """The group transitions of an exploration, with the number of transitions of each rule."""
     found = []
-    for arrow, reasons in saved.exploration.arrows.items() if saved.exploration else ():
+    for arrow, reasons in saved.exploration.group_transitions.items() if saved.exploration else ():
         source, _, target = arrow.partition(" -> ")
         often = sorted(reasons.items(), key=itemgetter(1), reverse=True)
         drawn = GraphArrow(source, target, tuple(rule for rule, _ in often), sum(reasons.values()))
@@ -158,18 +150,18 @@ def _explored(saved: Saved) -> list[tuple[GraphArrow, list[tuple[str, int]]]]:
 def _graph(arrows: list[GraphArrow]) -> Markup | None:
     if not arrows:
         return None
-    drawn = element(arrows, "The states of a group and its arrows")
+    drawn = element(arrows, "The states of a group and the transitions between them")
     return Markup(tostring(drawn, encoding="unicode"))  # noqa: S704 - ElementTree has escaped it
 
 
 def _curve(run: Run, saved: Saved) -> Markup:
     if len(run.curve) < 2:
         return Markup()
-    return Markup(tostring(drawn_curve(run.curve, saved.edges), encoding="unicode"))  # noqa: S704
+    return Markup(tostring(drawn_curve(run.curve, saved.transitions), encoding="unicode"))  # noqa: S704
 
 
 def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:
-    """The data of the table, such that nothing in it can end the element that it is in."""
+    """The data of the table, with `<` escaped, so that it cannot end its element."""
     if not graphs.known:
         return None
     names = [arrow.arrow for arrow in arrows]
@@ -182,10 +174,10 @@ def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:
     return Markup(text)  # noqa: S704 - JSON in ASCII without any <
 
 
-def _told(finding: Found, *, known: bool) -> Told:
+def _finding(finding: FindingRecord, *, known: bool) -> Finding:
     picture = ""
     if finding.diagram is not None:
-        picture = base64.b64encode(as_svg(diagram_of(finding.diagram)).encode()).decode()
+        picture = base64.b64encode(as_svg(finding.diagram).encode()).decode()
     first = max(len(finding.states) - MOST_STATES, 0)
     states = finding.states[first:]
     fields = dict.fromkeys(field for state in states for field in state)
@@ -198,33 +190,33 @@ def _told(finding: Found, *, known: bool) -> Told:
             pairs = zip([said[0], *said], said, strict=False)
             changing.append(Row(field, tuple(Cell(now, now != was) for was, now in pairs)))
     steps = tuple(range(first, len(finding.states)))
-    return Told(finding, known, picture, steps, tuple(changing), tuple(constant))
+    return Finding(finding, known, picture, steps, tuple(changing), tuple(constant))
 
 
 def _guards(saved: Saved) -> list[Guard]:
-    """Those never seen to hold first, then by name."""
+    """The rules that were never applied first, then by name."""
     if saved.rules is None:
         return []
     rules = PROFILES[saved.profile].rules if saved.profile in PROFILES else {}
-    applied, passed = set(saved.rules.applied), set(saved.rules.passed_over)
+    applied, guard_false = set(saved.rules.applied), set(saved.rules.guard_false)
     guards = [
         Guard(
             bounded(name),
             name in applied,
-            name in passed,
+            name in guard_false,
             f"{rules[name].says} [{rules[name].source}]" if name in rules else "",
         )
-        for name in dict.fromkeys((*saved.rules.starved, *saved.rules.applied))
+        for name in dict.fromkeys((*saved.rules.not_applied, *saved.rules.applied))
     ]
-    return sorted(guards, key=lambda guard: (guard.held, guard.passed, guard.name))
+    return sorted(guards, key=lambda guard: (guard.applied, guard.guard_false, guard.name))
 
 
 def _notes(saved: Saved) -> list[str]:
-    """What else there is to be said of the result."""
+    """What the run did not do or report."""
     notes = {
         "Not supported by the port": ", ".join(saved.unsupported),
-        "Presumed, as the broker does not tell": ", ".join(saved.presumed),
-        "Other findings, not made minimal and not told": saved.more_findings or "",
-        "Findings that were not reproduced": saved.not_reproduced or "",
+        "Assumed defaults that the broker does not report": ", ".join(saved.assumed_defaults),
+        "More findings, neither minimized nor reported": saved.findings_truncated or "",
+        "Findings that were not reproduced": saved.findings_not_reproduced or "",
     }
     return [bounded(f"{what}: {said}.") for what, said in notes.items() if said]

@@ -1,10 +1,9 @@
-"""Paths in Apalache's Informal Trace Format (its ADR 15), for the tools of TLA+.
+"""Traces in Apalache's Informal Trace Format (its ADR 15), for the tools of TLA+.
 
-A state has the variables of the model (the coordinator's: `group`, `holding`, `appends` and so on)
-and how it came about: `input`, the `answers` released and the `rules` applied. In the trace of a
-finding `seen` has what the port answered; in its last state that is not what Kafka does. What a
-field looks like follows from its type alone; what may be missing is a list of none or one, bytes
-are base64.
+A state has the variables of the model (`group`, `holding`, `appends` and so on) and the step that
+led to it: `input`, `answers` and `rules`. In the trace of a finding `observed` has the answers of
+the port. The encoding follows from the types: an optional value is a list of none or one, bytes are
+base64.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.findings.retrace import retraced
+from groupcheck.properties.findings.reconstruct import reconstruct
 from groupcheck.reports.story import title
 
 Encoder = Callable[[Any], Any]
@@ -35,31 +34,31 @@ VARIABLES: Final[dict[str, Any]] = {
 }
 
 
-SEEN: Final[dict[str, Any]] = {"seen": tuple[Response, ...]}
+OBSERVED: Final[dict[str, Any]] = {"observed": tuple[Response, ...]}
 
 
 def as_itf(witness: Witness) -> dict[str, Any]:
-    """The path as JSON-able values: the initial state, then the state after each step."""
+    """A witness as JSON: the initial state, then the state after each step."""
     values: list[tuple[Any, ...]] = [(*witness.instance.initial, None, (), ())]
     values += [_values(given, outcome) for given, outcome in witness.steps]
     return _trace(
         VARIABLES,
         values,
-        f"a shortest path to {witness.rule} in the space {witness.space}"
+        f"a shortest trace to {witness.rule} in the instance {witness.space}"
         f" of {witness.instance.profile.kafka}",
     )
 
 
 def finding_as_itf(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON-able values: the last state is the one that Kafka would be in."""
-    initial, outcomes = retraced(finding)
+    """A finding as JSON: the last state is the one that Kafka would be in."""
+    initial, outcomes = reconstruct(finding)
     values: list[tuple[Any, ...]] = [(*initial, None, (), (), ())]
     values += [
         (*_values(exchange.given, outcome), finding.answered(exchange))
         for exchange, outcome in zip(finding.exchanges, outcomes, strict=False)
     ]
     what = f"finding {finding.finding_id}: {title(finding)}"
-    return _trace(VARIABLES | SEEN, values, what)
+    return _trace(VARIABLES | OBSERVED, values, what)
 
 
 def _values(given: Input, outcome: Outcome) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
 """A result as JUnit XML, as pytest writes it and Jenkins, GitLab and others read it.
 
-A test case for the run, one for each space, one for each finding; of an exploration one for each
-law, of a check one for each reason that groups are undecided for. What the baseline knows is
-skipped, with its reason; a run that did not come to its end is an error.
+There is a test case for the run, for each instance and for each finding; for each property of an
+exploration, and for each reason for undecided groups of a check. Findings of the baseline are
+skipped; an incomplete run is an error.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from groupcheck.reports.changes import Changes
-from groupcheck.reports.saved import Found, Saved
-from groupcheck.reports.sorts import cases
+from groupcheck.reports.other_commands import cases
+from groupcheck.reports.saved import FindingRecord, Saved
 from groupcheck.reports.words import bounded
 
-KNOWN = "known: the baseline has it"
+KNOWN = "known: in the baseline"
 
 
 def as_junit(saved: Saved, changed: Changes) -> str:
@@ -22,7 +22,7 @@ def as_junit(saved: Saved, changed: Changes) -> str:
     suite = Element("testsuite", name="groupcheck")
     _properties(suite, saved)
     _run(suite, saved)
-    _spaces(suite, saved, changed)
+    _instances(suite, saved, changed)
     _others(suite, saved)
     for finding in (*changed.new, *changed.known):
         _finding(suite, finding, known=finding not in changed.new)
@@ -70,13 +70,13 @@ def _run(suite: Element, saved: Saved) -> None:
         SubElement(case, "error", message=bounded(saved.verdict), type="incomplete")
 
 
-def _spaces(suite: Element, saved: Saved, changed: Changes) -> None:
+def _instances(suite: Element, saved: Saved, changed: Changes) -> None:
     lost = {each.name: each for each in changed.lost}
-    names = [f"{space.name}/{space.members}" for space in saved.spaces]
+    names = [each.label for each in saved.instances]
     for name in dict.fromkeys((*names, *lost)):
-        case = _case(suite, "groupcheck.spaces", name)
+        case = _case(suite, "groupcheck.instances", name)
         if name in lost:
-            message = f"{lost[name].how_many} that the baseline shows not shown"
+            message = f"{lost[name].how_many} covered by the baseline alone"
             if changed.lost_fails:
                 SubElement(case, "failure", message=message, type="lost")
             else:
@@ -84,17 +84,17 @@ def _spaces(suite: Element, saved: Saved, changed: Changes) -> None:
 
 
 def _others(suite: Element, saved: Saved) -> None:
-    """What else there is of a result that is of no verification."""
+    """The cases that `replay`, `check` and `explore` add."""
     for each in cases(saved):
-        case = _case(suite, f"groupcheck.{each.sort}", each.name)
+        case = _case(suite, f"groupcheck.{each.kind}", each.name)
         if each.skipped:
             SubElement(case, "skipped", message=bounded(each.skipped), type="groupcheck.skipped")
 
 
-def _finding(suite: Element, finding: Found, *, known: bool) -> None:
+def _finding(suite: Element, finding: FindingRecord, *, known: bool) -> None:
     case = _case(suite, "groupcheck.findings", f"{finding.id} {finding.title}")
     if known:
         SubElement(case, "skipped", message=KNOWN, type="groupcheck.known")
         return
-    law = finding.law["name"] if finding.law else "finding"
-    SubElement(case, "failure", message=finding.title, type=law).text = finding.story
+    kind = finding.property.name if finding.property else "finding"
+    SubElement(case, "failure", message=finding.title, type=kind).text = finding.text

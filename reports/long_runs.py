@@ -1,27 +1,28 @@
-"""What a long run was made of, and what came between, in words."""
+"""The stages and outages of a long run as text."""
 
 from __future__ import annotations
 
-from groupcheck.reports.saved import Outage, Run, Saved, Stage
+from groupcheck.properties.result import Outage, Stage
+from groupcheck.reports.saved import Run, Saved
 from groupcheck.reports.words import counted
 
 
 def lines(result: Saved) -> list[str]:
-    """A line for each stage, one for each time that the coordinator was away; none otherwise."""
+    """A line for each stage and outage, and for the undecided sequences."""
     found = []
     for run in result.runs:
         found += [f"stage      {stage_in_words(stage)}" for stage in run.stages]
-        found += [f"away       {outage_in_words(outage)}" for outage in run.outages]
+        found += [f"outage     {outage_in_words(outage)}" for outage in run.outages]
     if result.undecided:
         found.append(
-            f"undecided  {counted(result.undecided, 'sequence')} under way while it was away;"
-            " --resume does them again"
+            f"undecided  {counted(result.undecided, 'sequence')} interrupted by an outage;"
+            " --resume repeats them"
         )
     return found
 
 
 def stage_in_words(stage: Stage) -> str:
-    """How much of it was done, and how fast."""
+    """The sequences and steps of a stage, and its rate."""
     rate = f"{stage.sequences / stage.seconds:.1f} a second" if stage.seconds else "at once"
     return (
         f"{stage.name}: {counted(stage.sequences, 'sequence')}, {counted(stage.steps, 'step')},"
@@ -30,11 +31,11 @@ def stage_in_words(stage: Stage) -> str:
 
 
 def outage_in_words(outage: Outage) -> str:
-    """When it was, what was seen, and when it was over."""
-    back = "and did not come back"
+    """When an outage began, what was seen, and how long it lasted."""
+    back = "not back since"
     if outage.seconds is not None:
         back = f"back {outage.seconds:.1f} s later"
-    return f"after {outage.after_seconds:.1f} s the broker {outage.reason}, {back}"
+    return f"after {outage.after_seconds:.1f} s the broker {outage.reason}; {back}"
 
 
 def of_run(run: Run) -> list[str]:

@@ -1,4 +1,4 @@
-"""A result as Markdown, such as GITHUB_STEP_SUMMARY takes it: tables, diagrams, stories."""
+"""A result as Markdown, for GITHUB_STEP_SUMMARY: tables, diagrams, findings as text."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupcheck.reports.changes import Changes, lines
-from groupcheck.reports.files import diagram_of
 from groupcheck.reports.mermaid import as_mermaid
-from groupcheck.reports.saved import Found, Saved
-from groupcheck.reports.terminal import percent
-from groupcheck.reports.words import bounded, counted
+from groupcheck.reports.saved import FindingRecord, Saved
+from groupcheck.reports.words import bounded, counted, percent
 
-# A summary has a megabyte at the most: so many findings are told in full.
-MOST_TOLD: Final = 20
+# A summary has at most a megabyte: so many findings are in full.
+MOST_IN_FULL: Final = 20
 
 
 def as_markdown(saved: Saved, changed: Changes) -> str:
-    """All of it, to be added to a summary."""
-    return "\n".join([*_head(saved, changed), *_spaces(saved), *_findings(changed), ""])
+    """The Markdown text."""
+    return "\n".join([*_head(saved, changed), *_instances(saved), *_findings(changed), ""])
 
 
 def _head(saved: Saved, changed: Changes) -> Iterator[str]:
@@ -30,7 +28,7 @@ def _head(saved: Saved, changed: Changes) -> Iterator[str]:
     yield f"## {mark} groupcheck: {_text(saved.verdict)}"
     yield ""
     if saved.command == "verify":
-        yield from _shown(saved)
+        yield from _run(saved)
     else:
         yield f"{saved.command} {_code(saved.port)}, {saved.seconds:.1f} s."
         yield ""
@@ -42,63 +40,64 @@ def _head(saved: Saved, changed: Changes) -> Iterator[str]:
         yield ""
 
 
-def _shown(saved: Saved) -> Iterator[str]:
+def _run(saved: Saved) -> Iterator[str]:
     ran = f"{counted(saved.sequences, 'sequence')}, {counted(saved.steps, 'step')}"
     yield (
-        f"{_code(saved.port)}, judged as {_text(saved.kafka)}:"
-        f" {saved.shown:,} of {counted(saved.edges, 'labelled edge')} shown"
-        f" ({percent(saved.shown, saved.edges)}), {ran} in {saved.seconds:.1f} s."
+        f"{_code(saved.port)}, checked against {_text(saved.kafka)}:"
+        f" {saved.covered:,} of {counted(saved.transitions, 'transition')} covered"
+        f" ({percent(saved.covered, saved.transitions)}), {ran} in {saved.seconds:.1f} s."
     )
 
 
-def _spaces(saved: Saved) -> Iterator[str]:
+def _instances(saved: Saved) -> Iterator[str]:
     if saved.command != "verify":
         return
-    yield "| space | states | labelled edges | shown | answered unlawfully | not shown |"
+    yield "| instance | states | transitions | covered | not allowed | not covered |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    for space in saved.spaces:
-        rest = space.edges - space.edges_shown - space.edges_diverged
+    for each in saved.instances:
+        counts = each.transitions
+        rest = counts.total - counts.covered - counts.diverged
         yield (
-            f"| {_code(f'{space.name}/{space.members}')} | {space.states:,} | {space.edges:,}"
-            f" | {percent(space.edges_shown, space.edges)} | {space.edges_diverged:,} | {rest:,} |"
+            f"| {_code(each.label)} | {each.states:,} | {counts.total:,}"
+            f" | {percent(counts.covered, counts.total)} | {counts.diverged:,} | {rest:,} |"
         )
 
 
 def _findings(changed: Changes) -> Iterator[str]:
-    sorts = (("", changed.new), ("known: ", changed.known))
-    found = [(sort, finding) for sort, each in sorts for finding in each]
+    prefixes = (("", changed.new), ("known: ", changed.known))
+    found = [(prefix, finding) for prefix, each in prefixes for finding in each]
     if found:
         yield ""
         yield f"### {counted(len(found), 'finding').capitalize()}"
-    for sort, finding in found[:MOST_TOLD]:
-        yield from _finding(sort, finding)
-    if rest := found[MOST_TOLD:]:
+    for prefix, finding in found[:MOST_IN_FULL]:
+        yield from _finding(prefix, finding)
+    if rest := found[MOST_IN_FULL:]:
         yield ""
-        yield from (f"- {sort}`{f.id}` {_text(f.title)}" for sort, f in rest)
+        yield from (f"- {prefix}`{f.id}` {_text(f.title)}" for prefix, f in rest)
 
 
-def _finding(sort: str, finding: Found) -> Iterator[str]:
+def _finding(prefix: str, finding: FindingRecord) -> Iterator[str]:
     yield ""
     title = html.escape(f"{finding.id} {finding.title}")
-    yield f"<details><summary>{sort}{title}</summary>"
+    yield f"<details><summary>{prefix}{title}</summary>"
     yield ""
     if finding.diagram is not None:
-        yield from _fenced("mermaid", as_mermaid(diagram_of(finding.diagram)))
+        yield from _fenced("mermaid", as_mermaid(finding.diagram))
         yield ""
-    yield from _fenced("text", finding.story)
+    yield from _fenced("text", finding.text)
     yield ""
     yield "</details>"
 
 
-def _fenced(sort: str, text: str) -> list[str]:
-    """A block of code, fenced by more backticks than it has itself."""
+def _fenced(language: str, text: str) -> list[str]:
+    """A code block, with a fence longer than any in the text."""
     longest = max((len(found) for found in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [f"{fence}{sort}", text.rstrip("\n"), fence]
+    return [f"{fence}{language}", text.rstrip("\n"), fence]
 
 
 def _text(text: str) -> str:
-    """Plain text: nothing in it means anything to Markdown, or to HTML."""
+    """Plain text, with the special characters of Markdown and HTML escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#|~&$@!])", r"\\\1", bounded(text))
 
 

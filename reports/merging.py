@@ -1,42 +1,47 @@
-"""Several saved results as one: coverage united, each finding once, nothing run again."""
+"""Merges several results: coverage is united, each finding is there once, nothing is run again."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from groupcheck.properties.code.code import Code
 from groupcheck.properties.code.ran import ChangedCodeError, united
-from groupcheck.properties.coverage.kind import united as united_kinds
-from groupcheck.properties.result import Shares
-from groupcheck.reports.merging_checks import checks
-from groupcheck.reports.saved import Found, Pairs, Phase, Rules, Run, Saved, Space, Tours
+from groupcheck.properties.coverage.kind import united as united_outcomes
+from groupcheck.properties.result import InstanceCoverage, Pairs, Tours, TransitionCounts
+from groupcheck.reports.saved import Check, FindingRecord, Phase, RuleCoverage, Run, Saved
 from groupcheck.reports.terminal import verdict
 from groupcheck.reports.words import bounded
 
 Key = tuple[str, int, tuple[tuple[str, int], ...]]
 
+# The counts of a check that add up; and how many groups that rebalance often it lists.
+COUNTS: Final = ("groups", "accepted", "rejected", "undecided", "events", "events_checked")
+MOST_OFTEN: Final = 3
+
+replace = msgspec.structs.replace
+
 
 class NotMergedError(ValueError):
-    """Results cannot be put together; the message says which, and why."""
+    """The results cannot be merged; the message says which, and why."""
 
 
 class Named(NamedTuple):
-    """A saved result, and what it is called: its file."""
+    """A result, and the name of its file."""
 
     name: str
     saved: Saved
 
 
 def merged(several: Sequence[Named]) -> Saved:
-    """The results put together; one alone is what it is.
+    """The results merged; a single one is returned as it is.
 
     Raises:
-        NotMergedError: they are of different commands or versions of Kafka, of different models, of
-            explorations, or of the same file of code with different texts.
+        NotMergedError: they are of different commands, versions of Kafka or models, they are
+            explorations, or they have different texts of the same source file.
     """
     (first_name, first), *others = several
     if not others:
@@ -46,54 +51,54 @@ def merged(several: Sequence[Named]) -> Saved:
             msg = f"{name} is a result of {saved.command} and {first_name} of {first.command}"
             raise NotMergedError(msg)
         if saved.exploration is not None:
-            msg = f"{name} and {first_name} are explorations, which nobody puts together"
+            msg = f"{name} and {first_name} are explorations, which cannot be merged"
             raise NotMergedError(msg)
         if saved.profile != first.profile:
             msg = f"{name} is of {_kafka(saved)} and {first_name} of {_kafka(first)}"
             raise NotMergedError(msg)
     each = [named.saved for named in several]
-    findings = _found(each)
-    together = msgspec.structs.replace(
+    findings = _findings(each)
+    together = replace(
         first,
         port=", ".join(dict.fromkeys(saved.port for saved in each)),
         ended_early="; ".join(dict.fromkeys(s.ended_early for s in each if s.ended_early)),
         sequences=sum(saved.sequences for saved in each),
         steps=sum(saved.steps for saved in each),
         seconds=round(sum(saved.seconds for saved in each), 3),
-        unsupported=tuple(dict.fromkeys(what for saved in each for what in saved.unsupported)),
-        presumed=tuple(dict.fromkeys(what for saved in each for what in saved.presumed)),
-        more_findings=sum(saved.more_findings for saved in each),
-        not_reproduced=sum(saved.not_reproduced for saved in each),
-        spaces=_spaces(several),
+        unsupported=_once(what for saved in each for what in saved.unsupported),
+        assumed_defaults=_once(what for saved in each for what in saved.assumed_defaults),
+        findings=findings,
+        findings_truncated=sum(saved.findings_truncated for saved in each),
+        findings_not_reproduced=sum(saved.findings_not_reproduced for saved in each),
+        instances=_instances(several),
         pairs=_pairs(each),
         rules=_rules(each),
         runs=tuple(run for saved in each for run in saved.runs),
-        findings=findings,
         code=_code(several),
         lines=tuple(line for named in several for line in _lines(named)),
-        check=checks([saved.check for saved in each if saved.check is not None]),
+        check=_checks([saved.check for saved in each if saved.check is not None]),
     )
     conforms = together.decided and not findings and not together.ended_early
-    together = msgspec.structs.replace(together, conforms=conforms)
-    return msgspec.structs.replace(together, verdict=verdict(together))
+    together = replace(together, conforms=conforms)
+    return replace(together, verdict=verdict(together))
 
 
 def of_parts(parts: Sequence[Saved]) -> Saved:
-    """The parts of one run as the result of that run: what each port came to is one of `runs`."""
+    """The parts of one run merged; `runs` has one run for each port."""
     together = merged([Named(saved.port, saved) for saved in parts])
     runs: dict[str, list[Run]] = {}
     for run in together.runs:
         runs.setdefault(run.port, []).append(run)
-    return msgspec.structs.replace(together, runs=tuple(map(_one_run, runs.values())))
+    return replace(together, runs=tuple(map(_one_run, runs.values())))
 
 
 def _one_run(parts: list[Run]) -> Run:
-    """How many random sequences there were each part knows of itself; their curves are no one's."""
+    """The parts of a run as one. The curve of a part is not one of the run."""
     settings = dict(parts[0].settings)
     for name in ("examples", "walks"):
         settings[name] = sum(int(part.settings[name]) for part in parts)
     settings["seed"] = min(int(part.settings["seed"]) for part in parts)
-    return msgspec.structs.replace(
+    return replace(
         parts[0],
         started=min(part.started for part in parts),
         seconds=round(sum(part.seconds for part in parts), 3),
@@ -114,80 +119,80 @@ def _phases(parts: list[Run]) -> tuple[Phase, ...]:
 
 
 def _lines(named: Named) -> tuple[str, ...]:
-    """What was told of one of several."""
-    return (bounded(f"of {named.name}:"), *named.saved.lines) if named.saved.lines else ()
+    """The lines of one of several results."""
+    return (bounded(f"from {named.name}:"), *named.saved.lines) if named.saved.lines else ()
 
 
 def _kafka(saved: Saved) -> str:
     return f"Kafka {saved.profile}" if saved.profile else saved.kafka
 
 
-def key(space: Space) -> Key:
-    """Which space it is: its name, its members, and the broker's settings."""
-    return space.name, space.members, tuple(sorted(space.broker.items()))
+def key(instance: InstanceCoverage) -> Key:
+    """What identifies an instance: its name, its members, and the broker's settings."""
+    return instance.name, instance.members, tuple(sorted(instance.broker.items()))
 
 
-def same_graph(one: Space, other: Space) -> bool:
-    """Whether the letters of both are of the same edges."""
-    return one.digest == other.digest and len(one.edge_kinds) == len(other.edge_kinds)
+def same_graph(one: InstanceCoverage, other: InstanceCoverage) -> bool:
+    """Whether the outcomes of both are of the same transitions."""
+    return one.digest == other.digest and len(one.outcomes) == len(other.outcomes)
 
 
-def _spaces(several: Sequence[Named]) -> tuple[Space, ...]:
-    found: dict[Key, tuple[str, list[Space]]] = {}
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _instances(several: Sequence[Named]) -> tuple[InstanceCoverage, ...]:
+    found: dict[Key, tuple[str, list[InstanceCoverage]]] = {}
     for name, saved in several:
-        for space in saved.spaces:
-            first_name, known = found.setdefault(key(space), (name, []))
-            if known and not same_graph(known[0], space):
-                msg = f"the space {space.name} of {name} is of another model than {first_name}'s"
+        for each in saved.instances:
+            first_name, known = found.setdefault(key(each), (name, []))
+            if known and not same_graph(known[0], each):
+                msg = (
+                    f"instance {each.name} of {name} is of another model than that of {first_name}"
+                )
                 raise NotMergedError(msg)
-            known.append(space)
-    return tuple(_united(spaces) for _, spaces in found.values())
+            known.append(each)
+    return tuple(_united(instances) for _, instances in found.values())
 
 
-def _united(spaces: list[Space]) -> Space:
-    """The same space of several runs; how few steps all the tours could have nobody knows."""
-    if len(spaces) == 1:
-        return spaces[0]
-    kinds = united_kinds(space.edge_kinds for space in spaces)
-    figures = {f"edges_{n}": v for n, v in Shares.of(kinds)._asdict().items() if n != "edges"}
-    tours = Tours(
-        tests=sum(space.tours.tests for space in spaces),
-        steps=sum(space.tours.steps for space in spaces),
-    )
-    arrows: Counter[str] = Counter()
-    for space in spaces:
-        arrows.update(space.arrows)
-    return msgspec.structs.replace(
-        spaces[0],
-        edges=Shares.of(kinds).edges,
-        edge_kinds=kinds,
-        tours=tours,
-        arrows=dict(sorted(arrows.items())),
-        **figures,
+def _united(several: list[InstanceCoverage]) -> InstanceCoverage:
+    """The same instance of several runs; there is no lower bound for all their tours."""
+    if len(several) == 1:
+        return several[0]
+    outcomes = united_outcomes(each.outcomes for each in several)
+    taken: Counter[str] = Counter()
+    for each in several:
+        taken.update(each.group_transitions)
+    return replace(
+        several[0],
+        transitions=TransitionCounts.of(outcomes),
+        outcomes=outcomes,
+        tours=Tours(
+            sum(each.tours.tests for each in several), sum(each.tours.steps for each in several)
+        ),
+        group_transitions=dict(sorted(taken.items())),
     )
 
 
 def _pairs(each: Iterable[Saved]) -> tuple[Pairs, ...]:
-    """Of the pairs of a space those of the run that showed the most: which they are is not kept."""
+    """The pairs of each instance by the run that covered most: a result does not name the pairs."""
     found: dict[str, Pairs] = {}
     for pairs in (pairs for saved in each for pairs in saved.pairs):
-        known = found.get(pairs.space)
-        if known is None or known.shown < pairs.shown:
-            found[pairs.space] = pairs
+        known = found.get(pairs.instance)
+        if known is None or known.pairs.covered < pairs.pairs.covered:
+            found[pairs.instance] = pairs
     return tuple(found.values())
 
 
-def _rules(each: Iterable[Saved]) -> Rules | None:
+def _rules(each: Iterable[Saved]) -> RuleCoverage | None:
     rules = [saved.rules for saved in each if saved.rules is not None]
     if not rules:
         return None
-    applied = dict.fromkeys(rule for one in rules for rule in one.applied)
-    return Rules(
-        applied=tuple(applied),
-        starved=tuple(
-            dict.fromkeys(rule for one in rules for rule in one.starved if rule not in applied)
-        ),
-        passed_over=tuple(dict.fromkeys(rule for one in rules for rule in one.passed_over)),
+    applied = _once(rule for one in rules for rule in one.applied)
+    return RuleCoverage(
+        applied=applied,
+        not_applied=_once(r for one in rules for r in one.not_applied if r not in applied),
+        guard_false=_once(rule for one in rules for rule in one.guard_false),
     )
 
 
@@ -199,7 +204,33 @@ def _code(several: Sequence[Named]) -> Code | None:
         raise NotMergedError(str(error)) from error
 
 
-def _found(each: Iterable[Saved]) -> tuple[Found, ...]:
+def _findings(each: Iterable[Saved]) -> tuple[FindingRecord, ...]:
     """Each finding once, the shortest first."""
     found = {finding.id: finding for saved in each for finding in saved.findings}
     return tuple(sorted(found.values(), key=lambda finding: (len(finding.trace), finding.id)))
+
+
+def _checks(several: Sequence[Check]) -> Check | None:
+    """The checks merged, if there are any; the transitions they cover together are not known."""
+    if not several:
+        return None
+    reads = [check.read for check in several if check.read is not None]
+    often = (each for check in several for each in check.rebalancing)
+    return replace(
+        several[0],
+        **{name: sum(getattr(check, name) for check in several) for name in COUNTS},
+        reasons=_summed(check.reasons for check in several),
+        transitions_covered=None,
+        transitions_explored=None,
+        explored_and_covered=None,
+        rebalancing=tuple(sorted(often, key=lambda each: -each.times)[:MOST_OFTEN]),
+        read=_summed(reads) if len(reads) == len(several) else None,
+        rebalances=tuple(each for check in several for each in check.rebalances),
+    )
+
+
+def _summed(several: Iterable[dict[str, int]]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for each in several:
+        counts.update(each)
+    return dict(counts.most_common())

@@ -6,22 +6,22 @@ import re
 from textwrap import wrap
 from typing import Final
 
-from groupcheck.reports.diagram import Arrow, Diagram, Kind
+from groupcheck.reports.saved import Diagram
 
-ARROWS: Final[dict[Kind, str]] = {
+ARROWS: Final[dict[str, str]] = {
     "request": "->>",
     "answer": "-->>",
     "wrong": "-->>",
     "silence": "--x",
 }
 
-# Around what is wrong.
+# The box around a wrong or missing answer.
 RED: Final = "rgb(255, 226, 224)"
 
-# Labels are broken into lines of so many characters.
+# The longest line of a label, in characters.
 WIDTH: Final = 60
 
-# What means something to Mermaid, or to the HTML that it makes.
+# Characters with a meaning in Mermaid, or in the HTML that it makes.
 SPECIAL: Final = re.compile("[#;<>&%{}`\\\\]")
 
 
@@ -32,7 +32,7 @@ def as_mermaid(diagram: Diagram) -> str:
     lines += [f"    participant {key} as {name}" for name, key in keys.items()]
     everybody = f"{keys[diagram.participants[0]]},{keys[diagram.participants[-1]]}"
     for event in diagram.events:
-        if not isinstance(event, Arrow):
+        if event.kind == "note":
             lines.append(f"    Note over {everybody}: {_label(event.label)}")
             continue
         arrow = f"{keys[event.source]}{ARROWS[event.kind]}{keys[event.target]}"

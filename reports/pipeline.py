@@ -1,18 +1,28 @@
-"""What came of a run of the pipeline, in words and as JSON."""
+"""The results of the pipeline as text and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from groupcheck.model.bodies import shown
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.reports.reasons import as_json as reasons_as_json
+from groupcheck.reports.explanations import explanations
 from groupcheck.reports.story import story, title
 from groupcheck.reports.words import bounded, counted
 
 # The kinds of findings in logs.
 OF_LOGS: Final = ("no such line", "another generation")
+
+# The counts of a check by their names in JSON.
+NAMES: Final = {
+    "judged": "events_checked",
+    "edges": "transitions_covered",
+    "explored": "transitions_explored",
+    "both": "explored_and_covered",
+}
 
 Counts = Mapping[str, int]
 Reasons = Sequence[tuple[str, int]]
@@ -20,7 +30,7 @@ Found = Sequence[tuple[Any, Finding | None]]
 
 
 def ingested(counts: Counts, groups: int, reasons: Reasons, out: str) -> str:
-    """What was taken in."""
+    """The lines of `ingest`."""
     events = f"{counts['events']:,} of {counted(groups, 'group')}"
     lines = [
         f"read       {_lines(counts)}",
@@ -44,66 +54,74 @@ def _because(head: str, reasons: Reasons) -> list[str]:
 def checked(
     done: Mapping[str, Any], findings: Found, report: str | None, *, every: bool = False
 ) -> str:
-    """What the check came to, the first finding in full, or every one."""
+    """The lines of `check`, with the first finding in full, or every one."""
     lines = [f"read       {_lines(done['read']._asdict())}"] if done["read"] else []
     verdicts = ", ".join(f"{done[v]:,} {v}" for v in ("accepted", "rejected", "undecided"))
-    known = f"{done['both']:,} of the {done['explored']:,} that the explored spaces have"
+    covered = counted(done["edges"], "transition")
+    known = f"{done['both']:,} of the {done['explored']:,} of the explored instances"
     lines += [
         f"groups     {done['groups']:,}: {verdicts}",
         f"events     {done['judged']:,} of {done['events']:,} in accepted prefixes",
         *_because("undecided", done["reasons"]),
-        f"edges      {done['edges']:,} shown; {known}",
+        f"covered    {covered}; {known}",
     ]
     lines += [
-        f"rebalances {number:,} of group {shown(group_id)}, most because of {reason}"
+        f"rebalances {number:,} of group {shown(group_id)}, most often because of {reason}"
         for group_id, number, reason in done["rebalancing"]
     ]
     lines += [f"written    {report}"] if report else []
-    lines += [rejected_said(told, finding) for told, finding in findings]
+    lines += [rejected_said(row, finding) for row, finding in findings]
     if done["rejected"] > len(findings):
         lines.append(f"...        and {done['rejected'] - len(findings):,} more")
     return "".join(f"{bounded(line)}\n" for line in lines) + _in_full(findings, every=every)
 
 
-def rejected_said(told: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row
-    """A rejected group in a line."""
-    what = title(finding) if finding else f"against the rule {told.reason}"
-    if told.kind in OF_LOGS:  # the reason says where, what was printed and what might have been
-        return f"rejected   group {shown(told.group_id)} at {told.reason}"
-    return f"rejected   group {shown(told.group_id)} at {told.source}:{told.line}: {what}"
+def rejected_said(row: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row
+    """A rejected group as one line."""
+    what = title(finding) if finding else f"violates the rule {row.reason}"
+    if row.kind in OF_LOGS:  # the reason has the place, the line and the expected lines
+        return f"rejected   group {shown(row.group_id)} at {row.reason}"
+    return f"rejected   group {shown(row.group_id)} at {row.source}:{row.line}: {what}"
 
 
 def _in_full(findings: Found, *, every: bool) -> str:
-    """The first finding whose history is short enough to be told, or all of these."""
-    told = [
+    """The first finding, or every finding, whose history is short enough to print."""
+    texts = [
         f"\n{in_group(row.group_id, finding, row.left_out)}"
         for row, finding in findings
         if finding is not None
     ]
-    return "".join(told if every else told[:1])
+    return "".join(texts if every else texts[:1])
 
 
 def in_group(group_id: str, finding: Finding, left_out: int | None = None) -> str:
-    """The story of a rejected group, and how many events its recording leaves out."""
+    """The finding of a rejected group, and the number of events omitted from its recording."""
     said = f"{bounded(f'In group {shown(group_id)}:')}\n{story(finding)}"
     if left_out:
-        said += f"Left out are {left_out:,} events, the same again and again.\n"
+        said += f"{left_out:,} repeated events are omitted.\n"
     return said
 
 
 def as_json(done: Mapping[str, Any], findings: Found) -> dict[str, Any]:
-    """The same as JSON-able values."""
+    """The same as JSON."""
     read = done["read"]
     return {
-        **{name: value for name, value in done.items() if name != "lanes"},
+        **{NAMES.get(name, name): value for name, value in done.items() if name != "lanes"},
         "read": None if read is None else read._asdict(),
         "reasons": dict(done["reasons"]),
-        "findings": [_finding_as_json(told, finding) for told, finding in findings],
+        "findings": [_finding_as_json(row, finding) for row, finding in findings],
     }
 
 
-def _finding_as_json(told: Any, finding: Finding | None) -> dict[str, Any]:  # noqa: ANN401 - a row
-    row = {name: value for name, value in told._asdict().items() if name != "recording"}
+def _finding_as_json(row: Any, finding: Finding | None) -> dict[str, Any]:  # noqa: ANN401 - a row
+    values = {name: value for name, value in row._asdict().items() if name != "recording"}
     if finding is None:
-        return row
-    return {**row, "title": title(finding), "story": story(finding), **reasons_as_json(finding)}
+        return values
+    reasons, violated = explanations(finding)
+    return {
+        **values,
+        "title": title(finding),
+        "text": story(finding),
+        "explanations": msgspec.to_builtins(reasons),
+        "property": msgspec.to_builtins(violated),
+    }

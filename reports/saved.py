@@ -1,160 +1,34 @@
-"""A result as it is saved, of whichever command: what all faces of a report are made of.
+"""The result record: what `--save` and `--report` write and every renderer reads.
 
-It is JSON (result.json of a report) whose form is that of the records here; `result.schema.json`,
-beside this module, says the same as a JSON Schema. A result of several runs put together has the
-same form. What only some commands have is in `saved_sections`. How a result comes to be saved
-(`told`, `told_otherwise`), and how it is read (`saved_file`), is not here.
+`result.schema.json` beside this module is its JSON Schema. Instances, stages and outages are
+records of `properties.result`, code coverage is one of `properties.code`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from groupcheck.properties.code.code import Code
-from groupcheck.properties.coverage.kind import Kind
-from groupcheck.properties.result import Shares
-from groupcheck.reports.saved_sections import Check, Exploration
+from groupcheck.properties.coverage.curve import Point
+from groupcheck.properties.result import InstanceCoverage, Outage, Pairs, Stage
 
-FORMAT: Final = 3
+FORMAT: Final = 1
 
 Command = Literal["verify", "replay", "check", "explore"]
 
 
-class Tours(msgspec.Struct, frozen=True, kw_only=True):
-    """The tours of a space: so many tests of so many steps; none show as much in fewer than least.
+class RuleCoverage(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of the version: `applied` at least once, `not_applied`, and guards seen false.
 
-    `least` is 0 where it is not known.
-    """
-
-    tests: int = 0
-    steps: int = 0
-    least: int = 0
-
-
-class Space(msgspec.Struct, frozen=True, kw_only=True):
-    """A space of the model, and how its labelled edges came out.
-
-    `edge_kinds` has a letter for each labelled edge in the order of the explored graph, which
-    `digest` tells from any other graph: a answered as Kafka would, h happened (time or a fault, and
-    shown), d answered unlawfully, n a lawful branch that the port did not take, m tried but not to
-    be told apart, l not supported, u not tried, - not asked for. `broker` has the settings that it
-    was explored with, and `arrows` how often each arrow from one state of the group to another was
-    taken.
-    """
-
-    name: str
-    members: int
-    states: int
-    edges: int
-    depth: int
-    edges_shown: int
-    edges_answered: int
-    edges_not_chosen: int
-    edges_ambiguous: int
-    edges_left_out: int
-    edges_diverged: int
-    edges_untried: int
-    edge_kinds: str
-    tours: Tours
-    broker: dict[str, int] = {}
-    digest: str = ""
-    arrows: dict[str, int] = {}
-
-    def __post_init__(self) -> None:
-        """Raise a ValueError if the figures are not those of the letters."""
-        if not set(self.edge_kinds) <= set(Kind):
-            msg = "edge_kinds has a letter that means nothing"
-            raise ValueError(msg)
-        if Shares.of(self.edge_kinds) != self.shares:
-            msg = f"the figures of {self.name} are not those of its edge_kinds"
-            raise ValueError(msg)
-
-    @property
-    def shares(self) -> Shares:
-        """How its edges came out."""
-        return Shares(
-            self.edges,
-            self.edges_shown,
-            self.edges_answered,
-            self.edges_not_chosen,
-            self.edges_ambiguous,
-            self.edges_left_out,
-            self.edges_diverged,
-            self.edges_untried,
-        )
-
-
-class Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """The pairs of adjacent edges of a space, and how they came out."""
-
-    space: str
-    pairs: int
-    shown: int
-    not_chosen: int
-    ambiguous: int
-    left_out: int
-    diverged: int
-    untried: int
-    tours: Tours
-
-    @property
-    def shares(self) -> Shares:
-        """How they came out; how many are requests is not kept."""
-        return Shares(
-            self.pairs,
-            self.shown,
-            0,
-            self.not_chosen,
-            self.ambiguous,
-            self.left_out,
-            self.diverged,
-            self.untried,
-        )
-
-
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules of the version: those seen to hold, never, and not to hold where another then did.
-
-    A rule that is `applied` was seen to hold, one that is `passed_over` was seen not to.
+    A guard is seen false where a later rule of the same table was applied.
     """
 
     applied: tuple[str, ...]
-    starved: tuple[str, ...]
-    passed_over: tuple[str, ...]
-
-
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the coverage curve."""
-
-    seconds: float
-    steps: int
-    shown: int
-
-
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stage of a long run: the sequences that were done of it, and how many are undecided.
-
-    Earlier runs that this one goes on from are counted too.
-    """
-
-    name: str
-    sequences: int
-    steps: int
-    undecided: int
-    seconds: float
-
-
-class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """When the coordinator was away in a long run: how long after the start, and for how long.
-
-    `seconds` is null if it did not come back; `reason` says what was seen of it.
-    """
-
-    after_seconds: float
-    seconds: float | None
-    reason: str
+    not_applied: tuple[str, ...]
+    guard_false: tuple[str, ...]
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,9 +39,10 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One run: of what, with what, and how it went. `started` is ISO 8601, in UTC.
+    """One run. `started` is ISO 8601, in UTC.
 
-    Only a long run on a real clock has `stages`, and `outages` of its coordinator.
+    Only a long run on a real clock has `stages`, and `outages` of its coordinator. `tolerances` are
+    in milliseconds, null in virtual time.
     """
 
     port: str
@@ -179,15 +54,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     ended_early: str
     settings: dict[str, bool | int | str]
-    windows: dict[str, int] | None
-    curve: tuple[Moment, ...] = ()
+    tolerances: dict[str, int] | None
+    curve: tuple[Point, ...] = ()
     stages: tuple[Stage, ...] = ()
     outages: tuple[Outage, ...] = ()
     phases: tuple[Phase, ...] = ()
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens in a sequence diagram: an arrow (request, answer, wrong, silence), or a note."""
+class Event(msgspec.Struct, frozen=True):
+    """An event of a sequence diagram: an arrow (request, answer, wrong, silence), or a note.
+
+    A `silence` stands for an answer that is missing.
+    """
 
     kind: Literal["request", "answer", "wrong", "silence", "note"]
     label: str
@@ -195,8 +73,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
 
 
-class Diagram(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding as a sequence diagram, its participants from the left to the right."""
+class Diagram(msgspec.Struct, frozen=True):
+    """A finding as a sequence diagram, its participants from left to right."""
 
     title: str
     participants: Annotated[tuple[str, ...], msgspec.Meta(min_length=2)]
@@ -209,89 +87,232 @@ class Diagram(msgspec.Struct, frozen=True, kw_only=True):
         arrows = [event for event in self.events if event.kind != "note"]
         ends = {end for arrow in arrows for end in (arrow.source, arrow.target)}
         if len(known) != len(self.participants) or not ends <= known:
-            msg = "an arrow begins or ends at nobody, or somebody is there twice"
+            msg = "a participant of the diagram is unknown or listed twice"
             raise ValueError(msg)
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """A field of what came back, beside the same field of what Kafka does."""
+    """A field of the observed answer or state beside the same field as Kafka allows it."""
 
     field: str
-    seen: str
-    lawful: str
+    observed: str
+    allowed: str
 
     @property
     def differs(self) -> bool:
-        """Whether they are not the same."""
-        return self.seen != self.lawful
+        """Whether they differ."""
+        return self.observed != self.allowed
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding, told in all ways.
+class CitedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule in words, with the line of Kafka's source."""
 
-    `accepted_steps` were answered lawfully; `states` are the model's after each step of `trace`,
-    the first of them before all, as fields in words; `compared` is what came back at the last step
-    beside what Kafka does. `would_be_right` are the rules by which the answer would be right, `law`
-    the one that it breaks. `itf` is the trace for the tools of TLA+. What was found without a port
-    has an empty one; of what was found in a log, or in the model, there is less: no `diagram`,
-    `states` or `itf`, and perhaps no `trace`. Of a sequence of more than 300 steps there are no
-    `states` and no `itf`.
+    rule: str
+    description: str
+    source: str
+
+
+class Explanation(CitedRule, frozen=True, kw_only=True):
+    """A rule by which the observed answer would be correct.
+
+    It did not apply because an `earlier_rule` did, because its guard does not hold, or because its
+    timer has `timer_left_ms` left.
+    """
+
+    guard_holds: bool
+    earlier_rule: CitedRule | None
+    timer_left_ms: int | None
+
+
+class Property(msgspec.Struct, frozen=True, kw_only=True):
+    """An invariant or temporal property, with its source."""
+
+    name: str
+    description: str
+    source: str
+
+
+class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding in every form that a renderer needs.
+
+    `accepted_steps` conform; the step after them does not. `states` are the model's before the
+    first step and after each, as text by field; `compared` is the last answer field by field.
+    `explanations` are rules by which the answer would be correct, `property` is the one that it
+    violates. `itf` is the trace in Apalache's exchange format. A finding without a port has an
+    empty `port`. One in a log or in the model has no `diagram`, `states` or `itf`, and may have no
+    `trace`. A trace of more than 300 steps has no `states` and no `itf`.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{8}$")]
-    port: str
     title: str
-    story: str
-    accepted_steps: int
-    would_be_right: tuple[dict[str, Any], ...]
-    law: dict[str, str] | None
-    trace: tuple[dict[str, Any], ...]
-    diagram: Diagram | None
-    states: tuple[dict[str, str], ...]
-    compared: tuple[Compared, ...]
-    itf: dict[str, Any] | None
+    text: str
+    port: str = ""
+    accepted_steps: int = 0
+    explanations: tuple[Explanation, ...] = ()
+    property: Property | None = None
+    trace: tuple[dict[str, Any], ...] = ()
+    diagram: Diagram | None = None
+    states: tuple[dict[str, str], ...] = ()
+    compared: tuple[Compared, ...] = ()
+    itf: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Raise a ValueError if a text of it could do something to a terminal, or to XML."""
-        texts = [self.title, *self.story.split("\n")]
-        if drawn := self.diagram:
-            texts += [drawn.title, *drawn.verdict, *drawn.participants]
-            texts += [event.label for event in drawn.events]
-        texts += [text for state in self.states for pair in state.items() for text in pair]
-        texts += [text for each in self.compared for text in (each.field, each.seen, each.lawful)]
-        if not all(map(str.isprintable, texts)):
-            msg = "a text of it cannot be printed"
+        """Raise a ValueError if a text has control characters."""
+        if not all(map(str.isprintable, self._texts())):
+            msg = "a text of the finding has control characters"
             raise ValueError(msg)
+
+    def _texts(self) -> Iterator[str]:
+        yield from (self.title, *self.text.split("\n"))
+        if drawn := self.diagram:
+            yield from (drawn.title, *drawn.verdict, *drawn.participants)
+            yield from (event.label for event in drawn.events)
+        yield from (text for state in self.states for pair in state.items() for text in pair)
+        yield from (text for row in self.compared for text in msgspec.structs.astuple(row))
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """A strongly connected component; no transition leaves a `terminal` one."""
+
+    states: int
+    terminal: bool
+
+
+class ExploredInstance(msgspec.Struct, frozen=True, kw_only=True):
+    """A model instance and its statistics.
+
+    `generated` is null with symmetry reduction, `components` where they were not computed. Every
+    transition can be reached in `longest_witness` steps.
+    """
+
+    name: str
+    states: int
+    transitions: int
+    generated: int | None
+    depth: int
+    longest_witness: int
+    digest: str
+    seconds: float
+    out_degree: dict[str, float]
+    discovered: dict[str, float]
+    actions: dict[str, int]
+    rules: dict[str, int]
+    components: tuple[Component, ...] | None
+
+
+class CheckedProperty(Property, frozen=True, kw_only=True):
+    """A property that was checked; `expected` says that Kafka of this version violates it."""
+
+    holds: bool
+    expected: bool
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True):
+    """A shortest trace to a rule, in the messages of the port protocol."""
+
+    rule: str
+    instance: str
+    steps: tuple[dict[str, Any], ...]
+
+
+class Exploration(msgspec.Struct, frozen=True, kw_only=True):
+    """An exploration of the model.
+
+    `group_transitions` counts, for each transition between group states, the rules that cause it.
+    `properties` is null if none were checked; `errors` are other errors in the model.
+    """
+
+    members: int
+    features: tuple[str, ...]
+    generations: int
+    symmetry: bool
+    errors: tuple[str, ...]
+    instances: tuple[ExploredInstance, ...]
+    group_transitions: dict[str, dict[str, int]]
+    rules_not_applied: tuple[str, ...]
+    properties: tuple[CheckedProperty, ...] | None
+    witness: Witness | None
+
+
+class FrequentRebalances(msgspec.Struct, frozen=True, kw_only=True):
+    """A group that rebalances often: how many `times`, and the most frequent reason."""
+
+    group_id: str
+    times: int
+    reason: str
+
+
+class Rebalance(msgspec.Struct, frozen=True, kw_only=True):
+    """A rebalance of a group. Times are in ms after the start of the session; null is not observed.
+
+    The history of the group ends at `last_ms`.
+    """
+
+    source: str
+    session: int
+    group_id: str
+    last_ms: int
+    began_ms: int
+    joined_ms: int | None
+    ended_ms: int | None
+    reason: str
+    generation: int | None
+    members: int | None
+    last_client: str | None
+    outcome: str
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """Groups checked against the model, counted by verdict, and the `reasons` of undecided ones.
+
+    `events_checked` of the `events` are in accepted prefixes. The counts of transitions are null in
+    a merged result; `transitions_explored` are those of the explored instances. `read` counts the
+    input, null if it was read before. `rebalances` are those of the groups that have most.
+    """
+
+    groups: int
+    accepted: int
+    rejected: int
+    undecided: int
+    events: int
+    events_checked: int
+    reasons: dict[str, int]
+    transitions_covered: int | None
+    transitions_explored: int | None
+    explored_and_covered: int | None
+    rebalancing: tuple[FrequentRebalances, ...]
+    read: dict[str, int] | None
+    rebalances: tuple[Rebalance, ...]
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a run of a command, or several of the same together, came to.
+    """The result of one run of a command, or of several runs of the same command merged.
 
-    Only `verify` has spaces, pairs, rules and code. Of the others `lines` are what they tell beside
-    findings and verdict; an exploration, and a check, have a section of their own. `sequences` are
-    of a recording its groups, of a check all histories; `steps` are what was judged of them.
+    Only `verify` has instances, pairs, rules and code. The others have the `lines` that they print
+    beside findings and verdict; `explore` and `check` have a section of their own. `sequences` are
+    the groups of a recording or a check; `steps` are those that were checked.
     """
 
-    format: Literal[3] = FORMAT
+    format: Literal[1] = FORMAT
     command: Command = "verify"
     port: str
     profile: str
     kafka: str
     conforms: bool
-    verdict: str
-    ended_early: str
-    sequences: int
-    steps: int
+    verdict: str = ""
+    ended_early: str = ""
+    sequences: int = 0
+    steps: int = 0
     seconds: float
-    unsupported: tuple[str, ...]
-    presumed: tuple[str, ...]
-    more_findings: int
-    not_reproduced: int
-    spaces: tuple[Space, ...]
-    pairs: tuple[Pairs, ...]
-    rules: Rules | None
+    unsupported: tuple[str, ...] = ()
+    assumed_defaults: tuple[str, ...] = ()
+    findings: tuple[FindingRecord, ...]
+    findings_truncated: int = 0
+    findings_not_reproduced: int = 0
+    instances: tuple[InstanceCoverage, ...] = ()
+    pairs: tuple[Pairs, ...] = ()
+    rules: RuleCoverage | None = None
     runs: tuple[Run, ...]
-    findings: tuple[Found, ...]
     code: Code | None = None
     lines: tuple[str, ...] = ()
     check: Check | None = None
@@ -299,37 +320,34 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise a ValueError if its sections are not those of its command, or cannot be printed."""
-        there = {"check": self.check, "explore": self.exploration}
-        if any((self.command == name) != (each is not None) for name, each in there.items()):
+        sections = {"check": self.check, "explore": self.exploration}
+        if any((self.command == name) != (each is not None) for name, each in sections.items()):
             msg = f"its sections are not those of {self.command}"
             raise ValueError(msg)
         if not all(map(str.isprintable, self.lines)):
-            msg = "a line of it cannot be printed"
+            msg = "a line has control characters"
             raise ValueError(msg)
 
     @property
-    def edges(self) -> int:
-        """The labelled edges of all spaces."""
-        return sum(space.edges for space in self.spaces)
+    def transitions(self) -> int:
+        """The number of transitions of all instances."""
+        return sum(each.transitions.total for each in self.instances)
 
     @property
-    def shown(self) -> int:
-        """How many of them were shown."""
-        return sum(space.edges_shown for space in self.spaces)
-
-    @property
-    def answered(self) -> int:
-        """How many of those are requests; without any, nothing can be said of the port."""
-        return sum(space.edges_answered for space in self.spaces)
+    def covered(self) -> int:
+        """How many of them were covered."""
+        return sum(each.transitions.covered for each in self.instances)
 
     @property
     def decided(self) -> bool:
-        """Whether anything can be said of what was looked at."""
+        """Whether there is a verdict: a port has to answer a request, a check to decide a group."""
         if self.check is not None:
             return self.check.accepted + self.check.rejected > 0
-        return self.command != "verify" or self.answered > 0
+        return self.command != "verify" or any(
+            each.transitions.requests_covered for each in self.instances
+        )
 
     @property
     def undecided(self) -> int:
-        """The sequences of long runs of which nothing is known, as the port was away meanwhile."""
+        """The sequences of long runs that an outage of the coordinator interrupted."""
         return sum(stage.undecided for run in self.runs for stage in run.stages)

@@ -1,4 +1,4 @@
-"""Saved results as files: written, read back, and the JSON Schema that says what is in them."""
+"""Result files: writes and reads them, and makes their JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ import msgspec
 
 from groupcheck.reports.saved import FORMAT, Saved
 
-# An older form that is read as well: it has verifications alone, and is otherwise the same.
-OLDER: Final = 2
-
 NAME: Final = "result.json"
-MOST_BYTES: Final = 256 * 1024 * 1024  # some files have no end
+MOST_BYTES: Final = 256 * 1024 * 1024  # such as /dev/zero has no end
 
 
 class MalformedResultError(ValueError):
-    """A file is not a result that groupcheck saved, or not one this version can read."""
+    """A file is not a result of groupcheck, or not one that this version reads."""
 
 
 def as_text(saved: Saved) -> str:
-    """The result as JSON, in ASCII: what a port said may be no Unicode."""
+    """The result as JSON, in ASCII: a port may answer with lone surrogates."""
     return json.dumps(msgspec.to_builtins(saved), indent=1) + "\n"
 
 
@@ -30,7 +27,7 @@ def read(path: Path) -> Saved:
     """The result in a file, or in the directory of a report.
 
     Raises:
-        MalformedResultError: it is none.
+        MalformedResultError: the file is not a result.
         OSError: it cannot be read.
     """
     if path.is_dir():
@@ -40,19 +37,18 @@ def read(path: Path) -> Saved:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        msg = f"{path} is no result that groupcheck saved: it is not JSON"
+        msg = f"{path} is not a result of groupcheck: it is not JSON"
         raise MalformedResultError(msg) from error
     form = found.get("format") if isinstance(found, dict) else None
-    if isinstance(found, dict) and form == OLDER:
-        found = {**found, "format": FORMAT, "command": "verify"}
-    elif form != FORMAT:
-        said = "it has no format" if form is None else f"it is of format {form!r}"
-        msg = f"{path} is no result that this version reads: {said}, and not of {FORMAT} or {OLDER}"
+    if form != FORMAT:
+        msg = (
+            f"{path} is not a result that this version reads: its format is {form!r}, not {FORMAT}"
+        )
         raise MalformedResultError(msg)
     try:
         return msgspec.convert(found, Saved, strict=True, str_keys=True)
     except (msgspec.ValidationError, RecursionError) as error:
-        msg = f"{path} is no result that groupcheck saved: {error}"
+        msg = f"{path} is not a result of groupcheck: {error}"
         raise MalformedResultError(msg) from error
 
 

@@ -1,4 +1,4 @@
-"""The model's states of a finding as fields in words, and what came back beside what Kafka does."""
+"""The model's states of a finding as fields, and the observed answer beside the allowed one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, Final
 from groupcheck.model.bodies import camel
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.findings.retrace import retraced
+from groupcheck.properties.findings.reconstruct import reconstruct
 from groupcheck.reports.saved import Compared
-from groupcheck.reports.story import inner_state, letters_of, numbers_of, shown_names
+from groupcheck.reports.story import internal_state, letters_of, numbers_of, shown_names
 from groupcheck.reports.words import Names, bounded, duration, error_name, value, word
 
 ABSENT: Final = "no answer"
 
 
 def states(finding: Finding) -> tuple[dict[str, str], ...]:
-    """The model's states before the first step and after each, the last as Kafka's would be."""
-    initial, outcomes = retraced(finding)
+    """The model's states before the first step and after each; the last is the one Kafka has."""
+    initial, outcomes = reconstruct(finding)
     words = _Words(letters_of(finding), numbers_of(finding))
     return tuple(
         words.fields(state) for state in (initial, *(each.coordinator for each in outcomes))
@@ -26,19 +26,19 @@ def states(finding: Finding) -> tuple[dict[str, str], ...]:
 
 
 def compared(finding: Finding) -> tuple[Compared, ...]:
-    """Field by field, what came back at the last step beside what Kafka does there."""
+    """The observed last answer beside the allowed one, field by field."""
     difference = finding.difference
     if difference is None:
         return ()
     if difference.field is not None:
-        seen_there, lawful_there = map(bounded, inner_state(finding, difference.field))
-        return (Compared(field=difference.field, seen=seen_there, lawful=lawful_there),)
+        observed, allowed = map(bounded, internal_state(finding, difference.field))
+        return (Compared(field=difference.field, observed=observed, allowed=allowed),)
     if difference.request_id is None:
-        return (Compared(field="answers", seen="more than one", lawful="one"),)
+        return (Compared(field="answers", observed="more than one", allowed="one"),)
     seen = _answer(difference.seen, shown_names(finding))
     lawful = _answer(difference.lawful, letters_of(finding))
     return tuple(
-        Compared(field=name, seen=seen.get(name, "-"), lawful=lawful.get(name, "-"))
+        Compared(field=name, observed=seen.get(name, "-"), allowed=lawful.get(name, "-"))
         for name in dict.fromkeys((*seen, *lawful))
     )
 
@@ -47,22 +47,22 @@ def _answer(body: Any, names: Names) -> dict[str, str]:  # noqa: ANN401 - any re
     if body is None:
         return {"answer": ABSENT}
     words = _Words(names, {})
-    told = {
+    fields = {
         camel(name): bounded(words.said(name, each))
         for name, each in zip(body._fields, body, strict=True)
     }
-    return {"answer": type(body).__name__, **told}
+    return {"answer": type(body).__name__, **fields}
 
 
 class _Words:
-    """Values of records in words: members by their letters, requests by their steps."""
+    """Values of records as text: members by their letters, requests by their steps."""
 
     def __init__(self, names: Names, steps: Mapping[int, int]) -> None:
         self._names = names
         self._steps = steps
 
     def fields(self, record: Any) -> dict[str, str]:  # noqa: ANN401 - any record
-        """Every field that has something in it, by its path."""
+        """Every field that is not empty, by its path."""
         return {path: bounded(said) for path, said in self._leaves("", record)}
 
     def _leaves(self, path: str, record: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
@@ -75,11 +75,11 @@ class _Words:
             elif isinstance(each, tuple) and all(hasattr(item, "_fields") for item in each):
                 for place, item in enumerate(each, 1):
                     yield from self._leaves(f"{here}[{self._key(place, item)}].", item)
-            elif not (name in {"member_id", "name"} and path.endswith("].")):  # it is in the path
+            elif not (name in {"member_id", "name"} and path.endswith("].")):  # the path has it
                 yield here, self.said(name, each)
 
     def _key(self, place: int, record: Any) -> str:  # noqa: ANN401 - any record
-        """The letter of a member, the name of a protocol, or else the place in the list."""
+        """The letter of a member, the name of a protocol, or the position in the list."""
         if member_id := getattr(record, "member_id", None):
             return self._names.get(member_id, member_id)
         return word(getattr(record, "name", str(place)))

@@ -1,7 +1,6 @@
-"""The state graph of a group: five states, the arrows between them, and the reasons for each.
+"""Lays out and draws the state graph of a group: its states, transitions and their rules.
 
-Here it is laid out and drawn; of what it is drawn, others say. The states stand on a ring: whatever
-goes from one to another then passes behind none, and no engine for layouts is needed.
+The states are on a ring, so that no arrow passes behind a state and no layout engine is needed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SCALE: Final = 12 / 13  # of the letters beside those that `text_width` measures
 # From the top to the right: a group's life, then what ends it.
 ORDER: Final = tuple(map(str, (ABSENT, EMPTY, PREPARING, COMPLETING, STABLE, DEAD)))
 
-Colour = Literal["shown", "missing", "violated", "plain"]
+Colour = Literal["covered", "missing", "violated", "plain"]
 
 STYLE: Final = """
  .graph text { font: 12px Helvetica, Arial, 'Liberation Sans', sans-serif; fill: #24292f }
@@ -34,7 +33,8 @@ STYLE: Final = """
  .graph .state text { font-weight: bold; font-size: 14px; text-anchor: middle }
  .graph .arrow path.line { fill: none; stroke: #57606a }
  .graph .arrow path.head { fill: #57606a }
- .graph .arrow.shown path.line { stroke: #1a7f37 } .graph .arrow.shown path.head { fill: #1a7f37 }
+ .graph .arrow.covered path.line { stroke: #1a7f37 }
+ .graph .arrow.covered path.head { fill: #1a7f37 }
  .graph .arrow.missing path.line { stroke: #8c959f; stroke-dasharray: 6 4 }
  .graph .arrow.missing path.head { fill: #8c959f }
  .graph .arrow.violated path.line { stroke: #cf222e }

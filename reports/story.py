@@ -1,4 +1,4 @@
-"""A finding as a story: numbered steps, what came back, what should have, and why."""
+"""A finding as text: numbered steps, the observed and the expected answer, and the reasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.compare import UNTOLD, differing
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
-from groupcheck.reports.reasons import reasons
+from groupcheck.reports import explanations
 from groupcheck.reports.words import (
     Names,
     answer_in_words,
@@ -37,8 +37,10 @@ from groupcheck.reports.words import (
     word,
 )
 
-PASSED_OVER = "!! not as Kafka does it, which is a finding of its own"
-DURING = {"open": "when the test was opened", "close": "when the test was closed"}
+REPORTED_SEPARATELY = "!! differs from Kafka: reported as a finding of its own"
+DURING = {"open": "while opening the test", "close": "while closing the test"}
+# What is printed for a kind of difference that has no fields to contrast.
+KINDS = {"answered too early": "answered; Kafka would still be waiting"}
 
 
 def title(finding: Finding) -> str:
@@ -46,11 +48,11 @@ def title(finding: Finding) -> str:
     if finding.failure is not None:
         return bounded(f"{finding.failure} ({_moment(finding)})")
     kafka = PROFILES[finding.sequence.profile].kafka
-    return bounded(f"not as {kafka}: {_difference_in_a_line(finding)}")
+    return bounded(f"differs from {kafka}: {_difference_in_a_line(finding)}")
 
 
 def story(finding: Finding) -> str:
-    """The finding in full, for a person; no line has control characters, or is without end."""
+    """The finding in full. Lines have no control characters and are cut where they are long."""
     names, shown = letters_of(finding), shown_names(finding)
     lines = [f"Finding {finding.finding_id}: {title(finding)}", "", *_broker(finding)]
     numbers = numbers_of(finding)
@@ -59,15 +61,15 @@ def story(finding: Finding) -> str:
         lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
         lines += _answers(exchange, numbers, shown, silent_is_odd=last)
         if exchange.passed_over:
-            lines.append(f"       {PASSED_OVER}")
+            lines.append(f"       {REPORTED_SEPARATELY}")
     if finding.exchanges:
         lines.append("")
-    lines += [*verdict(finding), *reasons(finding)]
+    lines += [*verdict(finding), *explanations.lines(finding)]
     return "".join(f"{bounded(line)}\n" for line in lines)
 
 
 def answers_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
-    """What came back after the last of some steps; `told` turns member ids into symbols."""
+    """The answers to the last of some steps; `told` maps member ids to symbols."""
     names, numbers = _called(exchanges, told)
     if not exchanges:
         return []
@@ -76,7 +78,7 @@ def answers_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
 
 
 def steps_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
-    """Some lawful steps, and what came back after each; `told` is as in `answers_in_words`."""
+    """Conforming steps with their answers; `told` is as in `answers_in_words`."""
     names, numbers = _called(exchanges, told)
     lines = []
     for number, exchange in enumerate(exchanges, 1):
@@ -86,7 +88,7 @@ def steps_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
 
 
 def _called(exchanges: tuple[Exchange, ...], told: Names) -> tuple[dict[str, str], dict[int, int]]:
-    """What members are called, by symbols and by the port's ids, and which step a request is."""
+    """The letters of members, by symbol and by the port's ids, and the step of each request."""
     steps = tuple(exchange.given for exchange in exchanges)
     names = {UNTOLD: "an unknown id", **letters(steps)}
     names = {real: names.get(symbol, symbol) for real, symbol in told.items()} | names
@@ -94,18 +96,18 @@ def _called(exchanges: tuple[Exchange, ...], told: Names) -> tuple[dict[str, str
 
 
 def letters_of(finding: Finding) -> dict[str, str]:
-    """A letter for each member, by its symbol."""
+    """The letters of members, by symbol."""
     return {UNTOLD: "an unknown id", **letters(finding.sequence.steps)}
 
 
 def shown_names(finding: Finding) -> dict[str, str]:
-    """The same, by the port's member ids too."""
+    """The same, also by the port's member ids."""
     names = letters_of(finding)
     return {real: names.get(symbol, symbol) for real, symbol in finding.names.items()} | names
 
 
 def numbers_of(finding: Finding) -> dict[int, int]:
-    """Which step each request is, counted from 1."""
+    """The step of each request, from 1."""
     return {
         e.given.request_id: n
         for n, e in enumerate(finding.exchanges, 1)
@@ -114,7 +116,7 @@ def numbers_of(finding: Finding) -> dict[int, int]:
 
 
 def _broker(finding: Finding) -> list[str]:
-    """The broker's settings, where they are not the version's own."""
+    """The broker settings that differ from the defaults of the version."""
     defaults = PROFILES[finding.sequence.profile].config._asdict()
     other = [
         f"{name} = {setting}"
@@ -125,7 +127,7 @@ def _broker(finding: Finding) -> list[str]:
 
 
 def _moment(finding: Finding) -> str:
-    """The last step, and the state of the group before it if that is known."""
+    """The last step, and the group state before it if it is known."""
     if finding.during:
         return DURING[finding.during]
     step = finding.sequence.steps[-1]
@@ -136,7 +138,7 @@ def _moment(finding: Finding) -> str:
     if finding.before is None:
         return what
     group = finding.before.group
-    return f"{what} {'before there is a group' if group is None else f'in {group.state}'}"
+    return f"{what} {'before the group exists' if group is None else f'in {group.state}'}"
 
 
 def _named(request: Request) -> str:
@@ -168,7 +170,7 @@ def _difference_in_a_line(finding: Finding) -> str:
         view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
         shown = shown_names(finding)
         return (
-            f"{_moment(finding)}: {difference.field} of the inner state is"
+            f"{_moment(finding)}: {difference.field} of the internal state is"
             f" {_view_field(view, difference.field, shown)} instead of"
             f" {_group_field(outcome.coordinator.group, difference.field, names)}"
         )
@@ -176,7 +178,7 @@ def _difference_in_a_line(finding: Finding) -> str:
 
 
 def _to(finding: Finding, difference: Difference) -> str:
-    """Which request has the other answer, if it is not the last step itself."""
+    """The request with the differing answer, if it is not the last step."""
     *earlier, _last = finding.sequence.steps
     return "".join(
         f", answer to {_named(step)}"
@@ -190,33 +192,33 @@ def _is_request(step: Input, request_id: int | None) -> TypeGuard[Request]:
 
 
 def _contrast(difference: Difference, names: Names) -> str:
-    lawful, seen = difference.lawful, difference.seen
-    if lawful is None or seen is None:
-        return difference.kind
-    fields = differing(lawful, seen)
+    allowed, seen = difference.lawful, difference.seen
+    if allowed is None or seen is None:
+        return KINDS.get(difference.kind, difference.kind)
+    fields = differing(allowed, seen)
     if fields[0] == "error_code":
-        codes = [error_name(getattr(body, "error_code")) for body in (seen, lawful)]  # noqa: B009 - of any answer that has one
+        codes = [error_name(getattr(body, "error_code")) for body in (seen, allowed)]  # noqa: B009 - of any answer that has one
         return " instead of ".join(codes)
-    if isinstance(lawful, JoinGroupResponse) and isinstance(seen, JoinGroupResponse):
-        return _contrast_of_joins(fields, lawful, seen, names)
+    if isinstance(allowed, JoinGroupResponse) and isinstance(seen, JoinGroupResponse):
+        return _contrast_of_joins(fields, allowed, seen, names)
     if any(isinstance(getattr(seen, field), tuple) for field in fields):
-        return f"{answer_in_words(seen, names)} instead of {answer_in_words(lawful, names)}"
-    return _contrast_of_fields(fields, lawful, seen, names)
+        return f"{answer_in_words(seen, names)} instead of {answer_in_words(allowed, names)}"
+    return _contrast_of_fields(fields, allowed, seen, names)
 
 
 def _contrast_of_joins(
-    fields: list[str], lawful: JoinGroupResponse, seen: JoinGroupResponse, names: Names
+    fields: list[str], allowed: JoinGroupResponse, seen: JoinGroupResponse, names: Names
 ) -> str:
     if fields != ["members"]:
         fields = [field for field in fields if field != "members"]
-        return _contrast_of_fields(fields, lawful, seen, names)
+        return _contrast_of_fields(fields, allowed, seen, names)
     if not seen.members:
         return "the member list is missing"
-    return "another member list" if lawful.members else "a member list for a follower"
+    return "a different member list" if allowed.members else "a member list for a follower"
 
 
 def _contrast_of_fields(
-    fields: list[str], lawful: ResponseBody, seen: ResponseBody, names: Names
+    fields: list[str], allowed: ResponseBody, seen: ResponseBody, names: Names
 ) -> str:
     def shown(body: ResponseBody, field: str) -> str:
         said = getattr(body, field)
@@ -224,41 +226,41 @@ def _contrast_of_fields(
             return member(said, names)
         return value(said) if said is None or isinstance(said, str | bytes) else str(said)
 
-    return ", ".join(f"{camel(f)} {shown(seen, f)} instead of {shown(lawful, f)}" for f in fields)
+    return ", ".join(f"{camel(f)} {shown(seen, f)} instead of {shown(allowed, f)}" for f in fields)
 
 
 def verdict(finding: Finding) -> list[str]:
-    """What came back, and what Kafka does there."""
+    """The observed answer, and what Kafka allows."""
     numbers, names, shown = numbers_of(finding), letters_of(finding), shown_names(finding)
     if finding.failure is not None:
         when = f" {DURING[finding.during]}" if finding.during else ""
         lines = [f"The port failed{when}: {finding.failure.reason}."]
         if finding.failure.detail:
             said = finding.failure.detail.splitlines()
-            lines += ["What it said last:", *(f"  | {line}" for line in said)]
+            lines += ["Its last output:", *(f"  | {line}" for line in said)]
         return lines + _instead(finding, numbers, names)
     profile = PROFILES[finding.sequence.profile]
     differences = finding.rejection.differences if finding.rejection else ()
-    lawful = dict.fromkeys(
+    allowed = dict.fromkeys(
         (
-            f"  {_lawful(difference, outcome, numbers, names)}",
+            f"  {_allowed(difference, outcome, numbers, names)}",
             f"    because {_because(profile, difference, outcome)}",
         )
         for outcome, difference in zip(finding.lawful, differences, strict=True)
     )
-    alternatives = [line for pair in lawful for line in ("  or", *pair)]
+    alternatives = [line for pair in allowed for line in ("  or", *pair)]
     return [
-        "What came back:",
+        "Observed:",
         f"  {_seen(finding, numbers, shown)}",
-        f"What {profile.kafka} does here:",
+        f"Expected from {profile.kafka}:",
         *alternatives[1:],
     ]
 
 
 def _instead(finding: Finding, numbers: dict[int, int], names: Names) -> list[str]:
-    """What Kafka does at the step at which a port failed."""
+    """What Kafka allows at the step at which the port failed."""
     profile = PROFILES[finding.sequence.profile]
-    lawful = dict.fromkeys(
+    allowed = dict.fromkeys(
         (
             f"  {_answer(response.request_id, response.body, numbers, names)}",
             f"    because {_cited(profile, [reason])}",
@@ -266,26 +268,26 @@ def _instead(finding: Finding, numbers: dict[int, int], names: Names) -> list[st
         for outcome in finding.lawful
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
     )
-    lawful = lawful or dict.fromkeys(
+    allowed = allowed or dict.fromkeys(
         ("  no answer yet", f"    because {_cited(profile, outcome.fired)}")
         for outcome in finding.lawful
     )
-    told = [line for pair in lawful for line in pair]
-    return [f"What {profile.kafka} does here:", *told] if told else []
+    told = [line for pair in allowed for line in pair]
+    return [f"Expected from {profile.kafka}:", *told] if told else []
 
 
 def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:
     difference = finding.difference
     if difference is not None and difference.field is not None:
         view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
-        return f"inner state: {difference.field} is {_view_field(view, difference.field, names)}"
+        return f"internal state: {difference.field} is {_view_field(view, difference.field, names)}"
     if difference is None or difference.request_id is None:
         return "more than one answer"
     return _answer(difference.request_id, difference.seen, numbers, names)
 
 
-def inner_state(finding: Finding, field: str) -> tuple[str, str]:
-    """A field of the inner state: as the port shows it, and as Kafka has it."""
+def internal_state(finding: Finding, field: str) -> tuple[str, str]:
+    """A field of the internal state: as the port reports it, and as Kafka has it."""
     view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
     group = finding.outcome.coordinator.group if finding.outcome else None
     return (
@@ -294,10 +296,12 @@ def inner_state(finding: Finding, field: str) -> tuple[str, str]:
     )
 
 
-def _lawful(difference: Difference, outcome: Outcome, numbers: dict[int, int], names: Names) -> str:
+def _allowed(
+    difference: Difference, outcome: Outcome, numbers: dict[int, int], names: Names
+) -> str:
     if difference.field is not None:
         value = _group_field(outcome.coordinator.group, difference.field, names)
-        return f"inner state: {difference.field} is {value}"
+        return f"internal state: {difference.field} is {value}"
     if difference.request_id is None:
         return "one answer"
     return _answer(difference.request_id, difference.lawful, numbers, names)
@@ -311,7 +315,7 @@ def _answer(
 
 
 def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
-    """The rule that gave the lawful answer; if there is none to give, all that were applied."""
+    """The rule that gives the allowed answer; all applied rules if no answer is due."""
     rules = [
         reason
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
@@ -321,18 +325,18 @@ def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
 
 
 def _cited(profile: Profile, rules: Iterable[str]) -> str:
-    """The rules in words; that time passes is said only if nothing else happens with it."""
+    """The rules in words; the passing of time only if no other rule applies."""
     telling = [name for name in rules if name != PASS.name]
     if not telling:
-        return f"{PASS.says} and no timer ends [{PASS.source}]"
+        return f"{PASS.says} and no timer expires [{PASS.source}]"
     return "; ".join(f"{profile.rules[r].says} [{profile.rules[r].source}]" for r in telling)
 
 
 def _group_field(group: Group | None, field: str, names: Names) -> str:
     if group is None:
-        return "absent: there is no such group"
+        return "absent: the group does not exist"
     values = {
-        "groupId": f"shown, in state {group.state}",
+        "groupId": f"present, in state {group.state}",
         "state": group.state.value,
         "generationId": group.generation_id,
         "protocolType": word(group.protocol_type),
@@ -361,9 +365,9 @@ def _group_field(group: Group | None, field: str, names: Names) -> str:
 
 def _view_field(view: GroupView | None, field: str, names: Names) -> str:
     if view is None:
-        return "absent: the port shows no such group"
+        return "absent: the port reports no such group"
     values = {
-        "groupId": f"shown, in state {word(view.state)}",
+        "groupId": f"present, in state {word(view.state)}",
         "state": word(view.state),
         "generationId": view.generation_id,
         "protocolType": word(view.protocol_type),
@@ -389,7 +393,7 @@ def _leader(leader: str | None, names: Names) -> str:
 
 
 def _member_field(shown: MemberView, names: Names) -> str:
-    """A member of the inner state, with the fields that are there, under the protocol's names."""
+    """A member of the internal state, with its fields under the protocol's names."""
     fields = {camel(name): said for name, said in shown._asdict().items() if said is not None}
     del fields["memberId"]
     said = (

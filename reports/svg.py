@@ -1,6 +1,6 @@
-"""Sequence diagrams as SVG, complete in itself: no font, style or script comes from elsewhere.
+"""Sequence diagrams as SVG without external fonts, styles or scripts.
 
-Text is broken into lines without anybody being asked how wide it is (`text_width`).
+Line breaks use an estimate of the width of text (`text_width`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from groupcheck.reports.diagram import Arrow, Diagram, Kind, Note
+from groupcheck.reports.saved import Diagram, Event
 from groupcheck.reports.text_width import broken, width
 
 LINE: Final = 17  # the height of one
@@ -32,10 +32,10 @@ STYLE: Final = """
  rect.paper { fill: #ffffff; stroke: none }
  rect.note { fill: #fff8e1; stroke: #bf8700 }
  rect.behind { fill: #ffebe9; stroke: none }
- rect.seen { fill: #ffebe9; stroke: #cf222e }
- rect.lawful { fill: #dafbe1; stroke: #1a7f37 }
+ rect.observed { fill: #ffebe9; stroke: #cf222e }
+ rect.allowed { fill: #dafbe1; stroke: #1a7f37 }
 """
-ODD: Final[frozenset[Kind]] = frozenset({"wrong", "silence"})
+ODD: Final[frozenset[str]] = frozenset({"wrong", "silence"})
 
 
 def as_svg(diagram: Diagram) -> str:
@@ -44,7 +44,7 @@ def as_svg(diagram: Diagram) -> str:
 
 
 class _Drawing:
-    """A diagram that grows downwards; `y` is how far it has come."""
+    """A diagram that grows downwards from `y`."""
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
@@ -66,10 +66,10 @@ class _Drawing:
         lives = SubElement(self.root, "g")
         top = self._heads()
         for event in self.diagram.events:
-            if isinstance(event, Arrow):
-                self._arrow(event)
-            else:
+            if event.kind == "note":
                 self._note(event)
+            else:
+                self._arrow(event)
         self.y += 6
         for x in self.at.values():
             _shape(lives, "line", "life", x1=x, y1=top, x2=x, y2=self.y)
@@ -93,7 +93,7 @@ class _Drawing:
         self.y += 9.5
         return self.y
 
-    def _arrow(self, arrow: Arrow) -> None:
+    def _arrow(self, arrow: Event) -> None:
         source, target = self.at[arrow.source], self.at[arrow.target]
         left = max(source, target) - GAP  # where the last client is
         odd = "odd" if arrow.kind in ODD else ""
@@ -129,7 +129,7 @@ class _Drawing:
         for end in (-6, 6):
             self._shape("line", "odd", x1=x - 6, y1=self.y - end, x2=x + 6, y2=self.y + end)
 
-    def _note(self, note: Note) -> None:
+    def _note(self, note: Event) -> None:
         most = self.width - 2 * MARGIN
         lines = broken(note.label, most - 20)
         self.y += 12
@@ -141,11 +141,11 @@ class _Drawing:
         self.y += 8
 
     def _verdict(self) -> None:
-        """What came back in red; in green, from the line that begins it, what Kafka does."""
+        """The observed answer in red, and what Kafka allows in green."""
         said = self.diagram.verdict
         starts = [at for at, line in enumerate(said) if not line.startswith(" ")]
         for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-            self._passage(said[start:end], "lawful" if start and end == len(said) else "seen")
+            self._passage(said[start:end], "allowed" if start and end == len(said) else "observed")
 
     def _passage(self, said: tuple[str, ...], kind: str) -> None:
         self.y += 14

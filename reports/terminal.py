@@ -1,33 +1,49 @@
-"""The summary of a result, on a screen."""
+"""The console summary of a result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
-from groupcheck.properties.result import Shares
+from groupcheck.properties.result import Tours, TransitionCounts
 from groupcheck.properties.windows import Windows
-from groupcheck.reports import long_runs, sorts
+from groupcheck.reports import long_runs, other_commands
 from groupcheck.reports.code import in_lines
 from groupcheck.reports.details import details
-from groupcheck.reports.saved import Found, Saved, Tours
-from groupcheck.reports.words import bounded, counted
+from groupcheck.reports.saved import FindingRecord, Saved
+from groupcheck.reports.words import bounded, counted, percent
+
+# Why a transition is not covered, by the field of its count.
+NOT_COVERED: Final = {
+    "not_observed": "allowed {outcomes} not observed",
+    "ambiguous": "ambiguous",
+    "unsupported": "not supported",
+    "diverged": "answered, but not as allowed",
+    "untried": "not tried",
+}
 
 
 def summary(
     result: Saved,
     files: list[Path],
-    told: Iterable[Found] | None = None,
+    told: Iterable[FindingRecord] | None = None,
     notes: Iterable[str] = (),
     *,
     more: bool = False,
 ) -> str:
-    """What was done, what was shown, and the verdict; findings first, the verdict last.
+    """The findings, what was run and covered, and the verdict.
 
-    The findings that are `told` are all, unless it is said; `notes` are lines of others. With
-    `more` there are the details, too.
+    Args:
+        result: the result.
+        files: the files that were written.
+        told: the findings to print; all by default.
+        notes: further lines before the verdict.
+        more: whether to print the details, too.
     """
-    lines = _verified(result) if result.command == "verify" else sorts.lines(result)
+    lines = (
+        _verified(result, more=more) if result.command == "verify" else other_commands.lines(result)
+    )
     if more:
         lines += [*details(result), *(f"written    {path}" for path in files)]
     elif files:
@@ -35,49 +51,49 @@ def summary(
     lines += [*notes, f"verdict    {verdict(result)}"]
     findings = tuple(result.findings if told is None else told)
     if result.command != "verify" and not more:
-        findings = sorts.briefly(result, findings)
-    stories = "".join(f"{finding.story}\n" for finding in findings)
+        findings = other_commands.briefly(result, findings)
+    stories = "".join(f"{finding.text}\n" for finding in findings)
     return stories + "".join(f"{bounded(line)}\n" for line in lines)
 
 
-def _verified(result: Saved) -> list[str]:
-    """What was done with a port, and what it has shown."""
-    lines = [f"port       {result.port}, judged as {result.kafka}"]
-    for space in result.spaces:
-        shares = space.shares
+def _verified(result: Saved, *, more: bool) -> list[str]:
+    """The lines of `verify`."""
+    lines = [f"port       {result.port}, checked against {result.kafka}"]
+    for each in result.instances:
+        counts = each.transitions
         lines.append(
-            f"space      {space.name}: {_explored(space.states, space.edges)};"
-            f" {percent(shares.shown, shares.edges)} of the edges shown{_rest(shares)}"
+            f"instance   {each.name}: {counted(each.states, 'state')},"
+            f" {counted(counts.total, 'transition')}; {_covered(counts)}"
         )
-    states = sum(space.states for space in result.spaces)
+    states = sum(each.states for each in result.instances)
+    share = percent(result.covered, result.transitions)
     lines.append(
-        f"in all     {_explored(states, result.edges)};"
-        f" {counted(result.shown, 'edge')} shown ({percent(result.shown, result.edges)})"
+        f"total      {counted(states, 'state')}, {counted(result.transitions, 'transition')};"
+        f" {result.covered:,} covered ({share})"
     )
-    lines += _tours([space.tours for space in result.spaces])
+    lines += _tours([each.tours for each in result.instances], more=more)
     for pairs in result.pairs:
-        shown = percent(pairs.shown, pairs.pairs)
-        lines.append(
-            f"pairs      {pairs.space}: {counted(pairs.pairs, 'pair')} of adjacent edges;"
-            f" {shown} of the pairs shown{_rest(pairs.shares)}"
-        )
-        lines += _tours([pairs.tours])
+        number, share = counted(pairs.pairs.total, "pair"), _covered(pairs.pairs)
+        lines.append(f"pairs      {pairs.instance}: {number} of adjacent transitions; {share}")
+        lines += _tours([pairs.tours], more=more)
     lines.append(
         f"ran        {counted(result.sequences, 'sequence')}, {counted(result.steps, 'step')}"
         f" in {result.seconds:.1f} s ({_seeds(result)})"
     )
     lines += long_runs.lines(result)
-    windows = (_windows(Windows(**run.windows)) for run in result.runs if run.windows)
-    lines += [f"windows    {said}" for said in dict.fromkeys(windows)]
+    tolerances = (_tolerances(Windows(**run.tolerances)) for run in result.runs if run.tolerances)
+    lines += [f"tolerances {said}" for said in dict.fromkeys(tolerances)]
     if result.unsupported:
-        lines.append(f"left out   not supported by the port: {', '.join(result.unsupported)}")
-    if result.presumed:
-        lines.append(f"presumed   as the broker does not tell: {', '.join(result.presumed)}")
-    if result.more_findings:
-        others = counted(result.more_findings, "other finding")
-        lines.append(f"more       {others}, not made minimal and not told")
-    if result.not_reproduced:
-        lines.append(f"not told   findings that were not reproduced: {result.not_reproduced}")
+        lines.append(f"skipped    not supported by the port: {', '.join(result.unsupported)}")
+    if result.assumed_defaults:
+        assumed = ", ".join(result.assumed_defaults)
+        lines.append(f"assumed    defaults that the broker does not report: {assumed}")
+    if result.findings_truncated:
+        others = counted(result.findings_truncated, "more finding")
+        lines.append(f"truncated  {others}, neither minimized nor reported")
+    if result.findings_not_reproduced:
+        dropped = counted(result.findings_not_reproduced, "finding")
+        lines.append(f"dropped    {dropped}, not reproduced")
     if result.code is not None:
         lines += in_lines(result.code)
     return lines
@@ -88,73 +104,64 @@ def _seeds(result: Saved) -> str:
     return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
 
 
-def _tours(each: list[Tours]) -> list[str]:
-    """The tours of several spaces, if it is known of all of them how few steps there could be."""
-    tests, steps, least = (sum(getattr(t, n) for t in each) for n in ("tests", "steps", "least"))
+def _tours(each: list[Tours], *, more: bool) -> list[str]:
+    """The tours of several instances, if the lower bound is known."""
+    tests, steps, least = (
+        sum(getattr(tours, name) for tours in each) for name in ("tests", "steps", "lower_bound")
+    )
     if not least:
         return []
-    least_said = f"{least:,} (ratio {steps / least:.2f})"
-    tests_said, steps_said = counted(tests, "sequence"), counted(steps, "step")
-    return [f"tours      {tests_said}, {steps_said}; none show as much in fewer than {least_said}"]
+    bound = f", within {100 * (steps / least - 1):.0f} % of the proved minimum" if more else ""
+    return [f"tours      {counted(tests, 'sequence')}, {counted(steps, 'step')}{bound}"]
 
 
 def verdict(result: Saved) -> str:
     """The verdict in one line."""
     if result.command != "verify":
-        return sorts.verdict(result)
+        return other_commands.verdict(result)
     found = counted(len(result.findings), "finding")
     if result.ended_early and result.findings:
-        return f"{result.ended_early}, with {found} until then, perhaps not minimal"
+        return f"{result.ended_early}; {found} so far, possibly not minimal"
     if result.ended_early:
-        return f"{result.ended_early}, with nothing found until then"
+        return f"{result.ended_early}; no finding so far"
     if result.findings:
         return f"diverges from {result.kafka}: {found}"
-    if not result.answered:
-        return "none: the port answered no request, so nothing can be said of it"
-    share = percent(result.shown, result.edges)
-    shown = f"in all that it showed, {share} of the labelled edges"
-    return f"conforms to {result.kafka} {shown}{_whole(result)}"
+    if not result.decided:
+        return "none: the port answered no request"
+    share = percent(result.covered, result.transitions)
+    return f"conforms to {result.kafka}: {share} of the transitions covered{_whole(result)}"
 
 
 def _whole(result: Saved) -> str:
-    """What the other edges are, if the port has shown all that can be had of it."""
-    shares = [space.shares for space in result.spaces]
-    if result.shown == result.edges or any(s.left_out or s.diverged or s.untried for s in shares):
+    """What the other transitions are, if no test could cover more of them."""
+    counts = [each.transitions for each in result.instances]
+    if result.covered == result.transitions or any(
+        each.unsupported or each.diverged or each.untried for each in counts
+    ):
         return ""
     kinds = {
-        "lawful branches it did not take": sum(s.not_chosen for s in shares),
-        "like another in all that was seen": sum(s.ambiguous for s in shares),
+        "allowed outcomes not observed": sum(each.not_observed for each in counts),
+        "ambiguous": sum(each.ambiguous for each in counts),
     }
     return f"; the others are {' or '.join(kind for kind, count in kinds.items() if count)}"
 
 
-def _windows(windows: Windows) -> str:
+def _tolerances(windows: Windows) -> str:
     late_ms, early_ms, answer_ms, grace_ms = windows
     return (
-        f"a timer may fire {late_ms:,} ms late and never early (clocks may differ by"
-        f" {min(early_ms, late_ms)} ms); an answer that must come has {answer_ms:,} ms, one that"
-        f" must not {grace_ms} ms"
+        f"a timer may fire up to {late_ms:,} ms late, never early (clock difference up to"
+        f" {min(early_ms, late_ms)} ms); wait {answer_ms:,} ms for an answer, {grace_ms} ms to"
+        " confirm that none arrives"
     )
 
 
-def percent(part: int, whole: int) -> str:
-    """A share, never rounded up to 100 %."""
-    share = 100 * part / whole if whole else 100.0
-    return "100 %" if part == whole else f"{min(share, 99.9):.1f} %"
-
-
-def _explored(states: int, edges: int) -> str:
-    return f"{counted(states, 'state')}, {counted(edges, 'labelled edge')} explored"
-
-
-def _rest(shares: Shares) -> str:
-    branches = "branch" if shares.not_chosen == 1 else "branches"
-    words = {
-        "not_chosen": f"lawful {branches} the port did not take",
-        "ambiguous": "tried, but not to be told apart",
-        "left_out": "not supported",
-        "diverged": "answered unlawfully",
-        "untried": "not tried",
-    }
-    parts = [f"{getattr(shares, n):,} {word}" for n, word in words.items() if getattr(shares, n)]
-    return f" ({', '.join(parts)})" if parts else ""
+def _covered(counts: TransitionCounts) -> str:
+    """The share that is covered, and why the rest is not."""
+    outcomes = "outcome" if counts.not_observed == 1 else "outcomes"
+    rest = [
+        f"{number:,} {said.format(outcomes=outcomes)}"
+        for name, said in NOT_COVERED.items()
+        if (number := getattr(counts, name))
+    ]
+    share = f"{percent(counts.covered, counts.total)} covered"
+    return f"{share} ({', '.join(rest)})" if rest else share

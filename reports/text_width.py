@@ -1,4 +1,4 @@
-"""How wide a text is, about, in a font that nobody has measured, and where to break it."""
+"""Estimates the width of text in a sans-serif font, and breaks it into lines."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-# In pixels of a text 13 high, for the wider of the usual fonts without serifs.
+# Pixels at a font size of 13, in the wider of the usual sans-serif fonts.
 NARROW: Final = frozenset("ijlftrI.,:;'!|()[]{}` /\\\"-")
 WIDE: Final = frozenset("mwMWOQGCD@%<>#&+=~_—")
 
 
 def width(text: str) -> float:
-    """About how wide a text is."""
+    """The estimated width of a text in pixels."""
     return sum(map(_width, text))
 
 
@@ -25,7 +25,7 @@ def _width(character: str) -> float:
 
 
 def broken(text: str, most: float) -> list[str]:
-    """A text in lines that are no wider; between words, or within one that is wider itself."""
+    """A text in lines of at most that width, broken between words, or within a wider word."""
     lines = [""]
     for word in (part for each in text.split(" ") for part in _parts(each, most)):
         longer = f"{lines[-1]} {word}".lstrip(" ")
@@ -37,7 +37,7 @@ def broken(text: str, most: float) -> list[str]:
 
 
 def _parts(word: str, most: float) -> Iterator[str]:
-    """A word in parts that each fit into a line."""
+    """The parts of a word that fit into a line."""
     part = ""
     for character in word:
         if part and width(part + character) > most:

@@ -1,7 +1,6 @@
-"""Requests, answers and time in words, for people who never saw the model.
+"""Formats requests, answers and durations as text.
 
-What a port says may be anything: it is shown so that it can do nothing to a terminal, and cut where
-it is long.
+Text of a port may be anything: control characters are escaped, and long text is cut.
 """
 
 from __future__ import annotations
@@ -60,15 +59,17 @@ from groupcheck.model.vocabulary import (
 
 Names = Mapping[str, str]
 
+A_CLIENT: Final = "a client"  # one that names no member
+
 MOST_OF_A_VALUE: Final = 200
 MOST_OF_A_LINE: Final = 2_000
 
-# Words that need no quotes.
+# Names that need no quotes.
 PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9._-]{1,80}")
 
 
 def bounded(line: str) -> str:
-    """A line without control characters or lone surrogates, and not without end."""
+    """A line of at most 2,000 characters, control characters and lone surrogates escaped."""
     shown = line[:MOST_OF_A_LINE]
     cut = len(line) - len(shown)
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
@@ -78,6 +79,12 @@ def bounded(line: str) -> str:
 def counted(number: int, what: str, several: str = "") -> str:
     """`1 edge`, `2,039 edges`."""
     return f"{number:,} {what if number == 1 else several or f'{what}s'}"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share, never rounded up to 100 %."""
+    share = 100 * part / whole if whole else 100.0
+    return "100 %" if part == whole else f"{min(share, 99.9):.1f} %"
 
 
 def value(said: str | bytes | None) -> str:
@@ -91,17 +98,17 @@ def value(said: str | bytes | None) -> str:
 
 
 def word(said: str | None) -> str:
-    """A name as it is, in quotes where it would not read as one."""
+    """A name, in quotes where it has other characters than a plain name."""
     return said if said is not None and PLAIN.fullmatch(said) else value(said)
 
 
 def member(member_id: str, names: Names) -> str:
-    """A member's letter; an id that has none, in quotes."""
+    """The letter of a member, or its id in quotes."""
     return names.get(member_id) or value(member_id)
 
 
 def letters(steps: tuple[Input, ...]) -> dict[str, str]:
-    """A letter for each member, in the order in which they first ask to join."""
+    """A letter for each member, in the order of their first JoinGroup."""
     symbols = [
         f"#{step.request_id}"
         for step in steps
@@ -136,34 +143,33 @@ def passing(ms: int) -> str:
     return f"{words} {'passes' if re.fullmatch('1 [a-z]+', words) else 'pass'}"
 
 
-# What happens to the coordinator.
-HAPPENINGS: Final[dict[type, str]] = {
-    HoldAppends: "appends to the log stay incomplete from here on",
-    ReleaseAppends: "the appends held back complete",
-    Crash: "the coordinator crashes, and comes back with what is in the log",
-    Unload: "the coordinator loses the group's partition",
-    Loading: "the group's partition begins to be loaded",
-    Load: "the group's partition has been loaded",
-    Shutdown: "the coordinator is shut down",
-    Cleanup: "the coordinator removes the offsets that have expired",
+FAULTS: Final[dict[type, str]] = {
+    HoldAppends: "appends to the log are held from here on",
+    ReleaseAppends: "the held appends complete",
+    Crash: "the coordinator crashes and restarts from the log",
+    Unload: "the coordinator unloads the group's partition",
+    Loading: "the coordinator starts to load the group's partition",
+    Load: "the coordinator has loaded the group's partition",
+    Shutdown: "the coordinator shuts down",
+    Cleanup: "the coordinator removes expired offsets",
 }
 
 
 def step_in_words(step: Input, names: Names) -> str:
-    """Who sends what, or what happens."""
+    """A request with its sender, the passing of time, or a fault."""
     if isinstance(step, Request):
         return f"{sender(step, names)} sends {request_in_words(step, names)}"
     if isinstance(step, Advance):
         return passing(step.ms)
     if isinstance(step, FailAppends):
         return f"the next {counted(step.number, 'append')} will fail with {error_name(step.error)}"
-    return HAPPENINGS[type(step)]
+    return FAULTS[type(step)]
 
 
 def request_in_words(request: Request, names: Names) -> str:
-    """What is asked; who asks is not said."""
+    """A request without its sender."""
     what = f"{request.api} v{request.api_version}"
-    where = ", to a group without a name" if getattr(request.body, "group_id", None) == "" else ""
+    where = ", to the empty group id" if getattr(request.body, "group_id", None) == "" else ""
     static = "".join(f", as static member {word(i)}" for i in _instances(request.body))
     return f"{what}{static}{_details(request, names)}{where}"
 
@@ -176,18 +182,18 @@ def _instances(body: RequestBody) -> list[str]:
 
 
 def sender(request: Request, names: Names) -> str:
-    """Who asks: a member's letter, several of them, or that nobody is known."""
+    """The sender: the letters of members, unknown members, or a client."""
     body = request.body
     if isinstance(body, JoinGroupRequest) and not body.member_id:
-        return names.get(f"#{request.request_id}", "somebody")
+        return names.get(f"#{request.request_id}", A_CLIENT)
     if isinstance(body, LeaveGroupRequest):
-        return _who([m.member_id for m in body.members], names)
+        return _members([m.member_id for m in body.members], names)
     member_id = getattr(body, "member_id", None)
-    return "somebody" if not member_id else _who([member_id], names)
+    return _members([member_id] if member_id else [], names)
 
 
-def _who(member_ids: list[str], names: Names) -> str:
-    return ", ".join(names.get(m, f"nobody known ({value(m)})") for m in member_ids) or "nobody"
+def _members(member_ids: list[str], names: Names) -> str:
+    return ", ".join(names.get(m, f"unknown member {value(m)}") for m in member_ids) or A_CLIENT
 
 
 def _details(request: Request, names: Names) -> str:
@@ -220,7 +226,7 @@ def _committed(body: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
 
 def _retained(body: OffsetCommitRequest | TxnOffsetCommitRequest) -> str:
     said_ms: int = getattr(body, "retention_time_ms", NO_RETENTION)
-    return "" if said_ms == NO_RETENTION else f", to be retained for {duration(said_ms)}"
+    return "" if said_ms == NO_RETENTION else f", retained for {duration(said_ms)}"
 
 
 def _offset_details(body: RequestBody) -> str:
@@ -261,7 +267,7 @@ def with_member_id(body: JoinGroupRequest) -> str:
 def _said_protocol(body: SyncGroupRequest) -> str:
     if body.protocol_type in (None, "consumer") and body.protocol_name in (None, "range"):
         return ""
-    return f", saying protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
+    return f", with protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
 
 
 def _with(partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition) -> str:
@@ -369,7 +375,7 @@ def _join_answer(body: JoinGroupResponse, names: Names) -> str:
     elif body.error_code == 0:
         parts.append("no member list")
     if body.skip_assignment:
-        parts.append("to skip its assignment")
+        parts.append("skip assignment")
     return ", ".join(parts)
 
 

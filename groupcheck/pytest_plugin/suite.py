@@ -178,7 +178,7 @@ class Suite:
         if result.findings:
             ids = [finding.finding_id for finding in result.findings]
             pytest.xfail("; ".join(f"{each}: {self.expected[each]}" for each in ids))
-        if result.edges and not result.shown:
+        if result.transitions and not result.covered_transitions:
             pytest.skip(_why_nothing(result))
 
     def _write(self, result: Result) -> list[str]:

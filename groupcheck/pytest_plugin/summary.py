@@ -28,9 +28,8 @@ from groupcheck.reports.merging import of_parts
 from groupcheck.reports.saved import Saved
 from groupcheck.reports.saved_file import as_text
 from groupcheck.reports.story import title
-from groupcheck.reports.terminal import percent
 from groupcheck.reports.told import told as saved_of
-from groupcheck.reports.words import counted
+from groupcheck.reports.words import counted, percent
 
 # The result of one test; pytest-xdist can send its values to another process.
 TestResult = dict[str, Any]
@@ -48,8 +47,8 @@ def result_of(
     result = verification.result
     return {
         "port": result.port,
-        "transitions": result.edges,
-        "transitions_covered": result.shown,
+        "transitions": result.transitions,
+        "transitions_covered": result.covered_transitions,
         "sequences": result.sequences,
         "steps": result.steps,
         "skipped": [f"{feature}: {reason}" for feature, reason in missing.items()],

@@ -1,7 +1,4 @@
-"""Which lines of a port's code ran under which labelled edges; how that was found out is not here.
-
-These records are saved as they are, in the result of a verification.
-"""
+"""Code coverage of a port by transition. Results save these records as they are."""
 
 from __future__ import annotations
 
@@ -10,10 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 
-class CodeEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """A labelled edge, whoever the members are and whatever is left on timers; in so many steps.
+class CodeTransition(msgspec.Struct, frozen=True, kw_only=True):
+    """A transition without member ids and timers, and the number of steps that took it.
 
-    `before` and `after` are states of the group, `none` where there is no group.
+    `before` and `after` are group states, `none` where there is no group.
     """
 
     before: str
@@ -24,11 +21,11 @@ class CodeEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CodeFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """A function by its qualified name: lines and branches by their numbers, edges by their places.
+    """A function by its qualified name, with its line numbers.
 
-    Of its `lines` some ran only `outside` of any lawful step, as when a test is opened or closed,
-    and some `never`. A branch that never was taken goes from a line to another, which is negative
-    where it leaves the function. `edges` are those under which anything of it ran.
+    Some `lines` ran only `outside` conforming steps, as when a test is opened or closed, and some
+    `never`. An `untaken` branch is a pair of lines, the second negative if it leaves the function.
+    `transitions` are the indexes of those that executed any of its lines.
     """
 
     name: str
@@ -37,11 +34,11 @@ class CodeFunction(msgspec.Struct, frozen=True, kw_only=True):
     never: tuple[int, ...]
     branches: int
     untaken: tuple[tuple[int, int], ...]
-    edges: tuple[int, ...]
+    transitions: tuple[int, ...]
 
 
 class CodeFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file: its text, its functions, and for each line that ran under edges which of `sets`."""
+    """A file: its text, its functions, and the set of transitions that executed each line."""
 
     path: str
     text: str
@@ -50,18 +47,18 @@ class CodeFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
-    """The code of a port: files, labelled edges, and sets of these by their places.
+    """The code of a port: files, transitions, and sets of indexes of transitions.
 
-    In each group of `alike` are edges of one kind of input under which the very same lines ran,
-    although the model has other rules for them: one may be missing in the code.
+    `same_lines` are groups of transitions of one kind of input that executed the same lines,
+    although the model has different rules for them: the code may lack a rule.
     """
 
-    edges: tuple[CodeEdge, ...]
+    transitions: tuple[CodeTransition, ...]
     sets: tuple[tuple[int, ...], ...]
     files: tuple[CodeFile, ...]
-    alike: tuple[tuple[int, ...], ...]
+    same_lines: tuple[tuple[int, ...], ...]
 
     @property
     def functions(self) -> Iterator[tuple[CodeFile, CodeFunction]]:
-        """All functions, with the files that they are in."""
+        """All functions, with their files."""
         return ((file, function) for file in self.files for function in file.functions)

@@ -1,4 +1,4 @@
-"""From what coverage.py has noted to which lines ran under which edges; nothing is traced here."""
+"""Makes the code coverage by transition from the data of coverage.py."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from groupcheck.properties.code.tracing import OUTSIDE, Tracing
 
 
 class NoCodeError(Exception):
-    """Nothing of the code has run, or it cannot be read; the message says so."""
+    """No line of the code was executed, or it cannot be read."""
 
 
 def measured(tracing: Tracing) -> Code:
-    """What was traced.
+    """The code coverage of a tracing.
 
     Raises:
-        NoCodeError: nothing has run in the files and folders that were watched.
+        NoCodeError: no line of the measured files and folders was executed.
     """
     labels = list(tracing.steps)
     files = [
         FileRan(
             _shown(Path(path), tracing.paths),
             Path(path).read_text(encoding="utf-8"),
-            dict(_ran(told["contexts"], labels)),
-            tuple(_functions(told)),
+            dict(_ran(reported["contexts"], labels)),
+            tuple(_functions(reported)),
         )
-        for path, told in _reported(tracing).items()
+        for path, reported in _reported(tracing).items()
     ]
     return coded(files, tracing.steps)
 
 
 def _reported(tracing: Tracing) -> dict[str, dict[str, Any]]:
-    """What coverage.py says of each file, by its path."""
+    """The report of coverage.py for each file, by its path."""
     with TemporaryDirectory() as folder:
         out = Path(folder) / "code.json"
         try:
@@ -48,10 +48,10 @@ def _reported(tracing: Tracing) -> dict[str, dict[str, Any]]:
             )
         except CoverageException as error:
             watched = ", ".join(map(str, tracing.paths))
-            msg = f"no step of the port has run any code in {watched} ({error})"
+            msg = f"no step of the port executed code in {watched} ({error})"
             raise NoCodeError(msg) from error
         files: dict[str, dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))["files"]
-    return {str(Path(path).resolve()): told for path, told in files.items()}
+    return {str(Path(path).resolve()): each for path, each in files.items()}
 
 
 def _ran(
@@ -63,10 +63,10 @@ def _ran(
             yield int(line), under
 
 
-def _functions(told: Mapping[str, Any]) -> Iterator[FunctionRan]:
-    """The functions of a file, in its order; what is in none runs when the file is imported."""
+def _functions(reported: Mapping[str, Any]) -> Iterator[FunctionRan]:
+    """The functions of a file in its order. Code outside of functions runs when it is imported."""
     found = []
-    for name, each in told["functions"].items():
+    for name, each in reported["functions"].items():
         lines = sorted((*each["executed_lines"], *each["missing_lines"]))
         if name and lines:
             untaken = frozenset((first, last) for first, last in each["missing_branches"])
@@ -77,7 +77,7 @@ def _functions(told: Mapping[str, Any]) -> Iterator[FunctionRan]:
 
 
 def _shown(path: Path, watched: tuple[Path, ...]) -> str:
-    """The path of a file as seen from beside what was watched."""
+    """The path of a file relative to the folder of what was measured."""
     for each in watched:
         if path.is_relative_to(each):
             return path.relative_to(each.parent).as_posix()

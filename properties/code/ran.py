@@ -1,4 +1,4 @@
-"""What ran where, before it is numbered to be saved; and what several runs say, as one."""
+"""Numbers the transitions that executed each line, and merges the coverage of several runs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from groupcheck.properties.code.code import Code, CodeEdge, CodeFile, CodeFunction
+from groupcheck.properties.code.code import Code, CodeFile, CodeFunction, CodeTransition
 
 
 class Label(NamedTuple):
-    """What a labelled edge is called: see `CodeEdge`."""
+    """A transition: see `CodeTransition`."""
 
     before: str
     given: str
@@ -29,7 +29,7 @@ class FunctionRan(NamedTuple):
 
 
 class FileRan(NamedTuple):
-    """A file, and the edges under which each line of it `ran`, if there were any."""
+    """A file, and the transitions that executed each line, if any: `ran`."""
 
     path: str
     text: str
@@ -38,11 +38,11 @@ class FileRan(NamedTuple):
 
 
 class ChangedCodeError(ValueError):
-    """Results are of different texts of one file, so that their lines cannot be put together."""
+    """Results have different texts of one file, so that their lines cannot be merged."""
 
 
 def coded(files: Iterable[FileRan], steps: Mapping[Label, int]) -> Code:
-    """All of it, numbered."""
+    """The record of the files, with transitions and sets of them numbered."""
     files = sorted(files)
     places = {label: place for place, label in enumerate(steps)}
     sets: dict[tuple[int, ...], int] = {}
@@ -63,10 +63,12 @@ def coded(files: Iterable[FileRan], steps: Mapping[Label, int]) -> Code:
         for file in files
     )
     return Code(
-        edges=tuple(CodeEdge(**label._asdict(), steps=count) for label, count in steps.items()),
+        transitions=tuple(
+            CodeTransition(**label._asdict(), steps=count) for label, count in steps.items()
+        ),
         sets=tuple(sets),
         files=numbered,
-        alike=tuple(of(labels) for labels in _alike(files, steps)),
+        same_lines=tuple(of(labels) for labels in _same_lines(files, steps)),
     )
 
 
@@ -81,12 +83,12 @@ def _function(
         never=tuple(sorted(function.never)),
         branches=function.branches,
         untaken=tuple(sorted(function.untaken)),
-        edges=of({label for line in function.lines for label in file.ran.get(line, ())}),
+        transitions=of({label for line in function.lines for label in file.ran.get(line, ())}),
     )
 
 
-def _alike(files: Iterable[FileRan], steps: Iterable[Label]) -> Iterator[list[Label]]:
-    """The edges of one kind of input, but of other rules, under which the very same lines ran."""
+def _same_lines(files: Iterable[FileRan], steps: Iterable[Label]) -> Iterator[list[Label]]:
+    """Transitions of one kind of input, but with different rules, that executed the same lines."""
     lines_of: dict[Label, list[tuple[str, int]]] = defaultdict(list)
     for file in files:
         for line, labels in sorted(file.ran.items()):
@@ -101,7 +103,7 @@ def _alike(files: Iterable[FileRan], steps: Iterable[Label]) -> Iterator[list[La
 
 
 def united(codes: Iterable[Code]) -> Code:
-    """What ran in any of several runs of the same code.
+    """The coverage of several runs of the same code.
 
     Raises:
         ChangedCodeError: a file had another text in one of them.
@@ -109,8 +111,8 @@ def united(codes: Iterable[Code]) -> Code:
     steps: Counter[Label] = Counter()
     files: dict[str, FileRan] = {}
     for code in codes:
-        labels = [Label(e.before, e.given, e.rules, e.after) for e in code.edges]
-        steps.update(dict(zip(labels, (edge.steps for edge in code.edges), strict=True)))
+        labels = [Label(e.before, e.given, e.rules, e.after) for e in code.transitions]
+        steps.update(dict(zip(labels, (each.steps for each in code.transitions), strict=True)))
         for file in code.files:
             one = _read(code, file, labels)
             known = files.get(file.path)
@@ -132,7 +134,7 @@ def _read(code: Code, file: CodeFile, labels: list[Label]) -> FileRan:
 
 def _both(one: FileRan, other: FileRan) -> FileRan:
     if one.text != other.text:
-        msg = f"{one.path} is not the same in all of them"
+        msg = f"{one.path} is not the same in all results"
         raise ChangedCodeError(msg)
     ran = {
         line: one.ran.get(line, frozenset()) | other.ran.get(line, frozenset())

@@ -1,7 +1,7 @@
-"""Tracing a port's code step by step, with coverage.py: what ran in a step is its edge's.
+"""Traces a port's code step by step with coverage.py, with one context for each transition.
 
-Which edge a step was is known when it is over. So coverage.py is told the context only then, before
-it notes what has run since it last did.
+The transition of a step is known when the step is over. The context of coverage.py is set then,
+before it records the lines that ran since the last time.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from groupcheck.properties.ports.source import PortSource
 
 NO_GROUP: Final = "none"
-OUTSIDE: Final = ""  # the context of what ran in no lawful step
+OUTSIDE: Final = ""  # the context of lines that ran in no conforming step
 
 
 class Tracing:
-    """The code in some files and folders, watched while steps are done."""
+    """Measures the code of some files and folders while steps run."""
 
     def __init__(self, paths: Collection[Path]) -> None:
         self.steps: Counter[Label] = Counter()
-        self._contexts: dict[Label, str] = {}  # the number of each, in the order of `steps`
+        self._contexts: dict[Label, str] = {}  # their numbers, in the order of `steps`
         self.paths = tuple(path.resolve() for path in paths)
         self.coverage = Coverage(
             data_file=None,
             config_file=False,
             branch=True,
-            # Of files the folders, and what is reported of them is asked for by name.
+            # Folders only; the report names the files.
             source=[str(path if path.is_dir() else path.parent) for path in self.paths],
             messages=False,
         )
-        # The others know no contexts that change while the code runs.
+        # The other cores do not support contexts that change during the run.
         self.coverage.set_option("run:core", "ctrace")
-        self.coverage.set_option("run:disable_warnings", ["no-data-collected"])  # we say it
+        self.coverage.set_option("run:disable_warnings", ["no-data-collected"])
         self._noted = self.coverage.get_data()
 
     def __enter__(self) -> Self:
@@ -61,25 +61,25 @@ class Tracing:
 
     @property
     def patterns(self) -> list[str]:
-        """What is watched, as coverage.py names files."""
+        """The measured files and folders, as patterns of coverage.py."""
         return [str(path / "*") if path.is_dir() else str(path) for path in self.paths]
 
     def note(self, label: Label | None) -> None:
-        """What has run since the last note was under this edge; None: in no lawful step."""
+        """Assign the lines since the last call to a transition, or to no conforming step."""
         context = OUTSIDE
         if label is not None:
             context = self._contexts.setdefault(label, str(len(self._contexts)))
             self.steps[label] += 1
         self._noted.set_context(context)
-        self.coverage.switch_context(OUTSIDE)  # which first notes what has run
+        self.coverage.switch_context(OUTSIDE)  # records the lines first
 
     def traced(self, source: PortSource) -> PortSource:
-        """The source of the same ports, watched."""
+        """The source of the same ports, measured."""
         return source._replace(connect=lambda: TracedPort(source.connect(), self), typed=False)
 
 
 class TracedPort:
-    """A port whose code is watched; implements `Port`."""
+    """A port whose code is measured; implements `Port`."""
 
     real_time = False
 
@@ -112,7 +112,7 @@ class TracedPort:
         return self._port.advance(ms, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Let something happen to the coordinator."""
+        """Inject a fault."""
         self._step()
         return self._port.fault(fault, expected)
 
@@ -122,17 +122,17 @@ class TracedPort:
             self._port.close()
 
     def shutdown(self) -> None:
-        """Let go of all that the port holds."""
+        """Release all resources of the port."""
         with self._outside():
             self._port.shutdown()
 
     def stepped(self, before: Coordinator, given: Input, oracle: Oracle) -> None:
-        """What was done last was lawful: this is what it came to."""
+        """The last step conforms: assign its lines to the transition."""
         self._pending = False
         self._tracing.note(_label(before, given, oracle))
 
     def _step(self) -> None:
-        if self._pending:  # the step before was not lawful, or not supported
+        if self._pending:  # the last step did not conform, or is not supported
             self._tracing.note(None)
         self._pending = True
 
@@ -146,7 +146,7 @@ class TracedPort:
 
 
 def _label(before: Coordinator, given: Input, oracle: Oracle) -> Label:
-    """Where the rules may have been these or those, it has what both have."""
+    """The transition of a step; if several rules may have applied, those that all have."""
     first, *others = sorted(oracle.fired) or [()]
     rules = (rule for rule in dict.fromkeys(first) if all(rule in each for each in others))
     name = given.api if isinstance(given, Request) else type(given).__name__

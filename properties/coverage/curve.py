@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 MAX_POINTS: Final = 200
 
 
-class Point(NamedTuple):
+class Point(msgspec.Struct, frozen=True):
     """The number of transitions covered after `seconds` and `steps`."""
 
     seconds: float
     steps: int
-    shown: int
+    covered: int
 
 
 class Curve:

@@ -15,7 +15,7 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.generators.nearest import Nearest, Way
-from groupcheck.properties.result import Shares
+from groupcheck.properties.result import TransitionCounts
 from groupcheck.properties.sorts import sort_of
 
 # How often an input with several branches is tried before a branch counts as not chosen. Among many
@@ -345,9 +345,9 @@ class Coverage:
             return Kind.NOT_CHOSEN
         return Kind.AMBIGUOUS if self.fork(hop).tries else Kind.UNTRIED
 
-    def shares(self) -> Shares:
+    def counts(self) -> TransitionCounts:
         """Return how many transitions have each outcome."""
-        return Shares.of(self.kinds())
+        return TransitionCounts.of(self.kinds())
 
 
 def _forks_of(edges: tuple[Edge, ...]) -> dict[Input, Fork]:

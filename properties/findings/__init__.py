@@ -1,1 +1,1 @@
-"""What a finding is, and how it becomes short, of one form, and explained."""
+"""Findings: shrinking, canonical form, explanation."""

@@ -1,4 +1,4 @@
-"""What other rules would have come to: each tried in the place of the one that was applied."""
+"""Applies other rules in the place of the one that was applied."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest, Request, 
 from groupcheck.properties.findings.finding import Finding
 
 
-class Refusal(NamedTuple):
-    """A rule by which what was seen would be right, and why it was not applied.
+class Unapplied(NamedTuple):
+    """A rule by which the answer would be correct, and why it was not applied.
 
-    Another rule comes `first`, or what the rule says is not `so`, or both. If it is a timer that
-    ends, `left_ms` is what it has left.
+    An `earlier_rule` of the table applies, or the guard does not hold, or both. If the rule is that
+    a timer expires, `timer_left_ms` is the time left.
     """
 
     rule: Rule
-    first: Rule | None = None
-    so: bool = False
-    left_ms: int | None = None
+    earlier_rule: Rule | None = None
+    guard_holds: bool = False
+    timer_left_ms: int | None = None
 
 
-# The tables that a request is decided by, in the order in which they are asked.
+# The tables of each API, in the order in which they are tried.
 TABLES: Final = {
     "JoinGroup": ("join_gate", "join_unknown", "join_known"),
     "SyncGroup": ("sync_group",),
@@ -44,7 +44,7 @@ TABLES: Final = {
 
 
 class Trial:
-    """One request in one state: which rules were asked, and what others would have come to."""
+    """One request in one state: the guards that were evaluated, and the outcomes of other rules."""
 
     def __init__(
         self, state: Coordinator, request: Request, profile: Profile, finding: Finding
@@ -54,7 +54,7 @@ class Trial:
         self._profile = profile
         self._config = finding.config
         self._reason = finding.reason
-        self._asked: dict[str, bool] = {}
+        self._guards: dict[str, bool] = {}
         self._tables: dict[str, tuple[Rule, ...]] = {
             name: getattr(profile, name) for name in TABLES[request.api]
         }
@@ -62,27 +62,27 @@ class Trial:
         self._outcomes(state, noting)
         rules = (rule for table in self._tables.values() for rule in table)
         self._rules = {rule.name: rule for rule in rules}
-        self._applied = next((n for n, holds in self._asked.items() if holds), "")
+        self._applied = next((n for n, holds in self._guards.items() if holds), "")
 
     def _noting(self, rule: Rule) -> Rule:
-        """The rule, which leaves word of what its guard said first."""
+        """The rule with a guard that records its first value."""
 
         def when(step: Step, request: Request) -> bool:
             holds = rule.when(step, request)
-            self._asked.setdefault(rule.name, holds)
+            self._guards.setdefault(rule.name, holds)
             return holds
 
         return rule._replace(when=when)
 
-    def forced(self) -> Iterator[tuple[Refusal, Outcome]]:
-        """Each rule of the tables that was not applied, and what would have come of it here."""
+    def forced(self) -> Iterator[tuple[Unapplied, Outcome]]:
+        """Each rule that was not applied, with the outcomes it would have."""
         for rule in self._rules.values():
             if rule.name == self._applied:
                 continue
             found: list[Outcome] = []
-            with suppress(Exception):  # what it acts on may not be there: a member, or the group
+            with suppress(Exception):  # the member or group that it acts on may not exist
                 found = self._outcomes(self._state, self._with(rule))
-            yield from ((self._refusal(rule), after) for after in found)
+            yield from ((self._unapplied(rule), after) for after in found)
 
     def _outcomes(
         self, state: Coordinator, tables: Mapping[str, tuple[Rule, ...]]
@@ -91,39 +91,41 @@ class Trial:
         return successors(state, self._request, profile, self._config)
 
     def _with(self, rule: Rule) -> dict[str, tuple[Rule, ...]]:
-        """The tables, with nothing but that rule, and with no guard before it."""
+        """The tables with that rule alone, and without its guard."""
         alone = (rule._replace(when=lambda _step, _request: True),)
-        gate = "join_gate"
-        if gate in self._tables and rule not in self._tables[gate]:
-            return {name: () if name == gate else alone for name in self._tables}
+        checks = "join_gate"
+        if checks in self._tables and rule not in self._tables[checks]:
+            return {name: () if name == checks else alone for name in self._tables}
         return dict.fromkeys(self._tables, alone)
 
-    def _refusal(self, rule: Rule) -> Refusal:
+    def _unapplied(self, rule: Rule) -> Unapplied:
         """Why a rule was not applied."""
-        if self._asked.get(rule.name) is False:
-            return Refusal(rule)
-        first = self._profile.rules.get(self._applied if rule.name in self._rules else self._reason)
-        so = False
-        with suppress(Exception):  # its guard presumes that those before it did not hold
-            so = rule.when(Step(self._state, self._profile, self._config, ()), self._request)
-        return Refusal(rule, first, so=so)
+        if self._guards.get(rule.name) is False:
+            return Unapplied(rule)
+        earlier = self._profile.rules.get(
+            self._applied if rule.name in self._rules else self._reason
+        )
+        holds = False
+        with suppress(Exception):  # a guard assumes that the earlier ones do not hold
+            holds = rule.when(Step(self._state, self._profile, self._config, ()), self._request)
+        return Unapplied(rule, earlier, guard_holds=holds)
 
-    def obliged(self) -> Iterator[tuple[Refusal, Outcome]]:
-        """What the rules come to that need the member to be there, as if it were."""
+    def with_member(self) -> Iterator[tuple[Unapplied, Outcome]]:
+        """The rules that need the member, with their outcomes if it existed."""
         for state in _with_member(self._state, self._request.body):
             found: list[Outcome] = []
-            with suppress(Exception):  # it is a state that may not be reached
+            with suppress(Exception):  # the state may be unreachable
                 found = self._outcomes(state, {})
             for after in found:
                 reasons = zip(after.responses, after.reasons, strict=True)
                 own = [why for r, why in reasons if r.request_id == self._request.request_id]
                 name = own[0] if own else after.fired[0]
                 if name not in {self._applied, self._reason}:
-                    yield self._refusal(self._profile.rules[name]), after
+                    yield self._unapplied(self._profile.rules[name]), after
 
 
 def _with_member(state: Coordinator, body: RequestBody) -> Iterator[Coordinator]:
-    """The state as if the one that a request is about were a member, whatever the group is at."""
+    """The state with the member that a request names, in each state of the group."""
     group = state.group or Group()
     member_id: str = getattr(body, "member_id", "")
     if isinstance(body, LeaveGroupRequest) and len(body.members) == 1:

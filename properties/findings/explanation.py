@@ -1,8 +1,8 @@
-"""Why what was seen is not right: the rules by which it would be, and a law that it breaks.
+"""Explains a finding: the rules by which the answer would be correct, and a violated property.
 
-Each rule that could have answered is tried as if its guard held. What comes of it is compared with
-what was seen: with its sort (errors, and who is told of whom), or with all of it where the sort is
-the lawful one. Nothing here judges a port: that was done before.
+Each rule that could have answered is applied as if its guard held. Its answer is compared with the
+observed one: the kind alone (error codes, and whether there is a member list), or all of it where
+the kind is the allowed one.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.compare import differing_field, normal
-from groupcheck.properties.findings.counterfactual import Refusal, Trial
+from groupcheck.properties.findings.counterfactual import Trial, Unapplied
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.laws.breach import law_broken
 from groupcheck.properties.laws.law import Law
 from groupcheck.properties.oracle import view_of
 
-# Of so many states that the port may have been in the rules are tried.
+# The rules are applied in so many of the states that the port may be in.
 MOST_STATES: Final = 8
 
-# No timer runs longer.
+# No timer is longer.
 FAR_MS: Final = 2**62
 
 
 class Explanation(NamedTuple):
-    """What there is to say of a finding: the rules, the nearest first, and a law it breaks."""
+    """The rules by which the answer would be correct, the nearest first; a violated property."""
 
-    refusals: tuple[Refusal, ...] = ()
-    law: Law | None = None
+    rules: tuple[Unapplied, ...] = ()
+    violated: Law | None = None
 
 
-class _Alike:
-    """What was seen, to be compared with what would have come of something else."""
+class _Matches:
+    """Compares an outcome with the observed answer, or with the observed internal state."""
 
     def __init__(self, finding: Finding) -> None:
         self._finding = finding
@@ -51,25 +51,25 @@ class _Alike:
         self._symbols = {symbol: symbol for symbol in finding.names.values()}
         self._view = view_of(finding.exchanges[-1].seen.groups or ())
 
-    def __call__(self, outcome: Outcome, *, roughly: bool = False) -> bool:
-        """Whether an outcome is what was seen; `roughly` if nothing but the sort can be said."""
+    def __call__(self, outcome: Outcome, *, kind_only: bool = False) -> bool:
+        """Whether an outcome matches; with `kind_only`, whether its kind does."""
         difference = self.difference
         if difference is None:
             return False
         if difference.field is not None:
             names, group = self._finding.names, outcome.coordinator.group
-            return not roughly and differing_field(group, self._view, names) is None
+            return not kind_only and differing_field(group, self._view, names) is None
         if difference.request_id is None:
             return False
         answer, seen = self._answer(outcome, difference.request_id), difference.seen
         if answer is None or seen is None:
             return answer is seen
-        if difference.lawful is not None and _sort(difference.lawful) == _sort(seen):
-            return not roughly and answer == seen
-        return _sort(answer) == _sort(seen)
+        if difference.lawful is not None and _kind(difference.lawful) == _kind(seen):
+            return not kind_only and answer == seen
+        return _kind(answer) == _kind(seen)
 
     def _answer(self, outcome: Outcome, request_id: int) -> ResponseBody | None:
-        """What the request is answered that was answered otherwise than by Kafka."""
+        """The answer of an outcome to the request with the differing answer."""
         version = next(
             step.api_version
             for step in self._finding.sequence.steps
@@ -79,46 +79,45 @@ class _Alike:
         return next((normal(body, self._symbols, version) for body in bodies), None)
 
 
-def _sort(body: ResponseBody) -> tuple[object, ...]:
+def _kind(body: ResponseBody) -> tuple[object, ...]:
     listed = isinstance(body, JoinGroupResponse) and bool(body.members)
     return (type(body), listed, *_codes(body))
 
 
-def _codes(said: object) -> Iterator[ErrorCode]:
-    if isinstance(said, ErrorCode):
-        yield said
-    elif isinstance(said, tuple):
-        for each in said:
+def _codes(value: object) -> Iterator[ErrorCode]:
+    if isinstance(value, ErrorCode):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
             yield from _codes(each)
 
 
 def explain(finding: Finding) -> Explanation:
-    """What there is to say of a finding; nothing if the port itself has failed."""
+    """The explanation of a finding; empty if the port failed."""
     rejection, outcome = finding.rejection, finding.outcome
     if rejection is None or outcome is None or not rejection.states:
         return Explanation()
-    alike = _Alike(finding)
-    refusals: dict[str, Refusal] = {}
+    matches = _Matches(finding)
+    rules: dict[str, Unapplied] = {}
     instead: list[Outcome] = []
-    for refusal, other in _others(finding, outcome, alike):
-        if refusal.rule.name not in refusals:
-            refusals[refusal.rule.name] = refusal
+    for unapplied, other in _others(finding, outcome, matches):
+        rules.setdefault(unapplied.rule.name, unapplied)
         if other is not None:
             instead.append(other)
-    ordered = sorted(refusals.values(), key=_remoteness)
+    ordered = sorted(rules.values(), key=_distance)
     return Explanation(tuple(ordered), law_broken(finding, outcome, instead))
 
 
-def _remoteness(refusal: Refusal) -> tuple[bool, bool, bool]:
-    """What comes to nothing only because something else comes first is nearest."""
-    gate = refusal.rule.name.rpartition("/")[2] in {"not-active", "loading", "not-coordinator"}
-    return gate, not refusal.so, refusal.first is None
+def _distance(unapplied: Unapplied) -> tuple[bool, bool, bool]:
+    """A rule whose guard holds is the nearest; the checks for an available coordinator are last."""
+    check = unapplied.rule.name.rpartition("/")[2] in {"not-active", "loading", "not-coordinator"}
+    return check, not unapplied.guard_holds, unapplied.earlier_rule is None
 
 
 def _others(
-    finding: Finding, lawful: Outcome, alike: _Alike
-) -> Iterator[tuple[Refusal, Outcome | None]]:
-    """The rules by which it would be right, and what would have come of each from where it was."""
+    finding: Finding, lawful: Outcome, matches: _Matches
+) -> Iterator[tuple[Unapplied, Outcome | None]]:
+    """The rules whose outcomes match, with these outcomes."""
     rejection, given = finding.rejection, finding.sequence.steps[-1]
     if rejection is None:
         return
@@ -126,17 +125,19 @@ def _others(
     if isinstance(given, Request):
         for state in rejection.states[:MOST_STATES]:
             trial = Trial(state, given, profile, finding)
-            yield from ((each, after) for each, after in trial.forced() if alike(after))
+            yield from ((each, after) for each, after in trial.forced() if matches(after))
             yield from (
-                (each, None) for each, after in trial.obliged() if alike(after, roughly=True)
+                (each, None)
+                for each, after in trial.with_member()
+                if matches(after, kind_only=True)
             )
-    yield from _later(finding, lawful, alike)
+    yield from _later(finding, lawful, matches)
 
 
 def _later(
-    finding: Finding, lawful: Outcome, alike: _Alike
-) -> Iterator[tuple[Refusal, Outcome | None]]:
-    """What would have come of a timer that is not over yet, and of appends that are held."""
+    finding: Finding, lawful: Outcome, matches: _Matches
+) -> Iterator[tuple[Unapplied, Outcome | None]]:
+    """The timers and held appends whose end would have given the answer."""
     profile, config = PROFILES[finding.sequence.profile], finding.config
     state = lawful.coordinator
 
@@ -146,10 +147,10 @@ def _later(
 
     for timer in due(state.group, FAR_MS) if state.active else ():
         for after in outcomes(state, profile, config, timer.fire):
-            if after.fired and alike(following(after)):
+            if after.fired and matches(following(after)):
                 rule = profile.rules[after.fired[0]]
-                yield Refusal(rule, left_ms=timer.left_ms), following(after)
+                yield Unapplied(rule, timer_left_ms=timer.left_ms), following(after)
     if state.appends:
         for after in successors(state, ReleaseAppends(), profile, config):
-            if alike(following(after)):
-                yield Refusal(profile.rules[after.fired[0]]), None
+            if matches(following(after)):
+                yield Unapplied(profile.rules[after.fired[0]]), None

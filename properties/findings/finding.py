@@ -1,4 +1,4 @@
-"""Findings: what a port did that Kafka of that version never would."""
+"""Findings: what a port does that Kafka of that version does not allow."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from groupcheck.properties.sequence import Sequence, dump
 
 
 class Exchange(NamedTuple):
-    """One step of a test and what the port showed after it, member ids as symbols.
+    """One step of a test with the observation after it, member ids as symbols.
 
-    If it is `passed_over`, it was not lawful, and the test went on as if it had been.
+    A step that is `passed_over` does not conform; the test ignores this and goes on.
     """
 
     given: Input
@@ -29,13 +29,13 @@ class Exchange(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A sequence whose last step the port answers as Kafka never would, or on which it fails.
+    """A sequence whose last step the port answers as Kafka does not allow, or at which it fails.
 
-    `exchanges` are its steps with what was seen after each; `names` turns the port's member ids
-    into symbols. If the port itself failed at the last step, `failure` says how and `rejection`
-    has what Kafka does there; otherwise `rejection` says what is wrong with the answer. `before`
-    is the model's state before the last step, if the observations left only one. `during` is "open"
-    or "close" if the port failed there, and not at a step.
+    `exchanges` are its steps with the observations; `names` maps the port's member ids to symbols.
+    If the port failed at the last step, `failure` says how, and `rejection` has what Kafka allows;
+    otherwise `rejection` also has the difference. `before` is the model's state before the last
+    step, if the observations leave only one. `during` is "open" or "close" if the port failed
+    there, and not at a step.
     """
 
     sequence: Sequence
@@ -48,23 +48,23 @@ class Finding(NamedTuple):
 
     @property
     def finding_id(self) -> str:
-        """Stable: the same minimal sequence and sort of difference have the same id."""
+        """Depends on the minimal sequence and the kind of difference alone."""
         text = dump(self.sequence.renumbered()) + repr(self.key)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
     def hung(self) -> bool:
-        """Whether the port hung: to try that again is to wait for it again."""
+        """Whether the port hung; a replay would wait for the timeout again."""
         return self.failure is not None and self.failure.kind == "port hung"
 
     @property
     def is_the_end(self) -> bool:
-        """Whether there is no use in going on: the port hangs, or no test can begin."""
+        """Whether no further test is possible: the port hangs, or cannot be opened."""
         return self.hung or not self.sequence.steps
 
     @property
     def lawful(self) -> tuple[Outcome, ...]:
-        """What Kafka may do at the last step."""
+        """The outcomes that Kafka allows at the last step."""
         return self.rejection.outcomes if self.rejection else ()
 
     @property
@@ -74,21 +74,21 @@ class Finding(NamedTuple):
 
     @property
     def difference(self) -> Difference | None:
-        """The difference from the lawful outcome that comes nearest, if the port answered."""
+        """The difference from the nearest allowed outcome, if the port answered."""
         if self.rejection is None or not self.rejection.differences:
             return None
         return min(self.rejection.differences, key=attrgetter("distance"))
 
     @property
     def outcome(self) -> Outcome | None:
-        """The lawful outcome that comes nearest."""
+        """The nearest allowed outcome."""
         if self.rejection is None or self.difference is None:
             return None
         return self.rejection.outcomes[self.rejection.differences.index(self.difference)]
 
     @property
     def reason(self) -> str:
-        """The name of the rule that the last step is answered against."""
+        """The name of the rule that the last answer contradicts."""
         difference, outcome = self.difference, self.outcome
         if difference is None or outcome is None:
             return ""
@@ -99,7 +99,7 @@ class Finding(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What makes two findings the same: the sort of difference, and the rule it is against."""
+        """Identifies the cause: the kind of difference, and the rule that it contradicts."""
         if self.failure is not None:
             return ("port", self.failure.kind, self.during or _what(self.sequence.steps[-1]))
         difference = self.difference
@@ -116,7 +116,7 @@ class Finding(NamedTuple):
         )
 
     def answered(self, exchange: Exchange) -> tuple[Response, ...]:
-        """What the port answered in one of its exchanges, members as the model calls them."""
+        """The answers of the port in an exchange, with the member ids of the model."""
         versions = {
             step.request_id: step.api_version
             for step in self.sequence.steps
@@ -129,7 +129,7 @@ class Finding(NamedTuple):
 
 
 def keep(findings: dict[tuple[str, ...], Finding], finding: Finding) -> None:
-    """Keep a finding under its key, unless it is known from as few steps."""
+    """Keep a finding under its key, unless a known one has as few steps."""
     known = findings.get(finding.key)
     if known is None or len(finding.sequence.steps) < len(known.sequence.steps):
         findings[finding.key] = finding

@@ -1,4 +1,4 @@
-"""The one shrinker: from a finding to the shortest sequence that still is that finding."""
+"""Shrinks a finding to a shortest sequence with the same key."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from groupcheck.model.rules.timers import due_next
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
-from groupcheck.properties.findings.closer import closer, merged
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
 from groupcheck.properties.sequence import Sequence, symbols_of, well_formed
 
-# Tries sequences on the port; the finding of the first that ends in one with the given key.
+# Tries sequences on the port; the first finding with the given key, if any.
 Trial = Callable[[list[Sequence], tuple[str, ...]], Finding | None]
 
-
-# How many other ways to a finding are tried, the shortest first.
+# The number of other traces to a finding that are tried, the shortest first.
 WAYS = 48
 
 
 def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> Finding:
-    """The smallest finding of the same key that can be reached.
+    """The smallest finding with the same key.
 
-    First the state graphs are asked for shorter ways: to the state before the last step, and to
-    any labelled edge that applies the rule the finding is against. Then steps are left out, in
-    halves, quarters and one by one, until none can be spared, nor two be made one; last, times that
-    pass at the end are no longer than needed.
+    Tries shorter traces of the state graphs first: to the state before the last step, and to any
+    transition that applies the rule of the finding. Then removes steps, in halves, quarters and one
+    by one, and replaces two steps by one, until every step is needed. Last, shortens an advance of
+    time at the end.
     """
     if finding.is_the_end:
         return finding
@@ -46,13 +45,13 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
     while found is not None:
         finding = _least(found, trial)
         steps = len(finding.sequence.steps)
-        others = (merged(finding.sequence), *closer(finding.sequence))
+        others = (advances_merged(finding.sequence), *shorter_forms(finding.sequence))
         found = trial([other for other in others if len(other.steps) < steps], finding.key)
     return trial(list(sooner(finding)), finding.key) or finding
 
 
 def _least(finding: Finding, trial: Trial) -> Finding:
-    """The finding without the steps that can be spared."""
+    """The finding without unneeded steps."""
     size = len(finding.sequence.steps) // 2
     while size:
         smaller = trial(list(without(finding.sequence, size)), finding.key)
@@ -65,37 +64,37 @@ def _least(finding: Finding, trial: Trial) -> Finding:
 
 
 class Way(NamedTuple):
-    """A way to a finding; `forks` counts the steps at which a port is free to go elsewhere."""
+    """A trace to a finding; `forks` counts the steps with several allowed outcomes."""
 
     sequence: Sequence
     forks: int
 
-    def past(self, finding: Finding) -> Way:
-        """The same, going past what the finding goes past."""
+    def ignoring(self, finding: Finding) -> Way:
+        """The same trace, with the findings that the other one ignores."""
         return self._replace(sequence=self.sequence._replace(past=finding.sequence.past))
 
 
 def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
-    """Ways of a space that may end in the finding, about the shortest first."""
+    """Traces of a graph that may end in the finding, roughly the shortest first."""
     space, last = graph.space, finding.sequence.steps[-1]
     ways: list[Way] = []
     if finding.before is not None:
         frame = space.frame(finding.before)
         if isinstance(last, Request):
-            # The same request, from whoever stands in the same place.
+            # The same request from the member in the same position.
             last = last._replace(body=rename(last.body, frame.names, -frame.generations_cut))
         if frame.node in space.numbers:
             ways.append(way_to(graph, space.numbers[frame.node], last))
     for node, edges in enumerate(space.edges):
         if len(ways) >= WAYS:
             break
-        alike = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.fired)
-        ways += [way_to(graph, node, given) for given in alike]
-    return [way.past(finding) for way in ways if well_formed(way.sequence.steps)]
+        given_there = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.fired)
+        ways += [way_to(graph, node, given) for given in given_there]
+    return [way.ignoring(finding) for way in ways if well_formed(way.sequence.steps)]
 
 
 def way_to(graph: StateGraph, node: int, last: Input) -> Way:
-    """A shortest way of a space to a node, and one input there."""
+    """A shortest trace to a node, followed by an input."""
     space = graph.space
     hops = graph.path(node)
     state, steps = realise(space, hops)
@@ -107,11 +106,13 @@ def way_to(graph: StateGraph, node: int, last: Input) -> Way:
     if isinstance(last, Request):
         last = space.frame(state).restore(last, len(steps) + 1)
     instance = space.instance
-    return Way(merged(Sequence(instance.profile.name, instance.broker, (*steps, last))), forks)
+    return Way(
+        advances_merged(Sequence(instance.profile.name, instance.broker, (*steps, last))), forks
+    )
 
 
 def sooner(finding: Finding) -> Iterator[Sequence]:
-    """If time passes last: the sequence with less of it, to each moment at which a timer fires."""
+    """If an advance is last: the sequence with shorter ones, up to each expiry of a timer."""
     *steps, last = finding.sequence.steps
     if finding.before is None or not isinstance(last, Advance):
         return
@@ -126,7 +127,7 @@ def sooner(finding: Finding) -> Iterator[Sequence]:
 
 
 def without(sequence: Sequence, size: int) -> Iterator[Sequence]:
-    """The sequence without each run of `size` steps and what needs them; the last step stays."""
+    """The sequence without each run of `size` steps and their dependents; the last step stays."""
     steps = sequence.steps
     for start in range(0, len(steps) - 1, max(size // 2, 1)):
         kept = list(steps[:start] + steps[min(start + size, len(steps) - 1) :])
@@ -136,10 +137,10 @@ def without(sequence: Sequence, size: int) -> Iterator[Sequence]:
 
 
 def _without_orphans(steps: list[Input]) -> list[Input]:
-    """The steps, less those that use the id of a JoinGroup that is not there."""
-    told = {
+    """The steps without those that use the member id of a removed JoinGroup."""
+    joined = {
         f"#{s.request_id}"
         for s in steps
         if isinstance(s, Request) and isinstance(s.body, JoinGroupRequest) and not s.body.member_id
     }
-    return [s for s in steps if not isinstance(s, Request) or told.issuperset(symbols_of(s.body))]
+    return [s for s in steps if not isinstance(s, Request) or joined.issuperset(symbols_of(s.body))]

@@ -1,29 +1,29 @@
 "use strict";
-// The table of labelled edges: filtered, sorted, and only the rows drawn that can be seen.
+// The table of transitions: filtered, sorted; only visible rows are in the document.
 (() => {
   const found = document.getElementById("data");
   const view = document.getElementById("view");
   if (!found || !view) return;
-  const { columns, texts, kinds, reasons, words, arrows } = JSON.parse(found.textContent);
-  const names = ["space", "before", "input", "answers", "rules", "after"];
+  const { columns, texts, outcomes, reasons, words, arrows } = JSON.parse(found.textContent);
+  const names = ["instance", "before", "input", "answers", "rules", "after"];
   const HIGH = 27;
   const $ = (id) => document.getElementById(id);
-  const grid = $("grid"), body = $("rows"), said = $("count"), edge = $("edge");
-  const search = $("search"), bySpace = $("by-space"), byKind = $("by-kind"), byArrow = $("by-arrow");
+  const grid = $("grid"), body = $("rows"), count = $("count"), transition = $("transition");
+  const search = $("search"), byInstance = $("by-instance"), byKind = $("by-kind"), byArrow = $("by-arrow");
   const lower = Object.fromEntries(names.map((name) => [name, texts[name].map((text) => text.toLowerCase())]));
   const passes = texts.arrows.map((text) => new Set(text.split(" ").filter(Boolean)));
   let rows = [], sorted = { by: null, down: false }, chosen = -1;
 
   const text = (name, row) => texts[name][columns[name][row]];
 
-  // Each word has to be in some column: which texts have it is looked up once, not for each row.
+  // Every word has to be in some column. Each text is searched once, not once for each row.
   function matching() {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const has = wanted.map((word) => names.map((name) => lower[name].map((each) => each.includes(word))));
     const result = [];
-    for (let row = 0; row < kinds.length; row++) {
-      if (byKind.value && !byKind.value.includes(kinds[row])) continue;
-      if (bySpace.value && text("space", row) !== bySpace.value) continue;
+    for (let row = 0; row < outcomes.length; row++) {
+      if (byKind.value && !byKind.value.includes(outcomes[row])) continue;
+      if (byInstance.value && text("instance", row) !== byInstance.value) continue;
       if (byArrow.value && !passes[columns.arrows[row]].has(byArrow.value)) continue;
       if (has.every((each) => each.some((column, at) => column[columns[names[at]][row]]))) result.push(row);
     }
@@ -40,13 +40,13 @@
   function update() {
     rows = matching();
     if (sorted.by) {
-      const key = sorted.by === "kind" ? (row) => kinds.charCodeAt(row) : ranks(sorted.by);
+      const key = sorted.by === "kind" ? (row) => outcomes.charCodeAt(row) : ranks(sorted.by);
       const way = sorted.down ? -1 : 1;
       rows.sort((a, b) => way * (key(a) - key(b)) || a - b);
     }
     chosen = -1;
-    edge.replaceChildren();
-    said.textContent = `${rows.length.toLocaleString("en")} of ${kinds.length.toLocaleString("en")} labelled edges`;
+    transition.replaceChildren();
+    count.textContent = `${rows.length.toLocaleString("en")} of ${outcomes.length.toLocaleString("en")} transitions`;
     body.style.height = `${rows.length * HIGH}px`;
     grid.setAttribute("aria-rowcount", rows.length + 1);
     view.scrollTop = 0;
@@ -72,7 +72,7 @@
     made.setAttribute("role", "row");
     made.setAttribute("aria-rowindex", place + 2);
     made.setAttribute("aria-selected", place === chosen);
-    made.append(cell(words[kinds[row]], `kind-${kinds[row]}`), ...names.map((name) => cell(text(name, row))));
+    made.append(cell(words[outcomes[row]], `kind-${outcomes[row]}`), ...names.map((name) => cell(text(name, row))));
     made.addEventListener("click", () => choose(place));
     return made;
   }
@@ -96,9 +96,9 @@
     const rules = text("rules", row).split(", ").map((rule) => `${rule}: ${reasons[rule] || ""}`);
     const passed = [...passes[columns.arrows[row]]].map((at) => arrows[at]);
     for (const [term, lines] of [
-      [words[kinds[row]], [text("space", row)]], ["before", [text("before", row)]], ["what is done", [text("input", row)]],
-      ["what Kafka answers", [text("answers", row)]], ["rules applied", rules], ["after", [text("after", row)]],
-      ["arrows", passed.length ? passed : ["none"]],
+      [words[outcomes[row]], [text("instance", row)]], ["before", [text("before", row)]], ["input", [text("input", row)]],
+      ["Kafka's answers", [text("answers", row)]], ["rules applied", rules], ["after", [text("after", row)]],
+      ["group transitions", passed.length ? passed : ["none"]],
     ]) {
       const name = document.createElement("dt");
       name.textContent = term;
@@ -108,7 +108,7 @@
         return made;
       }));
     }
-    edge.replaceChildren(list);
+    transition.replaceChildren(list);
   }
 
   view.addEventListener("scroll", draw, { passive: true });
@@ -119,7 +119,7 @@
     event.preventDefault();
     choose(chosen + moves[event.key]);
   });
-  for (const each of [search, bySpace, byKind, byArrow]) each.addEventListener("input", update);
+  for (const each of [search, byInstance, byKind, byArrow]) each.addEventListener("input", update);
   for (const button of document.querySelectorAll("[data-sort]")) {
     button.addEventListener("click", () => {
       const by = button.dataset.sort;
@@ -129,28 +129,28 @@
       update();
     });
   }
-  for (const button of document.querySelectorAll("[data-edges-of]")) {
+  for (const button of document.querySelectorAll("[data-transitions-of]")) {
     button.addEventListener("click", () => {
-      byArrow.value = button.dataset.edgesOf;
+      byArrow.value = button.dataset.transitionsOf;
       update();
-      $("edges").scrollIntoView();
+      $("transitions").scrollIntoView();
       grid.focus({ preventScroll: true });
     });
   }
   update();
 })();
 
-// The graph: an arrow, clicked or entered, unfolds its reasons and their witnesses.
+// The graph: a click or Enter on an arrow opens its rules and their witnesses.
 (() => {
   const arrows = document.querySelectorAll(".graph .arrow");
   const show = (arrow) => {
     for (const other of document.querySelectorAll(".chosen.arrow, details.chosen")) other.classList.remove("chosen");
-    const told = document.getElementById(`arrow-${arrow.dataset.arrow}`);
+    const details = document.getElementById(`arrow-${arrow.dataset.arrow}`);
     arrow.classList.add("chosen");
-    told.classList.add("chosen");
-    told.open = true;
-    told.scrollIntoView({ block: "nearest" });
-    told.querySelector("summary").focus({ preventScroll: true });
+    details.classList.add("chosen");
+    details.open = true;
+    details.scrollIntoView({ block: "nearest" });
+    details.querySelector("summary").focus({ preventScroll: true });
   };
   for (const arrow of arrows) {
     arrow.setAttribute("tabindex", "0");
@@ -170,22 +170,22 @@
   });
 })();
 
-// The code: a line, clicked or entered, tells the labelled edges that ran it.
+// The code: a click or Enter on a line lists the transitions that execute it.
 (() => {
   const found = document.getElementById("ran");
   if (!found) return;
-  const { edges, sets } = JSON.parse(found.textContent);
+  const { transitions, sets } = JSON.parse(found.textContent);
   const show = (line) => {
-    for (const other of document.querySelectorAll(".source .edges-of-it, .source .chosen")) {
-      if (other.classList.contains("edges-of-it")) other.remove();
+    for (const other of document.querySelectorAll(".source .transitions-of-line, .source .chosen")) {
+      if (other.classList.contains("transitions-of-line")) other.remove();
       else other.classList.remove("chosen");
     }
     const row = document.createElement("tr"), list = document.createElement("ul"), place = document.createElement("td");
-    row.className = "edges-of-it";
+    row.className = "transitions-of-line";
     place.colSpan = 3;
-    list.append(...sets[line.dataset.set].map((edge) => {
+    list.append(...sets[line.dataset.set].map((number) => {
       const made = document.createElement("li");
-      made.textContent = edges[edge];
+      made.textContent = transitions[number];
       return made;
     }));
     place.append(list);

@@ -30,9 +30,13 @@ def test_brokers_lists_what_each_broker_needs_and_whether_it_can_run(
     told = capsys.readouterr().out
     names = re.findall(r"^(\S+)", told, re.MULTILINE)
     assert names == [*recipes(), "librdkafka-mock"]
-    assert "kafka:4.1        Apache Kafka 4.1.2, judged as 4.1: cannot run here: java is" in told
+    assert (
+        "kafka:4.1        Apache Kafka 4.1.2, checked against 4.1: cannot run here: java is" in told
+    )
     assert "needs Java 17 or later, and Maven (mvn) to download it once" in told
-    assert "serve            groupcheck serve, as Kafka 2.7, judged as 2.7: can run here" in told
+    assert (
+        "serve            groupcheck serve, as Kafka 2.7, checked against 2.7: can run here" in told
+    )
 
 
 @pytest.mark.slow
@@ -40,9 +44,9 @@ def test_a_broker_is_checked_against_its_own_version_by_default(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["verify", "serve:4.1", "--examples", "1", "--steps", "3"]) == 0
-    assert "serve:4.1, judged as Apache Kafka 4.1" in capsys.readouterr().out
+    assert "serve:4.1, checked against Apache Kafka 4.1" in capsys.readouterr().out
     main(["verify", "serve", "--profile", "4.1", "--examples", "1", "--steps", "1"])
-    assert "serve, judged as Apache Kafka 4.1" in capsys.readouterr().out
+    assert "serve, checked against Apache Kafka 4.1" in capsys.readouterr().out
 
 
 def test_a_missing_program_of_a_broker_is_one_line(

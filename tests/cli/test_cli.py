@@ -30,8 +30,8 @@ def test_a_conforming_port_has_exit_status_0_and_its_counts_are_printed(
 ) -> None:
     assert main(["verify", "builtin", *QUICK]) == 0
     printed = capsys.readouterr().out
-    assert "space      membership: 61 states, 682 labelled edges explored; 100 %" in printed
-    assert "verdict    conforms to Apache Kafka 2.7.2 in all that it showed, 100 % of" in printed
+    assert "instance   membership: 61 states, 682 transitions; 100 %" in printed
+    assert "verdict    conforms to Apache Kafka 2.7.2: 100 % of" in printed
 
 
 def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,7 +221,7 @@ def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert done.returncode == 1
-    assert b"port       exec:cat \\xe9\\u2028 -, judged as" in done.stdout
+    assert b"port       exec:cat \\xe9\\u2028 -, checked against" in done.stdout
 
 
 def test_a_missing_or_invalid_trace_is_one_line(tmp_path: Path, error: Callable[..., str]) -> None:

@@ -85,25 +85,25 @@ def _given(saved: Saved, line: int) -> set[str]:
     """The inputs of the edges under which a line ran."""
     code = _code(saved)
     (file,) = code.files
-    return {code.edges[edge].given for edge in code.sets[file.ran[line]]}
+    return {code.transitions[edge].given for edge in code.sets[file.ran[line]]}
 
 
 @pytest.mark.slow
 def test_a_line_has_exactly_the_transitions_of_the_requests_that_run_it(
     saved: Saved,
 ) -> None:
-    edges = _code(saved).edges
+    edges = _code(saved).transitions
     assert _given(saved, BEAT) == {"Heartbeat"}
     assert _given(saved, ADVANCE) == {"Advance"}
     asked = {edge.given for edge in edges} & {*API_OF.values()}
     assert len(asked) > 10
     assert _given(saved, OTHERS) == asked - {"Heartbeat"}
     beaten = {place for place, edge in enumerate(edges) if edge.given == "Heartbeat"}
-    assert beaten == {*_function(saved, "beat").edges}
+    assert beaten == {*_function(saved, "beat").transitions}
 
 
 def test_a_transition_has_the_rule_that_it_applies(saved: Saved) -> None:
-    edges = {(edge.before, edge.given, edge.rules, edge.after) for edge in _code(saved).edges}
+    edges = {(edge.before, edge.given, edge.rules, edge.after) for edge in _code(saved).transitions}
     assert ("none", "Heartbeat", ("heartbeat/no-group",), "none") in edges
 
 
@@ -116,8 +116,8 @@ def test_lines_outside_steps_and_lines_that_never_ran_are_separate(saved: Saved)
 
 
 def test_transitions_of_different_rules_with_the_same_lines_are_grouped(saved: Saved) -> None:
-    edges = _code(saved).edges
-    groups = [[edges[place] for place in group] for group in _code(saved).alike]
+    edges = _code(saved).transitions
+    groups = [[edges[place] for place in group] for group in _code(saved).same_lines]
     assert any({edge.given for edge in group} == {"Heartbeat"} for group in groups)
     for group in groups:
         assert len({edge.given for edge in group}) == 1
@@ -127,11 +127,11 @@ def test_transitions_of_different_rules_with_the_same_lines_are_grouped(saved: S
 def test_a_merged_line_has_the_transitions_of_both_runs(saved: Saved) -> None:
     both = merged([Named("one", saved), Named("other", saved)])
     code = _code(both)
-    assert sum(edge.steps for edge in code.edges) == 2 * sum(
-        edge.steps for edge in _code(saved).edges
+    assert sum(edge.steps for edge in code.transitions) == 2 * sum(
+        edge.steps for edge in _code(saved).transitions
     )
-    same = [msgspec.structs.replace(edge, steps=0) for edge in code.edges]
-    assert same == [msgspec.structs.replace(edge, steps=0) for edge in _code(saved).edges]
+    same = [msgspec.structs.replace(edge, steps=0) for edge in code.transitions]
+    assert same == [msgspec.structs.replace(edge, steps=0) for edge in _code(saved).transitions]
     assert (code.sets, code.files) == (_code(saved).sets, _code(saved).files)
 
 
@@ -141,7 +141,7 @@ def test_runs_of_different_texts_of_a_file_are_not_merged(saved: Saved) -> None:
     other = msgspec.structs.replace(
         saved, code=msgspec.structs.replace(_code(saved), files=(changed,))
     )
-    with pytest.raises(NotMergedError, match=r"my_port\.py is not the same in all of them"):
+    with pytest.raises(NotMergedError, match=r"my_port\.py is not the same in all results"):
         merged([Named("one", saved), Named("other", other)])
 
 
@@ -159,5 +159,5 @@ def test_code_that_no_step_runs_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("", encoding="utf-8")
     done = _verify("builtin", tmp_path, "--examples", "0", "--walks", "0", "--code", "other.txt")
     assert done.returncode == 2
-    assert done.stderr.startswith("groupcheck: no step of the port has run any code in ")
+    assert done.stderr.startswith("groupcheck: no step of the port executed code in ")
     assert done.stderr.count("\n") == 1

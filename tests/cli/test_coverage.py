@@ -21,18 +21,18 @@ def test_runs_add_to_a_file_and_files_are_merged(
     capsys.readouterr()
     assert main(["coverage", one, two, "--out", both]) == 0
     printed = capsys.readouterr().out
-    assert "space      membership/1: 682 of 682 labelled edges shown (100 %)" in printed
+    assert "instance   membership/1: 682 of 682 transitions covered (100 %)" in printed
     assert "pairs      membership/1: " in printed
-    assert "of 1,847 pairs of adjacent edges shown (" in printed
-    assert "one-sided  never seen not to hold: " in printed
-    assert "starved    never applied: " in printed
+    assert "of 1,847 pairs covered (" in printed
+    assert "one-sided  never seen false: " in printed
+    assert "never      never applied: " in printed
     assert main(["coverage", both, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["profiles"]["2.7"]
     applied = [
         set(json.loads(Path(p).read_text())["profiles"]["2.7"]["applied"]) for p in (one, two)
     ]
     assert set(found["applied"]) == applied[0] | applied[1]
-    assert set(found["starved"]).isdisjoint(found["applied"])
+    assert set(found["not_applied"]).isdisjoint(found["applied"])
 
 
 def test_coverage_of_another_model_is_rejected_with_status_1(
@@ -45,7 +45,7 @@ def test_coverage_of_another_model_is_rejected_with_status_1(
     theirs.write_text(json.dumps(found))
     capsys.readouterr()
     assert main(["coverage", str(mine), str(theirs)]) == 1
-    assert "refused    " in capsys.readouterr().out
+    assert "rejected   " in capsys.readouterr().out
     assert main(["verify", "builtin", *QUICK, "--coverage", str(theirs)]) == 0
     assert "coverage   restarted: " in capsys.readouterr().out
     assert main(["coverage", str(mine), str(theirs)]) == 0

@@ -28,9 +28,9 @@ def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[
     assert main(["explore", "--json", "--no-symmetry", *QUICK]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["symmetry"] is False
-    (space,) = result["spaces"]
+    (space,) = result["instances"]
     assert space["name"] == "metadata"
-    assert space["generated"] == space["edges"] + 1
+    assert space["generated"] == space["transitions"] + 1
 
 
 def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
@@ -48,7 +48,7 @@ def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
         "witness_sync_stable.jsonl",
     }
     printed = capsys.readouterr().out
-    assert "metadata: 9 tests, 0 of them kept; 364 steps, 1.09 times the least\n" in printed
+    assert "metadata: 9 tests, 0 of them kept; 364 steps, 1.09 times the lower bound\n" in printed
     assert all(str(out / name) in "".join(printed.split()) for name in names)
     assert main(["replay", str(out / "witness_sync_stable.jsonl"), "builtin"]) == 0
 
@@ -78,7 +78,7 @@ def test_a_violated_property_has_exit_status_1_and_its_counterexample(
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": whole._replace(heartbeat=deaf)})
     assert main(["explore", *QUICK]) == 1
     printed = capsys.readouterr().out
-    assert "ERROR      the law unanswered is broken" in printed
+    assert "ERROR      the property unanswered is violated" in printed
     assert "  3. A sends Heartbeat v4 for generation 1\n" in printed
 
 
@@ -87,8 +87,8 @@ def test_an_expected_violation_is_printed_and_is_no_error(
 ) -> None:
     assert main(["explore", "--members", "1", "--instance", "membership"]) == 0
     printed = capsys.readouterr().out
-    assert "The law completing-ends (CompletingRebalance is left) [KAFKA-12890]" in printed
-    assert "     and from 3 to 4 again and again\nknown " in printed
+    assert "The property completing-ends (CompletingRebalance is left) [KAFKA-12890]" in printed
+    assert "     and steps 3 to 4 repeat forever\nexpected " in printed
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(
 def test_features_make_one_instance(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", "--members", "1", "--features", "metadata"]) == 0
     composed = capsys.readouterr().out
-    assert "composed of metadata" in composed
+    assert "features metadata" in composed
     assert main(["explore", *QUICK]) == 0
     named = capsys.readouterr().out
     figures = [
@@ -137,7 +137,7 @@ def test_distinct_generations_make_more_states(
     assert main(["explore", "--json", "--generations", "3", *QUICK]) == 0
     three = json.loads(capsys.readouterr().out)
     assert (one["generations"], three["generations"]) == (1, 3)
-    assert one["spaces"][0]["states"] < three["spaces"][0]["states"]
+    assert one["instances"][0]["states"] < three["instances"][0]["states"]
 
 
 def test_the_options_of_tlc_have_the_features(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,19 +70,19 @@ def test_of_another_history_it_prints_the_longest_order_and_what_is_allowed_next
     assert history(lines, "--late-ms=0") == (
         1,
         """\
-In group 'g' no order of the operations is lawful for Apache Kafka 2.7.2.
+In group 'g' no order of the operations is allowed by Apache Kafka 2.7.2.
 
-The longest lawful order has 2 of 3 operations:
+The longest allowed order has 2 of 3 operations:
    1. 0 ms  request 1: A sends JoinGroup v3 without a member id, offering range b'' (session timeout 6 s, rebalance timeout 10 s)
    2. 100 ms  the initial delay is over and ends the join phase [DelayedJoin.scala:81]; the join phase ends and a new generation begins [GroupCoordinator.scala:1208]
         <- (to request 1) no error, generation 1, member id A, leader A, protocol range, members A b''
    3. 201 ms  request 3: B sends JoinGroup v3 without a member id, offering range b'' (session timeout 6 s, rebalance timeout 10 s)
 
-What has to come next, and cannot:
+Required next, but not allowed:
   request 2, from 200.500 to 203.000 ms: A sends Heartbeat v0 for generation 1
     <- ILLEGAL_GENERATION (22)
 
-What Apache Kafka 2.7.2 does here:
+Expected from Apache Kafka 2.7.2:
   request 2, coming next, is answered: REBALANCE_IN_PROGRESS (27)
     because a rebalance is being prepared, and the member has to join it [GroupCoordinator.scala:650]
 

@@ -109,16 +109,16 @@ def test_a_fault_is_listed_in_the_longest_order(history: Callable[..., Any]) -> 
     status, out, _ = history(lines)
     assert status == 1
     assert out.startswith("""\
-In group 'g' no order of the operations is lawful for Apache Kafka 2.7.2.
+In group 'g' no order of the operations is allowed by Apache Kafka 2.7.2.
 
-The longest lawful order has 2 of 3 operations:
-   1. 0 ms  request 1: somebody sends OffsetCommit v2: t/0 = 5
+The longest allowed order has 2 of 3 operations:
+   1. 0 ms  request 1: a client sends OffsetCommit v2: t/0 = 5
    2. 0 ms  the offsets are stored and can be read [GroupMetadataManager.scala:406]
         <- (to request 1) t/0: no error
-   3. 120,000 ms  the coordinator removes the offsets that have expired
+   3. 120,000 ms  the coordinator removes expired offsets
 
-What has to come next, and cannot:
-  request 2, from 120,010.000 to 120,020.000 ms: somebody sends OffsetFetch v1: t/0
+Required next, but not allowed:
+  request 2, from 120,010.000 to 120,020.000 ms: a client sends OffsetFetch v1: t/0
 """)
     assert "  request 2, coming next, is answered: no error, t/0: none" in out
 

@@ -43,7 +43,7 @@ def test_every_format_is_written_and_the_report_equals_that_of_verify(
     printed = capsys.readouterr().out
     assert all(f"written    {path}\n" in printed for path in faces.values())
     assert printed.count("\n::error ") == 2
-    assert printed.count("What came back:") == 2 + 2  # in the story, and in its annotation
+    assert printed.count("Observed:") == 2 + 2  # in the story, and in its annotation
     assert read(Path(faces["json"])) == diverging()
     there = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     write(diverging(), tmp_path / "as_verify")
@@ -65,9 +65,9 @@ def test_only_new_findings_fail_with_a_baseline(
     assert main(["report", one, "--baseline", bad]) == 0
     printed = capsys.readouterr().out
     assert f"known      1 finding: {first.id}\ngone       1 finding: {second.id}\n" in printed
-    assert "What came back:" not in printed
+    assert "Observed:" not in printed
     assert main(["report", bad, "--baseline", one]) == 1
-    assert capsys.readouterr().out.count("What came back:") == 1
+    assert capsys.readouterr().out.count("Observed:") == 1
     assert main(["report", good, "--baseline", bad]) == 0
     assert main(["report", bad, "--baseline", bad, "--fail-on-lost"]) == 0
     known = _file(tmp_path / "known.json", replace(conforming(), findings=diverging().findings))
@@ -78,7 +78,7 @@ def test_only_new_findings_fail_with_a_baseline(
 
 def test_an_unfinished_run_is_no_success(good: str, tmp_path: Path) -> None:
     early = _file(tmp_path / "early.json", replace(conforming(), ended_early="interrupted"))
-    nothing = _file(tmp_path / "nothing.json", replace(conforming(), spaces=()))
+    nothing = _file(tmp_path / "nothing.json", replace(conforming(), instances=()))
     assert main(["report", good]) == 0
     assert main(["report", early, "--baseline", good]) == 2
     assert main(["report", nothing]) == 2
@@ -89,9 +89,9 @@ def test_several_results_are_merged(
 ) -> None:
     assert main(["report", good, bad, good]) == 1
     printed = capsys.readouterr().out
-    assert "port       builtin, faulty, judged as" in printed
-    assert "3,084 edges shown (100 %)" in printed
-    assert "tours" not in printed  # nobody knows in how few steps they could be gone together
+    assert "port       builtin, faulty, checked against" in printed
+    assert "3,084 covered (100 %)" in printed
+    assert "tours" not in printed  # there is no lower bound for all of them
 
 
 def test_an_invalid_option_or_file_is_one_line(

@@ -146,7 +146,7 @@ def replayed(
     capsys.readouterr()
     assert main(["replay", trace, "python:agreeing:Port", "--save", str(path)]) == 1
     saved = read(path)
-    assert saved.findings[0].story == capsys.readouterr().out
+    assert saved.findings[0].text == capsys.readouterr().out
     return saved
 
 
@@ -168,13 +168,13 @@ def test_a_replay_on_a_port_has_every_format_of_a_finding(
     replayed: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (finding,) = replayed.findings
-    story = finding.story
+    text = finding.text
     capsys.readouterr()
     faces = _faces(replayed, tmp_path)
     told = capsys.readouterr().out
-    assert story in told
+    assert text in told
     assert "verdict    diverges from Apache Kafka 2.7.2: 1 finding\n" in told
-    assert "\n::error title=groupcheck%3A not as Apache Kafka 2.7.2" in told
+    assert "\n::error title=groupcheck%3A differs from Apache Kafka 2.7.2" in told
     assert "```mermaid" in faces["markdown"]
     assert 'alt="Sequence diagram' in faces["html"]
     assert "1 finding" in faces["badge"]
@@ -212,7 +212,7 @@ def test_a_finding_in_a_recording_has_no_port_and_no_pytest_file(
     story = capsys.readouterr().out
     saved = read(tmp_path / "r.json")
     (finding,) = saved.findings
-    assert finding.story == story
+    assert finding.text == story
     assert story.startswith("In group 'group':\n")
     _faces(saved, tmp_path)
     names = {each.name.partition(finding.id)[0] for each in (tmp_path / "out").iterdir()}
@@ -247,10 +247,10 @@ def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
     assert section.items() <= printed.items()
     faces = _faces(saved, tmp_path)
     told = capsys.readouterr().out
-    assert "reached    all 288 labelled edges" in told
-    assert told.endswith("verdict    the model of Apache Kafka 2.7.2 is as it should be\n")
+    assert "reached    all 288 transitions" in told
+    assert told.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
     assert 'name="metadata/1"' in faces["junit"]
-    assert faces["junit"].count('classname="groupcheck.laws"') == len(LAWS)
+    assert faces["junit"].count('classname="groupcheck.properties"') == len(LAWS)
     assert "24 states" in faces["badge"]
     assert "State graph" in faces["html"]
     assert "sync/leader-completing" in faces["html"]
@@ -264,14 +264,14 @@ def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
     assert known.findings == ()
     saved = _explored([broken._replace(known=None)], torn=True)
     law, error = saved.findings
-    assert law.law
-    assert law.law["name"] == broken.law.name
+    assert law.property
+    assert law.property.name == broken.law.name
     assert len(law.trace) == 1 + len(broken.steps)
     assert error.title == "3 labelled edges of metadata cannot be reached"
     faces = _faces(saved, tmp_path)
     told = capsys.readouterr().out
     assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in told
-    assert told.count(f"The law {broken.law.name} ") == 1 + 2  # and in its annotation
+    assert told.count(f"The property {broken.law.name} ") == 1 + 2  # and in its annotation
     assert faces["junit"].count("<failure ") == 2
     assert (tmp_path / "out" / f"finding_{law.id}.jsonl").exists()
     assert law.id in faces["html"]
@@ -288,7 +288,9 @@ def test_a_check_has_its_groups_in_every_format(
     faces = _faces(saved, tmp_path)
     told = capsys.readouterr().out
     assert "groups     9: 6 accepted, 2 rejected, 1 undecided\n" in told
-    assert told.startswith("group 'g1' at a.log:1: \\x1b\n\ncheck      a.log, judged as the Kafka")
+    assert told.startswith(
+        "group 'g1' at a.log:1: \\x1b\n\ncheck      a.log, checked against the Kafka"
+    )
     assert "rejected   group 'g2' at a.log:2: \\x1b\n" in told
     assert "9 groups, 2 rejected" in faces["badge"]
     assert 'message="it was there before"' in faces["junit"]
@@ -308,7 +310,7 @@ def test_checks_are_merged_and_compared_with_a_baseline(
     assert both.verdict == "18 groups: 12 accepted, 3 rejected, 2 undecided"
     assert both.check
     assert both.check.reasons == {"it was there before": 2}
-    assert both.check.edges is None
+    assert both.check.transitions_covered is None
     assert both.check.read == {name: 2 * number for name, number in Read()._asdict().items()}
     assert len(both.findings) == 2
     capsys.readouterr()
@@ -334,7 +336,7 @@ def test_results_that_cannot_be_merged_are_one_line(
     there = {name: str(tmp_path / name) for name in sorts}
     for arguments, why in (
         ([there["verify"], there["check"]], "is a result of check and"),
-        ([there["explore"], there["explore"]], "explorations, which nobody puts together"),
+        ([there["explore"], there["explore"]], "explorations, which cannot be merged"),
         ([there["check"], there["other"]], "is of Kafka 4.1 and"),
         ([there["other"], there["check"]], "is of the Kafka that each source names and"),
         ([there["verify"], "--baseline", there["replay"]], "a result of replay, not of verify"),
@@ -367,14 +369,6 @@ def test_a_result_that_cannot_be_written_is_one_line(
         )
 
 
-def test_results_of_the_older_form_are_read(tmp_path: Path) -> None:
-    older = json.loads(as_text(conforming())) | {"format": 2}
-    for name in ("command", "lines", "check", "exploration"):
-        del older[name]
-    (tmp_path / "result.json").write_text(json.dumps(older))
-    assert read(tmp_path) == conforming()
-
-
 def test_a_result_has_the_section_of_its_command_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     for saved in (conforming(), _checked()):
@@ -398,7 +392,7 @@ def test_a_browser_opens_the_pages_and_an_arrow_shows_its_rules(
             if saved.exploration is not None:
                 opened.all(".graph .arrow text")[0].click()
                 arrow, *reasons = opened.one("details.chosen").text.splitlines()
-                explored_arrow = saved.exploration.arrows[arrow]
+                explored_arrow = saved.exploration.group_transitions[arrow]
                 assert reasons == [f"{rule}: {n}" for rule, n in explored_arrow.items()]
                 assert opened.console() == []
 

@@ -194,12 +194,12 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
     assert main([*command, "--engine", "spark", "--save", str(saved)]) == 0
     said = capsys.readouterr().out
     assert "\n".join(read(saved).lines) + "\n" == said
-    assert "laws       45 of 46 hold" in said
-    assert "not sought" in said
+    assert "properties 45 of 46 hold" in said
+    assert "not computed" in said
     assert main([*command, "--json"]) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert [law["name"] for law in told["laws"]] == [law.name for law in LAWS]
-    assert f"metadata {told['spaces'][0]['states']} " in " ".join(said.split())
+    assert [each["name"] for each in told["properties"]] == [law.name for law in LAWS]
+    assert f"metadata {told['instances'][0]['states']} " in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,11 @@ def _verify(settings: Settings, flags: str = "") -> Result:
 def test_the_toy_coordinator_conforms() -> None:
     result = _verify(Settings(examples=30))
     assert result.findings == []
-    for space in result.spaces:
+    for each in result.instances:
         # It shows no inner state and always takes the same branch where it is free.
-        told = space.shares.shown + space.shares.not_chosen + space.shares.ambiguous
-        assert told == space.shares.edges
-        assert space.shares.shown >= 0.98 * space.shares.edges
+        counts = each.transitions
+        assert counts.covered + counts.not_observed + counts.ambiguous == counts.total
+        assert counts.covered >= 0.98 * counts.total
 
 
 def test_features_that_the_toy_coordinator_lacks_are_skipped() -> None:

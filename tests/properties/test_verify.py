@@ -47,19 +47,19 @@ def _verify(
 def test_builtin_coordinator_conforms_and_covers_every_transition_for_two_members() -> None:
     result = _verify(lambda: BuiltinPort(1), Settings(seed=1))
     assert result.conforms
-    assert [space.name for space in result.spaces] == list(virtual(PROFILES["2.7"], Settings()))
-    for space in result.spaces:
-        assert space.shares.shown == space.shares.edges == space.edges
+    assert [space.name for space in result.instances] == list(virtual(PROFILES["2.7"], Settings()))
+    for each in result.instances:
+        assert each.transitions.covered == each.transitions.total
     assert result.sequences > 100
-    assert result.steps > result.tours.steps > sum(space.edges for space in result.spaces)
-    assert result.tours.ratio is not None
-    assert 1 <= result.tours.ratio <= 1.2
+    steps = sum(each.tours.steps for each in result.instances)
+    assert result.steps > steps > result.transitions
+    assert 1 <= steps / sum(each.tours.lower_bound for each in result.instances) <= 1.2
 
 
 def test_pairs_option_covers_every_pair_of_adjacent_transitions() -> None:
     result = _verify(BuiltinPort, SMALL._replace(pairs=True, examples=0))
     assert result.conforms
-    assert [space.name for space in result.pairs] == ["membership", "metadata", "storing"]
+    assert [each.instance for each in result.pairs] == ["membership", "metadata", "storing"]
     for pairs, instance in zip(
         result.pairs, virtual_spaces(PROFILES["2.7"], 1).values(), strict=True
     ):
@@ -70,9 +70,9 @@ def test_pairs_option_covers_every_pair_of_adjacent_transitions() -> None:
             for edge in edges
             if edge.target != node
         )
-        assert pairs.shares.shown == pairs.shares.edges == pairs.edges == count
-        assert pairs.tours.least <= pairs.tours.steps <= 1.4 * pairs.tours.least
-    assert "100 % of the pairs shown\n" in summary(told(result), [])
+        assert pairs.pairs.covered == pairs.pairs.total == count
+        assert pairs.tours.lower_bound <= pairs.tours.steps <= 1.4 * pairs.tours.lower_bound
+    assert "pairs of adjacent transitions; 100 % covered\n" in summary(told(result), [])
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
@@ -100,7 +100,7 @@ def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
     assert result.conforms
     # Where in 4.1 an expiry and the end of a round of initial delay come together, nobody can see
     # whether the next delay will be prolonged: what follows is lawful but not told apart.
-    assert result.shown >= {"4.1": 0.8}.get(profile, 0.95) * result.edges
+    assert result.covered_transitions >= {"4.1": 0.8}.get(profile, 0.95) * result.transitions
 
 
 def test_port_of_one_version_diverges_from_another() -> None:
@@ -143,7 +143,7 @@ class SupportsNothing(ModelPort):
 
 def test_port_that_never_responds_does_not_conform() -> None:
     result = _verify(SupportsNothing)
-    assert result.answered == 0
+    assert not any(each.transitions.requests_covered for each in result.instances)
     assert not result.findings
     assert not result.conforms
 
@@ -279,7 +279,7 @@ def test_interrupted_run_keeps_its_findings_even_if_the_interruption_is_lost(pha
     assert result.ended_early == "interrupted"
     assert not result.conforms
     assert result.steps > 0
-    assert [space.states for space in result.spaces] == [61, 24, 126]
+    assert [each.states for each in result.instances] == [61, 24, 126]
 
 
 def test_interruption_during_minimisation_keeps_the_minimised_findings() -> None:
@@ -368,5 +368,7 @@ def test_transition_count_is_the_number_of_times_the_port_takes_it() -> None:
     settings = Settings(members=1, examples=0, walks=0)
     result = Verification(PortSource("watching", lambda: port), settings).run()
     steps = Counter(pairwise(port.states))["CompletingRebalance", "Stable"]
-    counted = sum(space.arrows["CompletingRebalance -> Stable"] for space in result.spaces)
+    counted = sum(
+        each.group_transitions["CompletingRebalance -> Stable"] for each in result.instances
+    )
     assert counted == steps > 10

@@ -1,4 +1,4 @@
-"""The page that compares brokers, of results as they are saved."""
+"""The pages that compare brokers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ def column(title: str, profile: str, *found: Found, rules: tuple[str, ...]) -> C
     kept: dict[str, Any] = {
         "kafka": PROFILES[profile].kafka,
         "date": "2026-11-21",
-        "spaces": [{"edges": 10, "edges_shown": 4}, {"edges": 5, "edges_shown": 5}],
+        "instances": [
+            {"transitions": {"total": 10, "covered": 4}},
+            {"transitions": {"total": 5, "covered": 5}},
+        ],
         "sequences": 1_000,
         "steps": 30_000,
         "undecided": 2,
-        "not_reproduced": 1,
+        "findings_not_reproduced": 1,
         "seconds": 120.0,
         "rules": list(rules),
     }
@@ -27,7 +30,7 @@ OWN = {"port": "kafka:2.7", "shared": False, "answers": ["no error | at all"]}
 SHARED = {**OWN, "shared": True}
 
 
-def test_a_row_says_of_each_broker_what_was_seen_of_a_rule() -> None:
+def test_a_row_has_what_each_broker_does_of_a_rule() -> None:
     found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", OWN)
     told = page(
         [
@@ -40,39 +43,39 @@ def test_a_row_says_of_each_broker_what_was_seen_of_a_rule() -> None:
     says = PROFILES["4.1"].rules["heartbeat/alive"].says
     assert f"| {says} | yes |  | {link} |\n" in told
     assert f"| {PROFILES['4.1'].rules['join/group-full'].says} | yes | - |  |\n" in told
-    assert "| labelled edges shown | 9 of 15 | 9 of 15 | 9 of 15 |\n" in told
-    assert "| others, that Kafka shares |  |  | 0 |\n" in told
+    assert "| transitions covered | 9 of 15 | 9 of 15 | 9 of 15 |\n" in told
+    assert "| more findings that Kafka shares |  |  | 0 |\n" in told
     assert "## SyncGroup" not in told
 
 
-def test_what_kafka_does_too_is_no_finding() -> None:
+def test_a_finding_that_kafka_shares_is_counted_apart() -> None:
     found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", SHARED)
     told = page([column("Double", "2.7", found, rules=("heartbeat/alive",))])
     assert "| findings | 0 |\n" in told
-    assert "| others, that Kafka shares | 1 |\n" in told
+    assert "| more findings that Kafka shares | 1 |\n" in told
     assert "0123abcd" not in told
 
 
-def test_a_finding_against_no_rule_is_told_apart() -> None:
+def test_a_finding_against_no_rule_is_listed_apart() -> None:
     told = page([column("Double", "2.7", Found("0123abcd", "", "", ""), rules=())])
     assert "## No rule of the model\n\n1 finding: [0123abcd]" in told
 
 
-def test_beside_a_sequence_stands_what_kafka_did() -> None:
+def test_a_sequence_is_followed_by_the_answer_of_kafka() -> None:
     found = [
         Found("00000001", "", "", "The first.\n", OWN),
         Found("00000002", "", "", "The second.\n", SHARED),
         Found("00000003", "", "", "The third.\n"),
     ]
     told = sequences_page([column("Double", "2.7", *found, rules=()), column("B", "2.7", rules=())])
-    assert "### 00000001\n\n```\nThe first.\n```\n\n`kafka:2.7` to the last step" in told
+    assert "### 00000001\n\n```\nThe first.\n```\n\n`kafka:2.7` answers the last step" in told
     assert "no error \\| at all." in told
     assert "The second.\n```\n\n**Kafka does the same** (`kafka:2.7`).\n" in told
     assert "## B" not in told
 
 
-def test_a_finding_whose_cause_is_known_says_it() -> None:
+def test_a_finding_has_its_known_cause() -> None:
     found = [Found(f"0000000{n}", "", "", "It.\n", None, "an old bug") for n in range(2)]
     columns = [column("Kafka", "2.7", *found, rules=())]
-    assert "The cause is known: an old bug.\n" in sequences_page(columns)
-    assert "| of them explained | 2, by 1 cause |\n" in page(columns)
+    assert "Known cause: an old bug.\n" in sequences_page(columns)
+    assert "| findings with a known cause | 2, by 1 cause |\n" in page(columns)

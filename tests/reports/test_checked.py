@@ -1,4 +1,4 @@
-"""What is told of a check on a screen: the first finding in full, or every one."""
+"""The console output of a check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DONE = {
 }
 
 
-def test_the_first_finding_is_told_in_full_and_with_v_every_one(tmp_path: Path) -> None:
+def test_check_prints_the_first_finding_in_full_and_with_v_every_one(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_text(RECORDING)
     finding = judge(load(path)).finding
@@ -34,10 +34,10 @@ def test_the_first_finding_is_told_in_full_and_with_v_every_one(tmp_path: Path) 
     ]
     findings = list(zip(rows, (None, finding, finding), strict=True))
     brief = checked(DONE, findings, None)
-    assert brief.count("What came back:") == 1
+    assert brief.count("Observed:") == 1
     assert "\nIn group b:\n" in brief.replace("'", "")
-    assert brief.endswith("Left out are 1,234 events, the same again and again.\n")
+    assert brief.endswith("1,234 repeated events are omitted.\n")
     whole = checked(DONE, findings, None, every=True)
     assert whole.startswith(brief)
-    assert whole.count("What came back:") == 2
-    assert whole.count("Left out are") == 1
+    assert whole.count("Observed:") == 2
+    assert whole.count("repeated events") == 1

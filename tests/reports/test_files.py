@@ -1,4 +1,4 @@
-"""What is left on disk: a test that fails, a trace that replays, a result that parses."""
+"""The files of a report: the record, a trace that replays, a test that fails."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def report(result: Result, tmp_path: Path) -> Path:
     return tmp_path / "report"
 
 
-def test_each_finding_is_written_as_text_traces_pictures_and_test(
+def test_a_finding_is_written_as_text_traces_pictures_and_test(
     result: Result, report: Path
 ) -> None:
     expected = {"result.json"}
@@ -71,23 +71,23 @@ def test_each_finding_is_written_as_text_traces_pictures_and_test(
     assert len(expected) >= 7
 
 
-def test_the_result_says_all_that_the_screen_says(result: Result, report: Path) -> None:
+def test_the_record_has_what_the_console_prints(result: Result, report: Path) -> None:
     written = json.loads((report / "result.json").read_text())
     assert written["conforms"] is False
     assert written["sequences"] == result.sequences
-    assert [space["edges_shown"] for space in written["spaces"]] == [
-        space.shares.shown for space in result.spaces
+    assert [each["transitions"]["covered"] for each in written["instances"]] == [
+        each.transitions.covered for each in result.instances
     ]
     assert [f["id"] for f in written["findings"]] == [f.finding_id for f in result.findings]
     first = written["findings"][0]
     assert first["trace"][0]["profile"] == "2.7"
-    assert first["accepted_steps"] == len(first["trace"]) - 2  # the last, and what it is all about
-    assert first["law"]["name"] == "member-list"
+    assert (
+        first["accepted_steps"] == len(first["trace"]) - 2
+    )  # without the header and the last step
+    assert first["property"]["name"] == "member-list"
 
 
-def test_an_earlier_report_is_replaced_and_what_is_not_ours_is_left_alone(
-    result: Result, report: Path
-) -> None:
+def test_a_report_replaces_an_earlier_one_and_no_other_files(result: Result, report: Path) -> None:
     written = set(report.iterdir())
     stale = [
         report / name
@@ -108,7 +108,7 @@ def test_an_earlier_report_is_replaced_and_what_is_not_ours_is_left_alone(
 
 
 class Talker(BuiltinPort):
-    """Answers a JoinGroup at once, and says the same odd text wherever there is room for text."""
+    """Answers a JoinGroup with the same text in every field."""
 
     def __init__(self, text: str, metadata: bytes) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Talker(BuiltinPort):
         raise PortFailedError(kind, self.text, self.text)
 
 
-# Not only what can be written in UTF-8: JSON and Python know lone surrogates.
+# JSON and Python allow lone surrogates, which UTF-8 cannot encode.
 TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
     ["\0", '"""', "\\", "\\N{", "\r\n", "\ud800", "\u2028", "\x1b[2J", "x" * 5_000]
 )
@@ -135,7 +135,7 @@ TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
 
 @given(text=TEXTS, metadata=st.binary(), port=TEXTS.filter(bool), step=st.booleans())
 @example(text='"""', metadata=b'"""', port='"""', step=True)
-def test_whatever_a_port_says_the_files_of_a_finding_are_sound(
+def test_files_of_a_finding_are_well_formed_for_any_text_of_a_port(
     text: str, metadata: bytes, port: str, *, step: bool
 ) -> None:
     body = JoinGroupRequest(GROUP_ID, 10_000, 10_000, protocols=(Protocol("range", metadata),))
@@ -169,27 +169,27 @@ def _pytest(report: Path, port: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_test_of_a_finding_fails_until_the_port_is_mended(report: Path) -> None:
+def test_the_pytest_file_of_a_finding_fails_until_the_port_is_fixed(report: Path) -> None:
     failing = _pytest(report, PORT)
     assert failing.returncode == 1
-    assert "What Apache Kafka 2.7.2 does here:" in failing.stdout
+    assert "Expected from Apache Kafka 2.7.2:" in failing.stdout
     assert "groupcheck/properties" not in failing.stdout  # the finding, not our stack
     passing = _pytest(report, "builtin")
     assert passing.returncode == 0, passing.stdout
 
 
-def test_a_trace_is_replayed_with_the_verdict_as_exit_status(
+def test_replay_of_a_trace_exits_with_the_verdict(
     report: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(TESTS))
     trace = str(next(report.glob("*.jsonl")))
     assert main(["replay", trace, PORT]) == 1
-    assert "What came back:" in capsys.readouterr().out
+    assert "Observed:" in capsys.readouterr().out
     assert main(["replay", trace, "builtin"]) == 0
     assert "each answered as Kafka would" in capsys.readouterr().out
 
 
-def test_a_trace_can_be_checked_from_any_test(
+def test_check_trace_raises_an_assertion_error_with_the_finding(
     report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(TESTS))

@@ -1,4 +1,4 @@
-"""The page: all in one file, and in a real browser it opens, filters, sorts and shows witnesses."""
+"""The HTML page: one file, which filters, sorts and shows witnesses in a real browser."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page() -> str:
     return _page(diverging())
 
 
-def test_the_page_needs_nothing_from_elsewhere(page: str) -> None:
+def test_the_page_loads_nothing(page: str) -> None:
     assert "default-src 'none'" in page
     targets = re.findall(r'\b(?:src|href)="([^"]*)"', page)
     assert len(targets) > 5
@@ -53,15 +53,15 @@ def test_the_page_needs_nothing_from_elsewhere(page: str) -> None:
     assert "url(" not in page
 
 
-def test_the_table_has_every_labelled_edge_once_and_as_it_came_out(page: str) -> None:
+def test_the_table_has_every_transition_once_with_its_outcome(page: str) -> None:
     saved, data = diverging(), _data(page)
-    assert data["kinds"] == "".join(space.edge_kinds for space in saved.spaces)
-    names = [data["texts"]["space"][number] for number in data["columns"]["space"]]
-    assert Counter(names) == {f"{space.name}/1": space.edges for space in saved.spaces}
-    assert {len(column) for column in data["columns"].values()} == {saved.edges}
+    assert data["outcomes"] == "".join(each.outcomes for each in saved.instances)
+    names = [data["texts"]["instance"][number] for number in data["columns"]["instance"]]
+    assert Counter(names) == {each.label: each.transitions.total for each in saved.instances}
+    assert {len(column) for column in data["columns"].values()} == {saved.transitions}
 
 
-def test_whatever_is_said_in_the_page_means_nothing_to_html() -> None:
+def test_text_of_a_port_is_escaped() -> None:
     odd = "</script><script>alert(1)</script><b>&\x1b"
     text = _page(replace(conforming(), port=odd, unsupported=(odd,)))
     assert "<script>alert" not in text
@@ -69,20 +69,20 @@ def test_whatever_is_said_in_the_page_means_nothing_to_html() -> None:
     assert "\x1b" not in text
 
 
-def test_edges_of_another_model_are_not_named() -> None:
-    first, *others = conforming().spaces
-    saved = replace(conforming(), spaces=(replace(first, digest="another"), *others))
+def test_transitions_of_another_model_have_no_names() -> None:
+    first, *others = conforming().instances
+    saved = replace(conforming(), instances=(replace(first, digest="another"), *others))
     text = _page(saved)
-    assert "The labelled edges of membership/1 cannot be named" in text
-    assert len(_data(text)["kinds"]) == sum(space.edges for space in others)
+    assert "The transitions of membership/1 have no names" in text
+    assert len(_data(text)["outcomes"]) == sum(each.transitions.total for each in others)
     known = again(replace(saved, profile="9.9"))
     assert known == Again((), ("membership/1", "metadata/1", "storing/1"))
     nothing = as_html(saved, changes(saved, None), known)
     assert 'id="data"' not in nothing
-    assert "The labelled edges of membership/1, metadata/1, storing/1 cannot" in nothing
+    assert "The transitions of membership/1, metadata/1, storing/1 have no names" in nothing
 
 
-def test_findings_that_are_known_are_said_to_be() -> None:
+def test_findings_of_the_baseline_are_known() -> None:
     first, second = diverging().findings
     text = _page(diverging(), replace(diverging(), findings=(second,)))
     assert f"finding {first.id}" in text
@@ -90,7 +90,7 @@ def test_findings_that_are_known_are_said_to_be() -> None:
     assert f"new        1 finding: {first.id}" in text
 
 
-def test_the_page_is_written_by_the_command(tmp_path: Path) -> None:
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(as_text(conforming()))
     assert main(["report", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == _page(conforming())
@@ -110,23 +110,23 @@ def opened(page: str, chromium: Browser, tmp_path: Path) -> Browser:
 
 
 def _say(opened: Browser, where: str, text: str) -> None:
-    """Put a value into a field of the filter, as whoever types or chooses does."""
+    """Set a field of the filter, as typing and choosing do."""
     script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
     opened.run(script, opened.one(where), text)
 
 
 def _rows(page: str) -> list[dict[str, str]]:
-    """The rows of the table, as somebody else puts them together."""
+    """The rows of the table, put together independently."""
     data = _data(page)
     return [
         {name: data["texts"][name][column[row]] for name, column in data["columns"].items()}
-        for row in range(len(data["kinds"]))
+        for row in range(len(data["outcomes"]))
     ]
 
 
 @needs("chromedriver")
-def test_in_a_browser_it_opens_without_a_complaint(opened: Browser) -> None:
-    assert opened.one("#count").text == "3,084 of 3,084 labelled edges"
+def test_in_a_browser_it_opens_without_an_error(opened: Browser) -> None:
+    assert opened.one("#count").text == "3,084 of 3,084 transitions"
     assert 10 < len(opened.all("#rows .row")) < 60  # those that can be seen, and a few more
     assert opened.run("return document.querySelector('.beside img').naturalWidth") > 300
     assert opened.run("return document.documentElement.scrollWidth <= innerWidth")
@@ -136,7 +136,7 @@ def test_in_a_browser_it_opens_without_a_complaint(opened: Browser) -> None:
 @needs("chromedriver")
 def test_in_a_browser_the_filter_filters(opened: Browser, page: str) -> None:
     _say(opened, "#search", "heartbeat ILLEGAL_generation")
-    columns = ("space", "before", "input", "answers", "rules", "after")
+    columns = ("instance", "before", "input", "answers", "rules", "after")
     found = [
         row
         for row in _rows(page)
@@ -146,15 +146,15 @@ def test_in_a_browser_the_filter_filters(opened: Browser, page: str) -> None:
         )
     ]
     assert 0 < len(found) < 100
-    assert opened.one("#count").text == f"{len(found)} of 3,084 labelled edges"
+    assert opened.one("#count").text == f"{len(found)} of 3,084 transitions"
     assert "Heartbeat" in opened.run("return document.getElementById('row-0').textContent")
     _say(opened, "#search", "no edge has this")
-    assert opened.one("#count").text == "0 of 3,084 labelled edges"
+    assert opened.one("#count").text == "0 of 3,084 transitions"
     assert opened.all("#rows .row") == []
     _say(opened, "#search", "")
     _say(opened, "#by-kind", "d")
-    diverged = sum(space.edges_diverged for space in diverging().spaces)
-    assert opened.one("#count").text == f"{diverged} of 3,084 labelled edges"
+    diverged = sum(each.transitions.diverged for each in diverging().instances)
+    assert opened.one("#count").text == f"{diverged} of 3,084 transitions"
     assert opened.console() == []
 
 
@@ -172,14 +172,14 @@ def test_in_a_browser_a_column_sorts_both_ways(opened: Browser, page: str) -> No
 
 
 @needs("chromedriver")
-def test_in_a_browser_the_keyboard_goes_through_the_table(opened: Browser) -> None:
+def test_in_a_browser_the_keyboard_moves_through_the_table(opened: Browser) -> None:
     opened.one("#grid").send_keys("\ue010")  # End
     assert opened.one("#grid").get_attribute("aria-activedescendant") == "row-3083"
-    # Rows are drawn anew whenever the table scrolls, so they are not held but asked for at once.
+    # A scroll replaces the rows, so the script looks them up each time.
     chosen = "return document.querySelector('#rows .chosen').getAttribute('aria-rowindex')"
     assert opened.run(chosen) == "3085"  # the header is the first
-    last = WORDS[Kind(diverging().spaces[-1].edge_kinds[-1])]
-    assert opened.one("#edge").text.splitlines()[0] == last
+    last = WORDS[Kind(diverging().instances[-1].outcomes[-1])]
+    assert opened.one("#transition").text.splitlines()[0] == last
     opened.one("#grid").send_keys("\ue013")  # up
     assert opened.one("#grid").get_attribute("aria-activedescendant") == "row-3082"
 
@@ -196,13 +196,13 @@ def test_in_a_browser_an_arrow_shows_its_witnesses_by_mouse_and_by_key(opened: B
     opened.run("arguments[0].focus()", arrows[0])
     opened.driver.switch_to.active_element.send_keys("\ue007")  # Enter
     assert opened.one("details.chosen").get_attribute("id") == "arrow-0"
-    opened.run("arguments[0].click()", opened.one("#arrow-0 [data-edges-of]"))
+    opened.run("arguments[0].click()", opened.one("#arrow-0 [data-transitions-of]"))
     assert opened.one("#count").text.startswith("16 of ")
     assert opened.console() == []
 
 
 @needs("chromedriver")
-def test_in_a_browser_a_line_of_code_shows_the_edges_that_ran_it(
+def test_in_a_browser_a_line_of_code_lists_its_transitions(
     chromium: Browser, tmp_path: Path
 ) -> None:
     label = Label("Stable", "Heartbeat", ("heartbeat/known",), "Stable")
@@ -215,15 +215,15 @@ def test_in_a_browser_a_line_of_code_shows_the_edges_that_ran_it(
     chromium.run("document.querySelector('details.file').open = true")
     said = "Stable, Heartbeat -> Stable: heartbeat/known"
     chromium.one("tr[data-set]").click()
-    assert [each.text for each in chromium.all(".edges-of-it")] == [said]
+    assert [each.text for each in chromium.all(".transitions-of-line")] == [said]
     chromium.one("tr[data-set]").send_keys("\ue007")  # Enter
-    assert [each.text for each in chromium.all(".edges-of-it")] == [said]
+    assert [each.text for each in chromium.all(".transitions-of-line")] == [said]
     assert chromium.one("tr.never").text.split() == ["3", "never", "b()"]
     assert chromium.console() == []
 
 
 @needs("chromedriver")
-def test_in_a_browser_there_is_a_dark_mode_and_print_has_all_that_is_folded(
+def test_in_a_browser_there_is_a_dark_mode_and_print_opens_all_details(
     opened: Browser,
 ) -> None:
     colour = "return getComputedStyle(document.body).backgroundColor"

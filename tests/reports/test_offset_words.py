@@ -1,4 +1,4 @@
-"""Transactions and administration in the words of a story, and on the way through a trace."""
+"""Transactions and administration requests as text, and in a trace."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ ASKED: tuple[tuple[int, RequestBody, str], ...] = (
         3,
         txn_commit(1, "nobody"),
         (
-            "nobody known ('nobody') sends TxnOffsetCommit v3 in a transaction of producer 7"
+            "unknown member 'nobody' sends TxnOffsetCommit v3 in a transaction of producer 7"
             " for generation 1: topic/0 = 6"
         ),
     ),
     (
         0,
         EndTxnRequest(GROUP_ID, 7, committed=True),
-        "somebody sends EndTxn v0: commit of producer 7",
+        "a client sends EndTxn v0: commit of producer 7",
     ),
     (
         0,
         EndTxnRequest("", 7, committed=False),
-        "somebody sends EndTxn v0: abort of producer 7, to a group without a name",
+        "a client sends EndTxn v0: abort of producer 7, to the empty group id",
     ),
     (
         4,
         ListGroupsRequest(("Empty", "Dead")),
-        "somebody sends ListGroups v4 in state Empty or Dead",
+        "a client sends ListGroups v4 in state Empty or Dead",
     ),
     (
         5,
         ListGroupsRequest(("Empty",), ("classic", "share")),
-        "somebody sends ListGroups v5 in state Empty of type classic or share",
+        "a client sends ListGroups v5 in state Empty of type classic or share",
     ),
-    (2, DeleteGroupsRequest((GROUP_ID,)), "somebody sends DeleteGroups v2"),
-    (0, offset_delete("other"), "somebody sends OffsetDelete v0: other/0"),
+    (2, DeleteGroupsRequest((GROUP_ID,)), "a client sends DeleteGroups v2"),
+    (0, offset_delete("other"), "a client sends OffsetDelete v0: other/0"),
 )
 ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
     (
@@ -95,22 +95,22 @@ ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
 
 
 @pytest.mark.parametrize(("version", "body", "words"), ASKED)
-def test_a_story_says_what_is_asked(version: int, body: RequestBody, words: str) -> None:
+def test_a_request_is_printed_with_its_sender(version: int, body: RequestBody, words: str) -> None:
     assert step_in_words(Request(1, version, body), {}) == words
 
 
 @pytest.mark.parametrize(("body", "words"), ANSWERED)
-def test_a_story_says_what_is_answered(body: ResponseBody, words: str) -> None:
+def test_an_answer_is_printed_with_its_errors(body: ResponseBody, words: str) -> None:
     assert answer_in_words(body, {}) == words
 
 
-def test_a_commit_says_how_long_its_offsets_are_to_be_retained() -> None:
+def test_a_commit_is_printed_with_its_retention() -> None:
     said = commit(-1, "")._replace(retention_time_ms=90_000)
     told = step_in_words(Request(1, 4, said), {})
-    assert told == "somebody sends OffsetCommit v4: topic/0 = 5, to be retained for 1 min 30 s"
+    assert told == "a client sends OffsetCommit v4: topic/0 = 5, retained for 1 min 30 s"
 
 
-def test_a_trace_holds_what_is_asked() -> None:
+def test_a_trace_has_each_request() -> None:
     steps = tuple(Request(n, version, body) for n, (version, body, _) in enumerate(ASKED, 1))
     sequence = Sequence("4.1", {}, steps)
     assert parse(dump(sequence), "trace") == sequence

@@ -1,4 +1,4 @@
-"""The saved result: its schema is published and holds, and it comes back as it was."""
+"""The result record: it has the published schema, and a file is read as it was written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from groupcheck.cli import main
 from groupcheck.properties.coverage.kind import Kind, united
-from groupcheck.properties.result import Shares
+from groupcheck.properties.result import TransitionCounts
 from groupcheck.reports.saved_file import (
     MalformedResultError,
     as_text,
@@ -42,28 +42,32 @@ def _ordered(value: Any) -> Any:
     return value
 
 
-def test_the_published_schema_is_that_of_the_records() -> None:
+def test_the_published_schema_is_that_of_the_record() -> None:
     Draft202012Validator.check_schema(PUBLISHED)
     assert _ordered(json.loads(json.dumps(schema()))) == _ordered(PUBLISHED)
 
 
-def test_a_result_with_findings_is_as_the_schema_says_and_has_all_that_a_face_needs(
+def test_a_result_with_findings_conforms_to_the_schema(
     diverging: dict[str, Any],
 ) -> None:
     Draft202012Validator(PUBLISHED).validate(diverging)
     for finding in diverging["findings"]:
         assert len(finding["states"]) == len(finding["trace"])  # whose first line is no step
-        (differing,) = (each for each in finding["compared"] if each["seen"] != each["lawful"])
-        assert differing == {"field": "state", "seen": "Empty", "lawful": "CompletingRebalance"}
+        (differing,) = (each for each in finding["compared"] if each["observed"] != each["allowed"])
+        assert differing == {
+            "field": "state",
+            "observed": "Empty",
+            "allowed": "CompletingRebalance",
+        }
         assert finding["states"][-1]["group.state"] == "CompletingRebalance"
         assert finding["states"][1]["group.members[A].awaitingJoin"] == "step 1"
     curve = diverging["runs"][0]["curve"]
-    assert curve[-1]["shown"] == sum(space["edges_shown"] for space in diverging["spaces"])
+    assert curve[-1]["covered"] == saved_results.diverging().covered
     assert curve == sorted(curve, key=lambda point: point["steps"])
     assert 2 < len(curve) <= 201
 
 
-def test_what_verify_prints_and_what_it_writes_is_the_same_and_as_the_schema_says(
+def test_verify_prints_and_writes_the_same_record(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     quick = ["--examples", "0", "--members", "1", "--walks", "5"]
@@ -71,12 +75,12 @@ def test_what_verify_prints_and_what_it_writes_is_the_same_and_as_the_schema_say
     printed = json.loads(capsys.readouterr().out)
     Draft202012Validator(PUBLISHED).validate(printed)
     assert printed == json.loads((tmp_path / "result.json").read_text())
-    assert all(space["digest"] for space in printed["spaces"])
+    assert all(each["digest"] for each in printed["instances"])
     assert "join/new-member" in printed["rules"]["applied"]
-    assert set(printed["rules"]["starved"]).isdisjoint(printed["rules"]["applied"])
+    assert set(printed["rules"]["not_applied"]).isdisjoint(printed["rules"]["applied"])
 
 
-def test_a_saved_result_comes_back_as_it_was(diverging: dict[str, Any], tmp_path: Path) -> None:
+def test_a_record_is_read_as_it_was_written(diverging: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text(json.dumps(diverging))
     saved = read(path)
@@ -89,31 +93,38 @@ def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key != name}
 
 
+def _with(values: dict[str, Any], instance: dict[str, Any], **changed: object) -> dict[str, Any]:
+    """The same with other fields in an instance."""
+    return {**values, "instances": [instance | changed]}
+
+
 def _spoilt(values: dict[str, Any], **changed: object) -> dict[str, Any]:
-    """The same with another field in one of its findings."""
+    """The same with other fields in a finding."""
     finding = values["findings"][0]
     return {**values, "findings": [finding | changed]}
 
 
-def test_what_is_no_saved_result_is_said_in_one_line(
-    diverging: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_malformed_result_is_one_line(diverging: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    space = diverging["spaces"][0]
+    instance = diverging["instances"][0]
+    counts = {**instance["transitions"], "covered": 0}
     drawn = diverging["findings"][0]["diagram"]
     for found, why in (
         ("{", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
-        ([], "it has no format"),
-        ({"format": 1}, "it is of format 1, and not of 3 or 2"),
-        (_without(diverging, "spaces"), "missing required field `spaces`"),
+        ([], "its format is None, not 1"),
+        ({**diverging, "format": 2}, "its format is 2, not 1"),
+        (_without(diverging, "findings"), "missing required field `findings`"),
         ({**diverging, "steps": "many"}, "Expected `int`"),
-        ({**diverging, "spaces": [space | {"edges_shown": 0}]}, "are not those of its edge_kinds"),
-        ({**diverging, "spaces": [space | {"edge_kinds": "?"}]}, "a letter that means nothing"),
+        (_with(diverging, instance, transitions=counts), "are not those of its outcomes"),
+        (_with(diverging, instance, outcomes="?"), "have an unknown letter"),
         (_spoilt(diverging, id="../../a"), "matching regex"),
-        (_spoilt(diverging, story="\x1b[2J"), "a text of it cannot be printed"),
-        (_spoilt(diverging, title="\ud800"), "a text of it cannot be printed"),
-        (_spoilt(diverging, diagram={**drawn, "participants": ["A", "b"]}), "at nobody"),
+        (_spoilt(diverging, text="\x1b[2J"), "has control characters"),
+        (_spoilt(diverging, title="\ud800"), "has control characters"),
+        (
+            _spoilt(diverging, diagram={**drawn, "participants": ["A", "b"]}),
+            "unknown or listed twice",
+        ),
     ):
         path.write_text(found if isinstance(found, str) else json.dumps(found))
         with pytest.raises(MalformedResultError) as raised:
@@ -122,16 +133,14 @@ def test_what_is_no_saved_result_is_said_in_one_line(
         assert "\n" not in str(raised.value)
 
 
-def test_fields_of_a_later_version_are_passed_over(
-    diverging: dict[str, Any], tmp_path: Path
-) -> None:
+def test_unknown_fields_are_ignored(diverging: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text(json.dumps({**diverging, "new": [1]}))
     assert json.loads(as_text(read(path))) == diverging
 
 
-def test_edges_are_counted_from_their_letters_and_united_letter_by_letter() -> None:
-    assert Shares.of("aahdnmlu-") == Shares(8, 3, 2, 1, 1, 1, 1, 1)
+def test_transitions_are_counted_by_letter_and_united_letter_by_letter() -> None:
+    assert TransitionCounts.of("aahdnmlu-") == TransitionCounts(8, 3, 2, 1, 1, 1, 1, 1)
     assert united(["ulda", "hmua", "uuuu"]) == "hmda"
     assert united(["", ""]) == ""
     letters = {str(kind) for kind in Kind}

@@ -15,7 +15,7 @@ from groupcheck.model.exploring.path import realise
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.findings.closer import merged
+from groupcheck.properties.findings.merge_steps import advances_merged
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from support.faults import FaultyPort
@@ -81,4 +81,4 @@ def shortest(space: Space, port: FaultyPort, bound: int = NONE) -> int:
 
 def _sequence(space: Space, steps: tuple[Input, ...]) -> Sequence:
     instance = space.instance
-    return merged(Sequence(instance.profile.name, instance.broker, steps))
+    return advances_merged(Sequence(instance.profile.name, instance.broker, steps))

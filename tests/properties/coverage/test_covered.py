@@ -182,7 +182,7 @@ def test_verification_returns_all_that_it_has_covered() -> None:
     result = verification.run()
     covered = verification.covered()["2.7"]
     assert {name: each.shown for name, each in covered.spaces.items()} == {
-        f"{space.name}/1": space.shares.shown for space in result.spaces
+        each.label: each.transitions.covered for each in result.instances
     }
     explored = {rule for c in verification._coverages.values() for rule in c.space.applied}
     assert covered.applied > explored  # walks go beyond the spaces

@@ -1,4 +1,4 @@
-"""Explanations: the rules by which what was seen would be right, and the laws it breaks."""
+"""Explanations: the rules by which an answer would be correct, and the violated property."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ SYNC = SyncGroupRequest(GROUP_ID, 1, "#1", assignments=(Assignment("#1", b"a"),)
 def _seen(
     *steps: Input, answers: dict[int, ResponseBody], windows: Windows | None = None
 ) -> Finding:
-    """What is found if the last step is answered so, and those before it as Kafka would."""
+    """The finding if the last step has these answers, and the others conform."""
     oracle, exchanges = Oracle(PROFILE, {}, windows), []
     for step in steps[:-1]:
-        lawful = oracle.predict(step)
+        allowed = oracle.predict(step)
         elapsed_ms = step.ms if isinstance(step, Advance) else 0
-        seen = Observation(lawful[0].responses, elapsed_ms=elapsed_ms)
+        seen = Observation(allowed[0].responses, elapsed_ms=elapsed_ms)
         exchanges.append(Exchange(step, seen))
-        oracle.accept(step, lawful, seen)
+        oracle.accept(step, allowed, seen)
     return _last(oracle, steps, exchanges, answers)
 
 
@@ -69,70 +69,70 @@ def _last(
     exchanges: list[Exchange],
     answers: dict[int, ResponseBody],
 ) -> Finding:
-    lawful = oracle.predict(steps[-1])
+    allowed = oracle.predict(steps[-1])
     seen = Observation(tuple(Response(i, body) for i, body in answers.items()))
     with pytest.raises(DivergedError) as diverged:
-        oracle.accept(steps[-1], lawful, seen)
+        oracle.accept(steps[-1], allowed, seen)
     exchanges.append(Exchange(steps[-1], seen))
     sequence = Sequence("2.7", {}, steps)
     return Finding(sequence, tuple(exchanges), oracle.names, diverged.value.rejection)
 
 
-def _told(explanation: Explanation) -> dict[str, str]:
-    """Each rule by which it would be right, and what kept it back."""
+def _reasons(explanation: Explanation) -> dict[str, str]:
+    """Each rule by which the answer would be correct, and why it was not applied."""
     return {
-        r.rule.name: f"{r.left_ms} ms left"
-        if r.left_ms is not None
-        else (r.first.name if r.first else "not so")
-        for r in explanation.refusals
+        r.rule.name: f"{r.timer_left_ms} ms left"
+        if r.timer_left_ms is not None
+        else (r.earlier_rule.name if r.earlier_rule else "guard false")
+        for r in explanation.rules
     }
 
 
-def test_a_rule_is_named_by_which_it_would_be_right_and_the_one_that_comes_first() -> None:
+def test_an_explanation_names_the_rule_and_the_earlier_rule() -> None:
     old = Request(2, 3, ALIVE._replace(generation_id=0))
     finding = _seen(*JOINED, old, answers={2: HeartbeatResponse(ErrorCode.NONE)})
-    assert _told(explain(finding)) == {
+    assert _reasons(explain(finding)) == {
         "heartbeat/alive": "heartbeat/other-generation",
-        "heartbeat/loading": "not so",
+        "heartbeat/loading": "guard false",
     }
 
 
-def test_a_rule_that_needs_a_member_is_named_where_there_is_none() -> None:
+def test_an_explanation_names_a_rule_that_needs_a_missing_member() -> None:
     nobody = Request(2, 3, ALIVE._replace(member_id="nobody"))
     finding = _seen(*JOINED, nobody, answers={2: HeartbeatResponse(ErrorCode.NONE)})
-    assert _told(explain(finding))["heartbeat/alive"] == "heartbeat/unknown-member"
+    assert _reasons(explain(finding))["heartbeat/alive"] == "heartbeat/unknown-member"
     leave = Request(2, 3, LeaveGroupRequest(GROUP_ID, (MemberIdentity("nobody"),)))
     left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("nobody", None, ErrorCode.NONE),))
     finding = _seen(*JOINED, leave, answers={2: left})
-    assert _told(explain(finding)) == {"leave/member": "leave/unknown-member"}
+    assert _reasons(explain(finding)) == {"leave/member": "leave/unknown-member"}
 
 
-def test_a_rule_whose_guard_said_no_is_named_as_one_that_is_not_so() -> None:
+def test_an_explanation_names_a_rule_whose_guard_does_not_hold() -> None:
     finding = _seen(
         *JOINED,
         Request(2, 3, ALIVE),
         answers={2: HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)},
     )
-    assert _told(explain(finding)) == {"heartbeat/preparing": "not so"}
+    assert _reasons(explain(finding)) == {"heartbeat/preparing": "guard false"}
 
 
-def test_silence_is_explained_by_the_rules_that_let_one_wait() -> None:
+def test_a_missing_answer_is_explained_by_the_rules_that_wait() -> None:
     other = Request(2, 3, OFFER._replace(protocols=(Protocol("other", b"o"),)))
     finding = _seen(*JOINED, other, answers={})
-    assert _told(explain(finding))["join/new-member"] == "join/new-inconsistent"
+    assert _reasons(explain(finding))["join/new-member"] == "join/new-inconsistent"
 
 
-def test_an_answer_that_came_too_early_is_explained_by_the_timer_that_has_time_left() -> None:
+def test_an_early_answer_is_explained_by_the_timer_that_has_time_left() -> None:
     early = JoinGroupResponse(ErrorCode.NONE, 1, "consumer", "range", "#1", "#1")
     admitted = early._replace(members=(JoinGroupResponseMember("#1", None, b"r"),))
     finding = _seen(JOIN, Advance(2_000), answers={1: admitted})
-    assert _told(explain(finding)) == {"time/initial-delay-over": "1000 ms left"}
+    assert _reasons(explain(finding)) == {"time/initial-delay-over": "1000 ms left"}
 
 
-def test_an_answer_that_did_not_wait_for_the_log_is_explained_by_its_release() -> None:
+def test_an_answer_before_the_append_completes_is_explained_by_its_release() -> None:
     told = SyncGroupResponse(ErrorCode.NONE, "consumer", "range", b"a")
     finding = _seen(*JOINED, HoldAppends(), Request(2, 3, SYNC), answers={2: told})
-    assert "log/release" in _told(explain(finding))
+    assert "log/release" in _reasons(explain(finding))
 
 
 @pytest.mark.parametrize(
@@ -151,45 +151,45 @@ def test_an_answer_that_did_not_wait_for_the_log_is_explained_by_its_release() -
         (Request(2, 3, ALIVE), {2: HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)}, ""),
     ],
 )
-def test_a_law_is_named_only_if_what_was_seen_breaks_one(
+def test_an_explanation_names_a_property_only_if_the_answer_violates_one(
     given: Request, answers: dict[int, ResponseBody], law: str
 ) -> None:
-    broken = explain(_seen(*JOINED, given, answers=answers)).law
+    broken = explain(_seen(*JOINED, given, answers=answers)).violated
     assert (broken.name if broken else "") == law
 
 
-def test_nothing_is_explained_of_a_port_that_failed_or_of_two_answers_to_one_request() -> None:
+def test_a_failed_port_and_two_answers_to_one_request_have_no_explanation() -> None:
     failure = PortFailedError("port crashed", "it fell")
     failed = Finding(Sequence("2.7", {}, (JOIN,)), (), {}, failure=failure)
     assert explain(failed) == Explanation()
     oracle = Oracle(PROFILE, {})
-    lawful = oracle.predict(JOIN)
+    allowed = oracle.predict(JOIN)
     refused = Response(1, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     seen = Observation((refused, refused))
     with pytest.raises(DivergedError) as diverged:
-        oracle.accept(JOIN, lawful, seen)
+        oracle.accept(JOIN, allowed, seen)
     twice = Finding(
         Sequence("2.7", {}, (JOIN,)), (Exchange(JOIN, seen),), {}, diverged.value.rejection
     )
-    assert explain(twice).refusals == ()
+    assert explain(twice).rules == ()
 
 
-def test_on_a_real_clock_rules_are_named_and_no_law_is() -> None:
+def test_an_explanation_on_a_real_clock_names_no_property() -> None:
     old = Request(2, 3, ALIVE._replace(generation_id=0))
     answers: dict[int, ResponseBody] = {2: HeartbeatResponse(ErrorCode.NONE)}
     explanation = explain(_seen(*JOINED, old, answers=answers, windows=Windows(1_000)))
-    assert _told(explanation)["heartbeat/alive"] == "heartbeat/other-generation"
-    assert explanation.law is None
+    assert _reasons(explanation)["heartbeat/alive"] == "heartbeat/other-generation"
+    assert explanation.violated is None
 
 
-def test_a_coordinator_that_lacks_a_rule_is_explained_by_the_rule_that_it_lacks() -> None:
+def test_a_missing_rule_of_a_coordinator_is_the_explanation() -> None:
     explained = set()
     for space in _spaces():
         for rule, table in _rows():
             for finding, other in _without(rule, table, space):
-                assert _told(explain(finding))[other] == rule.name
+                assert _reasons(explain(finding))[other] == rule.name
                 explained.add(rule.name)
-    # The other rules say what the next would, or need what is not there without them.
+    # Without one of the others, the next rule answers the same, or the state does not exist.
     assert len(explained) == 30
 
 
@@ -203,7 +203,7 @@ def _rows() -> Iterator[tuple[Rule, str]]:
 
 
 def _without(rule: Rule, table: str, space: Space) -> Iterator[tuple[Finding, str]]:
-    """A few findings on a coordinator that lacks the rule, and by which rule it answered."""
+    """Some findings of a coordinator that lacks the rule, and the rule that it applies."""
     rows = tuple(each for each in getattr(PROFILE, table) if each.name != rule.name)
     lacking: Profile = PROFILE._replace(**{table: rows})  # type: ignore[arg-type]
     found = 0
@@ -231,20 +231,20 @@ def _difference(
     members = state.group.members if state.group else ()
     oracle._symbols.update({m.member_id: m.member_id for m in members})
     oracle.names.update(oracle._symbols)
-    lawful, seen = oracle.predict(request), Observation(outcome.responses)
+    allowed, seen = oracle.predict(request), Observation(outcome.responses)
     try:
-        oracle.accept(request, lawful, seen)
+        oracle.accept(request, allowed, seen)
     except DivergedError as diverged:
         sequence = Sequence("2.7", space.instance.broker, (request,))
         exchanges = (Exchange(request, seen),)
         return Finding(sequence, exchanges, oracle.names, diverged.rejection), outcome.fired[0]
-    except KeyError:  # it answers somebody whose request is not there
+    except KeyError:  # it answers a request that the oracle does not have
         return None
     return None
 
 
 def _first(state: Coordinator, request: Request, lacking: Profile, space: Space) -> Outcome | None:
-    with suppress(Exception):  # the rules that are left may need a member who is not there
+    with suppress(Exception):  # the other rules may need a member that does not exist
         outcome = successors(state, request, lacking, space.instance.config)[0]
         return outcome if outcome.fired else None
     return None

@@ -21,8 +21,8 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
-from groupcheck.properties.findings.closer import closer, merged
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
 from groupcheck.properties.findings.shrink import shrink, without
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import replay
@@ -31,7 +31,7 @@ from support.model_port import ModelPort
 
 
 class TakesOldGenerations(ModelPort):
-    """Takes a heartbeat of any generation for one of the current."""
+    """Accepts heartbeats of any generation."""
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         seen = super().request(request, expected)
@@ -100,26 +100,26 @@ def _found() -> Finding:
     return finding
 
 
-def test_leaving_out_steps_leads_to_a_sequence_of_which_none_can_be_spared() -> None:
+def test_removing_steps_ends_when_every_step_is_needed() -> None:
     small = shrink(_found(), _trial)
     assert len(small.sequence.steps) == 3  # JoinGroup, the initial delay, the old heartbeat
     assert all(_trial([s], small.key) is None for s in without(small.sequence, 1))
 
 
-def test_the_state_graph_gives_the_way_that_leaving_out_steps_does_not_find() -> None:
+def test_the_state_graph_has_a_shorter_trace_than_removing_steps() -> None:
     space = explore(virtual_spaces(PROFILES["2.7"], 2)["membership"])
     small = shrink(_found(), _trial, [StateGraph(space)])
     assert len(small.sequence.steps) == 3
     assert small.key == _found().key
 
 
-def test_times_that_pass_one_after_the_other_are_made_one() -> None:
-    steps = merged(NOISY).steps
+def test_consecutive_advances_are_merged() -> None:
+    steps = advances_merged(NOISY).steps
     assert len(steps) == len(NOISY.steps) - 1
     assert Advance(300_000) in steps
 
 
-def test_no_more_time_passes_than_the_finding_needs() -> None:
+def test_the_last_advance_is_as_short_as_the_finding_allows() -> None:
     long = Sequence("2.7", {}, (_join(1), _join(2), Advance(600_000)))
     finding = replay(long, ListsMembersToFollowers())
     assert finding is not None
@@ -127,19 +127,19 @@ def test_no_more_time_passes_than_the_finding_needs() -> None:
     assert small.sequence.steps[-1] == Advance(6_000)  # the initial delay and its extension
 
 
-def test_a_step_is_never_left_out_without_those_that_use_its_member_id() -> None:
+def test_removing_a_join_removes_the_steps_with_its_member_id() -> None:
     for size in range(1, 8):
         for smaller in without(NOISY, size):
             assert smaller.steps[-1] == NOISY.steps[-1]
             assert _join(3) in smaller.steps
 
 
-def test_one_step_does_what_two_did() -> None:
+def test_one_step_replaces_two() -> None:
     asks, joins = _join(1, 7), _join(2, 7)
     joins = joins._replace(body=rename(joins.body, {"": "#1"}, 0))
     heartbeat = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#3"))
     steps = (asks, joins, Advance(1), _join(3), Advance(2), heartbeat)
-    found = {each.steps for each in closer(Sequence("2.7", {}, steps))}
+    found = {each.steps for each in shorter_forms(Sequence("2.7", {}, steps))}
     first = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
     assert found == {
         (_join(1, 3), Advance(1), _join(3), Advance(2), heartbeat),  # a member at once

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from random import Random
 
+import msgspec
 import pytest
 
 from groupcheck.model.exploring.explorer import Space, explore
@@ -34,11 +35,11 @@ def _tour(space: Space, port: Port) -> tuple[Coverage, list[int], list[Finding]]
 
 def test_a_tour_of_a_lawful_port_finds_nothing_and_tries_every_labelled_edge(space: Space) -> None:
     coverage, _, findings = _tour(space, ModelPort())
-    shares = coverage.shares()
+    counts = coverage.counts()
     assert findings == []
-    assert shares.diverged == shares.left_out == 0
-    # This port does not show its inner state: where two branches answer alike, neither counts.
-    assert shares.shown >= 0.99 * shares.edges
+    assert counts.diverged == counts.unsupported == 0
+    # This port does not show its internal state: where two branches answer alike, neither counts.
+    assert counts.covered >= 0.99 * counts.total
     assert all(not todo for todo in coverage.todo)
 
 
@@ -49,10 +50,10 @@ def test_no_walk_of_a_tour_is_longer_than_its_limit(space: Space) -> None:
 
 def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: Space) -> None:
     coverage, _, _ = _tour(space, ModelPort())
-    shares = coverage.shares()._asdict()
-    edges, answered = shares.pop("edges"), shares.pop("answered")
-    assert edges == sum(shares.values()) == space.edge_count
-    assert 0 < answered < shares["shown"]
+    counts = msgspec.structs.asdict(coverage.counts())
+    edges, requests = counts.pop("total"), counts.pop("requests_covered")
+    assert edges == sum(counts.values()) == space.edge_count
+    assert 0 < requests < counts["covered"]
 
 
 class NoHolding(ModelPort):
@@ -65,13 +66,13 @@ class NoHolding(ModelPort):
 
 def test_what_a_port_does_not_support_is_left_out_and_named(space: Space) -> None:
     coverage, _, findings = _tour(space, NoHolding())
-    shares = coverage.shares()
+    counts = coverage.counts()
     assert findings == []
     assert coverage.unsupported == ["holdAppends"]
     holds = [isinstance(edge.given, HoldAppends) for edges in space.edges for edge in edges]
-    assert shares.left_out == sum(holds)
+    assert counts.unsupported == sum(holds)
     # What can only be reached by holding appends cannot be tried.
-    assert shares.untried > 0
+    assert counts.untried > 0
 
 
 class DeafToHeartbeats(ModelPort):
@@ -92,7 +93,7 @@ class DeafToHeartbeats(ModelPort):
 
 def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: Space) -> None:
     coverage, _, findings = _tour(space, DeafToHeartbeats())
-    shares = coverage.shares()
+    counts = coverage.counts()
     assert {step.api for f in findings if isinstance(step := f.sequence.steps[-1], Request)} == {
         "Heartbeat"
     }
@@ -101,7 +102,7 @@ def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: Space) -> None:
         for edges in space.edges
         for edge in edges
     )
-    assert shares.shown >= 0.9 * (shares.edges - heartbeats)
+    assert counts.covered >= 0.9 * (counts.total - heartbeats)
 
 
 def test_what_is_answered_unlawfully_in_one_way_is_not_tried_in_every_state(space: Space) -> None:

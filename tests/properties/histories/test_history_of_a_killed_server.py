@@ -75,11 +75,11 @@ def test_a_commit_that_was_acknowledged_and_lost_is_told_with_the_longest_lawful
     lines = killed_after_two_commits(tmp_path / "data", profile, forgets=True)
     assert main(["history", str(write(lines, tmp_path / "forgotten"))]) == 1
     result = capsys.readouterr().out
-    assert "The longest lawful order has 3 of 4 operations:" in result
-    assert "the coordinator crashes, and comes back with what is in the log" in result
-    assert "What has to come next, and cannot:" in result
-    next_in_order, _, lawful = result.partition("What Apache Kafka")
-    assert "t/0: 5 (" in next_in_order.partition("What has to come next")[2]
+    assert "The longest allowed order has 3 of 4 operations:" in result
+    assert "the coordinator crashes and restarts from the log" in result
+    assert "Required next, but not allowed:" in result
+    next_in_order, _, lawful = result.partition("Expected from Apache Kafka")
+    assert "t/0: 5 (" in next_in_order.partition("Required next")[2]
     assert "t/0: 6 (" in lawful
 
 

@@ -103,7 +103,7 @@ def test_every_sequence_is_decided_while_the_broker_is_available(server: Process
         ("tours", 36),
         ("walks", 24),
     ]
-    assert {space.name for space in result.spaces} == {
+    assert {each.name for each in result.instances} == {
         "order",
         "order-static",
         "order-administration",
@@ -115,7 +115,7 @@ def test_every_sequence_is_decided_while_the_broker_is_available(server: Process
 def test_timers_fire_in_timed_walks(server: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_run, "STAGES", {"timed walks": 100})
     result = run(server, settings=SETTINGS._replace(sequences=12, steps=8))
-    assert result.conforms or not result.answered
+    assert result.conforms or not any(i.transitions.requests_covered for i in result.instances)
     assert result.findings == []
     assert result.stages[0].steps > 12
     assert result.stages[0].seconds > 2

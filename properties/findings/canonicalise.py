@@ -1,11 +1,11 @@
-"""The one form of a finding: from wherever it came, it ends as the same sequence, and the same id.
+"""The canonical form of a finding: one sequence and one id, whatever generator found it.
 
-A shrinker ends with a shortest sequence, and of those there are many: which one depends on where it
-began. So the ways of the state graphs are tried once more, in an order that depends on nothing but
-the model, up to the length that was come to: the first that ends in the finding is the one that is
-told. What was found under settings of the broker that no explored space has may be shorter there,
-and is told by a way of the spaces all the same, though it be longer: else one bug would have an id
-for each setting it was met under. What no explored space has keeps the form that it was found in.
+The shrinker ends with one of many shortest sequences; which one depends on the first. So the traces
+of the state graphs are tried again, in an order that depends on the model alone, up to the length
+of the finding. The first that ends in the finding is its canonical form. A finding under broker
+settings that no explored instance has may be shorter there. It still gets a trace of an explored
+instance, even a longer one: otherwise a bug would have an id for each setting. A finding that no
+explored instance shows is left as it is.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import Trial, Way, way_to
 from groupcheck.properties.sequence import Sequence, well_formed
 
-# So many ways of each graph are tried; and by so many steps may become longer what was found under
-# other settings.
+# The traces of each graph that are tried, and the steps by which a finding under other settings may
+# grow.
 MOST_WAYS = 96
 MOST_LONGER = 4
 
 
-def settled(finding: Finding, trial: Trial, graphs: Several[StateGraph]) -> Finding:
-    """The finding by the first way of the graphs that ends in it, or as it is if none does."""
+def canonicalise(finding: Finding, trial: Trial, graphs: Several[StateGraph]) -> Finding:
+    """The finding by the first trace of the graphs that ends in it, or as it is if none does."""
     if finding.is_the_end:
         return finding
     length = len(finding.sequence.steps)
@@ -44,14 +44,14 @@ def settled(finding: Finding, trial: Trial, graphs: Several[StateGraph]) -> Find
 
 
 def _tried(finding: Finding, graphs: Several[StateGraph], lengths: range) -> list[Sequence]:
-    """The ways of the graphs that have one of these lengths, the shortest first."""
+    """The traces of the graphs with one of these lengths, the shortest first."""
     ways = [way for g in graphs for way in islice(_ways(finding, g, lengths), MOST_WAYS)]
     ways.sort(key=lambda way: (len(way.sequence.steps), way.forks))
-    return [way.past(finding).sequence for way in ways]
+    return [way.ignoring(finding).sequence for way in ways]
 
 
 def _ways(finding: Finding, graph: StateGraph, lengths: range) -> Iterator[Way]:
-    """The ways to every labelled edge that may show the finding, the nearest nodes first."""
+    """The traces to every transition that may show the finding, the nearest nodes first."""
     for node, edges in enumerate(graph.space.edges):
         wanted = dict.fromkeys(edge.given for edge in edges if _may_show(finding, edge))
         passes = _passes(graph, node) if wanted else []
@@ -63,26 +63,26 @@ def _ways(finding: Finding, graph: StateGraph, lengths: range) -> Iterator[Way]:
 
 
 def _may_show(finding: Finding, edge: Edge) -> bool:
-    """Whether it applies the rule that the finding is against, or is of the same sort as its last.
+    """Whether a transition applies the rule of the finding, or has its kind of last step.
 
-    By a rule, whatever comes last: time may end a join phase, or a member that joins, and which of
-    the two was met is a matter of chance.
+    The rule decides if there is one: time or a joining member may end the same join phase.
     """
     if finding.reason:
         return finding.reason in edge.fired
-    return _sort(edge.given) == _sort(finding.sequence.steps[-1])
+    return kind_of(edge.given) == kind_of(finding.sequence.steps[-1])
 
 
 def _passes(graph: StateGraph, node: int) -> list[bool]:
-    """Of each step of the way to a node whether it is that time passes."""
+    """For each step to a node, whether it is an advance of time."""
     return [isinstance(graph.edge(hop).given, Advance) for hop in graph.path(node)]
 
 
 def _steps(passes: list[bool], last: Input) -> int:
-    """The steps of such a way and on, if times that pass one after the other are one step."""
+    """The steps of such a trace with a last one, consecutive advances counted once."""
     passes = [*passes, isinstance(last, Advance)]
     return len(passes) - sum(one and other for one, other in pairwise(passes))
 
 
-def _sort(given: Input) -> object:
+def kind_of(given: Input) -> object:
+    """The API of a request, or the type of another input."""
     return given.api if isinstance(given, Request) else type(given)

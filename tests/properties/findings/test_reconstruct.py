@@ -23,7 +23,7 @@ from groupcheck.model.vocabulary import (
     Response,
 )
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.findings.retrace import retraced
+from groupcheck.properties.findings.reconstruct import reconstruct
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.run import replay
@@ -36,7 +36,7 @@ STEPS = (
     Request(2, 3, OFFER),
     Request(3, 3, OFFER),
     Advance(9_000),
-    # The leader leaves, and any of the others may lead: the answers tell which, a step later.
+    # The leader leaves, and any of the others may lead: the answers reveal it a step later.
     Request(4, 3, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))),
     Request(5, 3, OFFER._replace(member_id="#2")),
     Request(6, 3, OFFER._replace(member_id="#3")),
@@ -45,7 +45,7 @@ STEPS = (
 
 
 class Hidden(BuiltinPort):
-    """Takes heartbeats of any generation, and shows its answers alone."""
+    """Accepts heartbeats of any generation, and reports no internal state."""
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         if isinstance(request.body, HeartbeatRequest):
@@ -58,13 +58,13 @@ class Hidden(BuiltinPort):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_each_step_follows_from_the_one_before_and_gives_the_answers_that_were_seen(
+def test_each_outcome_follows_from_the_state_before_and_gives_the_observed_answers(
     seed: int,
 ) -> None:
     finding = replay(Sequence("2.7", {}, STEPS), Hidden(seed))
     assert finding is not None
     assert len(finding.exchanges) == len(STEPS)
-    state, outcomes = retraced(finding)
+    state, outcomes = reconstruct(finding)
     assert len(outcomes) == len(STEPS)
     for exchange, outcome in zip(finding.exchanges, outcomes, strict=True):
         assert outcome in successors(state, exchange.given, PROFILE, Config())
@@ -77,8 +77,8 @@ def test_each_step_follows_from_the_one_before_and_gives_the_answers_that_were_s
     assert state.group.leader == finding.names[leader]
 
 
-def test_of_a_port_that_failed_at_once_there_is_where_the_model_begins() -> None:
+def test_a_port_that_fails_at_once_leaves_the_initial_state() -> None:
     failure = PortFailedError("port crashed", "it fell")
-    state, outcomes = retraced(Finding(Sequence("2.7", {}, ()), (), {}, failure=failure))
+    state, outcomes = reconstruct(Finding(Sequence("2.7", {}, ()), (), {}, failure=failure))
     assert state.group is None
     assert outcomes == ()

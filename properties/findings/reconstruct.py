@@ -1,4 +1,4 @@
-"""The steps of a finding in the model: one lawful way through what was seen, state by state."""
+"""Reconstructs the model's states along a finding."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.windows import Windows
 
 
-def retraced(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
-    """Where the model begins, and the outcome of each step.
+def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
+    """The initial state, and the outcome of each step.
 
-    Those before the last are what was seen; the last is what Kafka would have done, the nearest if
-    it may do several things.
+    All but the last match the observations; the last is the allowed outcome that is nearest.
     """
     accepted, last = finding.exchanges[:-1], finding.exchanges[-1:]
     late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms
@@ -47,20 +46,20 @@ def _accept(oracle: Oracle, exchange: Exchange) -> bool:
 
 
 def _lawful(oracle: Oracle, state: Coordinator, exchange: Exchange) -> tuple[Outcome, ...]:
-    """What Kafka may do in a state; on a real clock, in the time that passed."""
+    """The allowed outcomes in a state; on a real clock, within the elapsed time."""
     one = oracle.copied(state)
     lawful = one.predict(exchange.given)
     try:
         one.accept(exchange.given, lawful, exchange.seen)
     except DivergedError as diverged:
         return diverged.rejection.outcomes
-    return tuple(lawful)  # the port failed, and showed nothing that could be judged
+    return tuple(lawful)  # the port failed, so there is no observation to check
 
 
 def _ways_to(
     after: Coordinator, exchange: Exchange, before: Oracle
 ) -> Iterator[tuple[Coordinator, Outcome]]:
-    """The states before a step from which what was seen leads to the one after, and by what."""
+    """The states before a step that lead to the state after it, with the outcomes."""
     for state in before.states:
         one = before.copied(state)
         if _accept(one, exchange):

@@ -1,16 +1,40 @@
-"""Lanes: each rebalance a bar where it was, in a picture as wide as the longest history."""
+"""The timeline of rebalances: each one is a bar at its time."""
 
 from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.reports.lanes import NAMES, WIDE, Lane, Rebalance, drawn, duration, lanes_of, said
+from groupcheck.reports.rebalance_timeline import (
+    NAMES,
+    WIDE,
+    Timeline,
+    described,
+    drawn,
+    duration,
+    sessions,
+)
+from groupcheck.reports.saved import Rebalance
 
-WHOLE = Rebalance(1_000, 3_000, 4_000, "join/new-member", 7, 2, "slow", "Stable")
+replace = msgspec.structs.replace
+WHOLE = Rebalance(
+    source="a",
+    session=1,
+    group_id="g",
+    last_ms=9,
+    began_ms=1_000,
+    joined_ms=3_000,
+    ended_ms=4_000,
+    reason="join/new-member",
+    generation=7,
+    members=2,
+    last_client="slow",
+    outcome="Stable",
+)
 
 
 def _bars(picture: Element, kind: str) -> list[tuple[float, float]]:
@@ -19,8 +43,8 @@ def _bars(picture: Element, kind: str) -> list[tuple[float, float]]:
     return [(x := float(each.attrib["x"]), x + float(each.attrib["width"])) for each in found]
 
 
-def test_the_join_phase_ends_where_that_of_the_assignment_begins() -> None:
-    picture = drawn([Lane("group", 10_000, (WHOLE,))], "lanes")
+def test_the_sync_phase_begins_where_the_join_phase_ends() -> None:
+    picture = drawn([Timeline("group", 10_000, (WHOLE,))], "rebalances")
     ((began, joined),) = _bars(picture, "join")
     ((again, ended),) = _bars(picture, "sync")
     assert joined == pytest.approx(again, abs=0.2)
@@ -28,9 +52,9 @@ def test_the_join_phase_ends_where_that_of_the_assignment_begins() -> None:
     assert joined - began == pytest.approx(2 * (ended - again), abs=0.3)
 
 
-def test_what_has_not_ended_is_a_bar_to_the_end_of_the_history() -> None:
-    unended = WHOLE._replace(joined_ms=None, ended_ms=None, generation=None, outcome="unended")
-    picture = drawn([Lane("group", 10_000, (unended,))], "lanes")
+def test_a_rebalance_without_an_end_lasts_to_the_end_of_the_history() -> None:
+    unended = replace(WHOLE, joined_ms=None, ended_ms=None, generation=None, outcome="unended")
+    picture = drawn([Timeline("group", 10_000, (unended,))], "rebalances")
     ((began, ended),) = _bars(picture, "unended")
     assert ended - began == pytest.approx(9 * (began - NAMES), abs=0.3)
 
@@ -38,11 +62,11 @@ def test_what_has_not_ended_is_a_bar_to_the_end_of_the_history() -> None:
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**6)), min_size=1, max_size=9))
 def test_every_rebalance_has_its_bars_inside_the_picture(each: list[tuple[int, int]]) -> None:
     rebalances = tuple(
-        WHOLE._replace(began_ms=began, joined_ms=began + took, ended_ms=began + 2 * took)
+        replace(WHOLE, began_ms=began, joined_ms=began + took, ended_ms=began + 2 * took)
         for began, took in sorted(each)
     )
     last_ms = max(r.ended_ms or 0 for r in rebalances)
-    picture = drawn([Lane("group", last_ms, rebalances)], "lanes")
+    picture = drawn([Timeline("group", last_ms, rebalances)], "rebalances")
     bars = _bars(picture, "join") + _bars(picture, "sync")
     assert len(_bars(picture, "join")) == len(each)
     assert all(NAMES <= first < last <= WIDE for first, last in bars)
@@ -60,21 +84,20 @@ def test_every_rebalance_has_its_bars_inside_the_picture(each: list[tuple[int, i
         (10_500, "10 s"),
     ],
 )
-def test_a_length_of_time_is_said_in_its_two_greatest_units(ms: int, words: str) -> None:
+def test_a_duration_has_its_two_largest_units(ms: int, words: str) -> None:
     assert duration(ms) == words
 
 
-def test_a_bar_says_when_why_how_long_and_who_was_last() -> None:
-    assert said(WHOLE) == (
+def test_a_bar_has_a_description() -> None:
+    assert described(WHOLE) == (
         "at 1 s: 3 s, because of join/new-member, generation 7, 2 members, last to join slow,"
         " Stable"
     )
 
 
-def test_rows_are_lanes_by_source_session_and_group() -> None:
-    row = {"source": "a", "session": 1, "group_id": "g", "last_ms": 9, **WHOLE._asdict()}
-    rows = [row, row, {**row, "group_id": "h"}, {**row, "session": 2}]
-    assert lanes_of(rows) == {
-        ("a", 1): [Lane("g", 9, (WHOLE, WHOLE)), Lane("h", 9, (WHOLE,))],
-        ("a", 2): [Lane("g", 9, (WHOLE,))],
-    }
+def test_rebalances_are_grouped_by_source_session_and_group() -> None:
+    rows = [WHOLE, WHOLE, replace(WHOLE, group_id="h"), replace(WHOLE, session=2)]
+    first, second = sessions(rows)
+    assert (first.name, second.name) == ("a, session 1", "a, session 2")
+    assert first.timelines == [Timeline("g", 9, (WHOLE, WHOLE)), Timeline("h", 9, (rows[2],))]
+    assert first.picture.count("<rect ") == 6

@@ -1,74 +1,79 @@
-"""The rebalances of groups as lanes on one time axis."""
+"""Draws the rebalances of groups on one time axis."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, Final, NamedTuple
-from xml.etree.ElementTree import Element, SubElement
+from operator import attrgetter
+from typing import Final, NamedTuple
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from markupsafe import Markup
+
+from groupcheck.reports.saved import Rebalance
+from groupcheck.reports.words import bounded, counted
 
 WIDE: Final = 1180
-NAMES: Final = 190  # on the left
-LANE: Final = 30
+NAMES: Final = 190  # the width of the names, on the left
+ROW: Final = 30
 BAR: Final = 12
 AXIS: Final = 24
-LEAST: Final = 2.0  # of a bar, so that it is seen
+LEAST: Final = 2.0  # the width of a visible bar
 LETTER: Final = 7.0
 TICKS: Final = 8
-# How many units of time are a round number of ticks.
+# Round numbers of units between two ticks.
 ROUND: Final = (1, 2, 5, 10, 15, 30)
 UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 
-class Rebalance(NamedTuple):
-    """One rebalance of a group; times in ms since the session began, None where it was not seen."""
-
-    began_ms: int
-    joined_ms: int | None
-    ended_ms: int | None
-    reason: str
-    generation: int | None
-    members: int | None
-    last_client: str | None
-    outcome: str
-
-
-class Lane(NamedTuple):
-    """A group in a session, which lasted until `last_ms`, and its rebalances in their order."""
+class Timeline(NamedTuple):
+    """The rebalances of a group in a session, in their order."""
 
     group_id: str
     last_ms: int
     rebalances: tuple[Rebalance, ...]
 
 
-def lanes_of(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], list[Lane]]:
-    """Rows of rebalances, in their order, as lanes, those of each source and session together."""
-    found: dict[tuple[str, int], list[Lane]] = {}
-    for (source, session, group_id, last_ms), several in groupby(rows, _whose):
-        each = tuple(Rebalance(*(row[name] for name in Rebalance._fields)) for row in several)
-        found.setdefault((source, session), []).append(Lane(group_id, last_ms, each))
-    return found
+class Session(NamedTuple):
+    """A session of a source: its name, its picture and its timelines."""
+
+    name: str
+    picture: Markup
+    timelines: list[Timeline]
 
 
-def _whose(row: Mapping[str, Any]) -> tuple[str, int, str, int]:
-    return row["source"], row["session"], row["group_id"], row["last_ms"]
+def sessions(rebalances: Iterable[Rebalance]) -> list[Session]:
+    """The sessions of some rebalances, which are ordered by session and group."""
+    found: dict[tuple[str, int], list[Timeline]] = {}
+    whose = attrgetter("source", "session", "group_id", "last_ms")
+    for (source, session, group_id, last_ms), several in groupby(rebalances, whose):
+        timeline = Timeline(bounded(group_id), last_ms, tuple(several))
+        found.setdefault((source, session), []).append(timeline)
+    return [_session(*each) for each in found.items()]
 
 
-def drawn(lanes: list[Lane], name: str) -> Element:
-    """The lanes as an SVG element of a page that has the style."""
-    last_ms = max((lane.last_ms for lane in lanes), default=0) or 1
-    high = AXIS + LANE * len(lanes)
+def _session(whose: tuple[str, int], timelines: list[Timeline]) -> Session:
+    source, session = whose
+    name = bounded(f"{source}, session {session}")
+    picture = tostring(drawn(timelines, f"Rebalances in {name}"), encoding="unicode")
+    return Session(name, Markup(picture), timelines)  # noqa: S704 - ElementTree has escaped it
+
+
+def drawn(timelines: list[Timeline], name: str) -> Element:
+    """The timelines as an SVG element; the page has its style."""
+    last_ms = max((each.last_ms for each in timelines), default=0) or 1
+    high = AXIS + ROW * len(timelines)
     size = {"viewBox": f"0 0 {WIDE} {high}", "width": f"{WIDE}", "height": f"{high}"}
-    root = Element("svg", {"class": "lanes", "role": "img", **size})
+    root = Element("svg", {"class": "timeline", "role": "img", **size})
     SubElement(root, "title").text = name
     _axis(root, last_ms, high)
-    for number, lane in enumerate(lanes):
-        _lane(root, lane, AXIS + LANE * number, last_ms)
+    for number, timeline in enumerate(timelines):
+        _row(root, timeline, AXIS + ROW * number, last_ms)
     return root
 
 
 def duration(ms: int) -> str:
-    """A length of time in the two greatest units that it has: `1 h 3 min`, `250 ms`."""
+    """A duration in its two largest units: `1 h 3 min`, `250 ms`."""
     if ms < 1_000:
         return f"{ms} ms"
     parts, left = [], ms
@@ -88,28 +93,28 @@ def _axis(root: Element, last_ms: int, high: int) -> None:
 
 
 def _step(last_ms: int) -> int:
-    """A round length of time that is in the whole some times."""
+    """The time between two ticks: a round number that gives about eight of them."""
     least_ms = max(last_ms // TICKS, 1)
     rounds = [many * size for size, _ in UNITS[::-1] for many in ROUND]
     rounds += [many * 100 for many in ROUND]
     return min((each for each in rounds if each >= least_ms), default=least_ms)
 
 
-def _lane(root: Element, lane: Lane, top: int, last_ms: int) -> None:
-    middle = top + LANE / 2
-    _text(root, (NAMES - 10, middle + 4), _short(lane.group_id), "end", "name")
-    first, last = _x(0, last_ms), _x(lane.last_ms, last_ms)
+def _row(root: Element, timeline: Timeline, top: int, last_ms: int) -> None:
+    middle = top + ROW / 2
+    _text(root, (NAMES - 10, middle + 4), _short(timeline.group_id), "end", "name")
+    first, last = _x(0, last_ms), _x(timeline.last_ms, last_ms)
     ends = {"x1": f"{first:.1f}", "x2": f"{last:.1f}", "y1": f"{middle}", "y2": f"{middle}"}
     SubElement(root, "line", {"class": "time", **ends})
-    for place, each in enumerate(lane.rebalances):
-        following = lane.rebalances[place + 1 :]
-        until_ms = following[0].began_ms if following else lane.last_ms
+    for place, each in enumerate(timeline.rebalances):
+        following = timeline.rebalances[place + 1 :]
+        until_ms = following[0].began_ms if following else timeline.last_ms
         _rebalance(root, each, middle, last_ms, until_ms)
 
 
 def _rebalance(root: Element, each: Rebalance, middle: float, last_ms: int, until_ms: int) -> None:
     group = SubElement(root, "g")
-    SubElement(group, "title").text = said(each)
+    SubElement(group, "title").text = described(each)
     end_ms = until_ms if each.ended_ms is None else each.ended_ms
     joined_ms = end_ms if each.joined_ms is None else each.joined_ms
     phases = [("join", each.began_ms, joined_ms), ("sync", joined_ms, end_ms)]
@@ -125,18 +130,18 @@ def _rebalance(root: Element, each: Rebalance, middle: float, last_ms: int, unti
     if each.generation is not None:
         text = str(each.generation)
         x = _x(end_ms, last_ms)
-        if _x(until_ms, last_ms) - x > LETTER * len(text) + 4:  # there is room before the next
+        if _x(until_ms, last_ms) - x > LETTER * len(text) + 4:  # it ends before the next bar
             _text(group, (x + 3, middle - 3), text, "start", "generation")
 
 
-def said(each: Rebalance) -> str:
-    """A rebalance in words."""
+def described(each: Rebalance) -> str:
+    """A rebalance as text."""
     took = "not ended" if each.ended_ms is None else duration(each.ended_ms - each.began_ms)
     parts = [f"at {duration(each.began_ms)}: {took}", f"because of {each.reason}"]
     if each.generation is not None:
         parts.append(f"generation {each.generation}")
     if each.members is not None:
-        parts.append(f"{each.members} member{'' if each.members == 1 else 's'}")
+        parts.append(counted(each.members, "member"))
     if each.last_client:
         parts.append(f"last to join {each.last_client}")
     return ", ".join([*parts, each.outcome])

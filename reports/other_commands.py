@@ -1,25 +1,25 @@
-"""What results that are of no verification say for themselves: a verdict, a line or two, cases."""
+"""The verdict, summary and test cases of a `replay`, `check` or `explore` result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from groupcheck.reports.saved import Found, Saved
+from groupcheck.reports.saved import FindingRecord, Saved
 from groupcheck.reports.words import counted
 
 
 class Case(NamedTuple):
-    """Something that was looked at by itself; what was `skipped` of it has a reason."""
+    """A test case of JUnit XML; `skipped` has the reason if it is."""
 
-    sort: str
+    kind: str
     name: str
     skipped: str = ""
 
 
 def verdict(result: Saved) -> str:
     """The verdict in one line."""
-    found = counted(len(result.findings) + result.more_findings, "finding")
+    found = counted(len(result.findings) + result.findings_truncated, "finding")
     if result.check is not None:
         check = result.check
         return (
@@ -27,51 +27,48 @@ def verdict(result: Saved) -> str:
             f" {check.rejected:,} rejected, {check.undecided:,} undecided"
         )
     if result.exploration is not None:
-        return (
-            f"{found} in {result.port}" if result.findings else f"{result.port} is as it should be"
-        )
+        return f"{found if result.findings else 'no errors'} in {result.port}"
     if result.findings:
         return f"diverges from {result.kafka}: {found}"
     return f"{_ran(result)}, each answered as Kafka would"
 
 
 def lines(result: Saved) -> list[str]:
-    """What was done, and what was told of it."""
-    judged = "" if result.exploration else f", judged as {result.kafka}"
-    return [f"{result.command:<11}{result.port}{judged}", *result.lines]
+    """The lines before the verdict."""
+    against = "" if result.exploration else f", checked against {result.kafka}"
+    return [f"{result.command:<11}{result.port}{against}", *result.lines]
 
 
-def briefly(result: Saved, findings: tuple[Found, ...]) -> tuple[Found, ...]:
-    """Those of the findings that are told in full on a screen, beside the lines of the result.
-
-    Whole histories of groups are long, and what is wrong with the model is in the lines.
-    """
+def briefly(result: Saved, findings: tuple[FindingRecord, ...]) -> tuple[FindingRecord, ...]:
+    """The findings to print in full: histories of groups are long, errors are in the lines."""
     if result.exploration is not None:
         return ()
     return findings[:1] if result.check is not None else findings
 
 
 def figure(result: Saved) -> str:
-    """It in a few words, as a badge has them."""
+    """The result in a few words, for a badge."""
     if result.check is not None:
         rejected = f", {result.check.rejected:,} rejected" if result.check.rejected else ""
         return f"{counted(result.check.groups, 'group')}{rejected}"
     found = counted(len(result.findings), "finding") if result.findings else ""
     if result.exploration is None:
         return found or counted(result.steps, "step")
-    states = counted(sum(space.states for space in result.exploration.spaces), "state")
+    states = counted(sum(each.states for each in result.exploration.instances), "state")
     return f"{states}, {found}" if found else states
 
 
 def cases(result: Saved) -> Iterator[Case]:
-    """Beside the run and what was found: spaces and laws of the model, groups of a check."""
+    """The cases beside the run and its findings: instances, properties, groups."""
     if result.exploration is not None:
         explored = result.exploration
-        yield from (Case("spaces", f"{each.name}/{explored.members}") for each in explored.spaces)
-        for law in explored.laws or ():
-            if law.holds or law.known:
-                why = "" if law.holds else "broken, as Kafka of this version is known to"
-                yield Case("laws", law.name, why)
+        yield from (
+            Case("instances", f"{each.name}/{explored.members}") for each in explored.instances
+        )
+        for each in explored.properties or ():
+            if each.holds or each.expected:
+                why = "" if each.holds else "expected violation in this version of Kafka"
+                yield Case("properties", each.name, why)
     if result.check is not None:
         check = result.check
         yield Case("groups", f"{counted(check.accepted, 'group')} accepted")

@@ -1,7 +1,4 @@
-"""Ways to make a sequence shorter other than leaving steps out: what two steps do, one may do.
-
-Whether a sequence so made still ends in the same finding is for the shrinker to try.
-"""
+"""Shorter sequences in which one step replaces two. The shrinker tries them on the port."""
 
 from __future__ import annotations
 
@@ -16,19 +13,19 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.sequence import Sequence, well_formed
 
-# The last version in which whoever joins without a member id is a member at once (KIP-394).
+# The last JoinGroup version that makes a member without an id a member at once (KIP-394).
 AT_ONCE: Final = 3
 
 
-def closer(sequence: Sequence) -> Iterator[Sequence]:
-    """Sequences with fewer steps that may do the same."""
+def shorter_forms(sequence: Sequence) -> Iterator[Sequence]:
+    """Sequences with fewer steps that may end in the same finding."""
     for steps in (*_at_once(sequence), *_fewer_members(sequence), *_times_together(sequence)):
         if well_formed(steps):
             yield sequence._replace(steps=tuple(steps))
 
 
-def merged(sequence: Sequence) -> Sequence:
-    """The sequence with times that pass one after the other made one."""
+def advances_merged(sequence: Sequence) -> Sequence:
+    """The sequence with consecutive advances merged."""
     steps: list[Input] = []
     for step in sequence.steps:
         if isinstance(step, Advance) and steps and isinstance(steps[-1], Advance):
@@ -39,7 +36,7 @@ def merged(sequence: Sequence) -> Sequence:
 
 
 def _newcomers(sequence: Sequence) -> list[tuple[int, Request]]:
-    """The JoinGroups without a member id, and where they stand."""
+    """The JoinGroups without a member id, and their positions."""
     return [
         (at, step)
         for at, step in enumerate(sequence.steps)
@@ -50,7 +47,7 @@ def _newcomers(sequence: Sequence) -> list[tuple[int, Request]]:
 
 
 def _at_once(sequence: Sequence) -> Iterator[list[Input]]:
-    """A member that was given an id before it joined joins without one, in an older version."""
+    """A member joins in one request, in a version that requires no member id."""
     steps = sequence.steps
     for at, asks in _newcomers(sequence):
         for place, joins in enumerate(steps[at + 1 :], at + 1):
@@ -58,14 +55,14 @@ def _at_once(sequence: Sequence) -> Iterator[list[Input]]:
                 continue
             if joins.body.member_id == f"#{asks.request_id}":
                 body = trim(joins.body._replace(member_id=""), AT_ONCE)
-                # Its number is what the member is called by from here on.
+                # The later steps name the member by this number.
                 once = joins._replace(request_id=asks.request_id, api_version=AT_ONCE, body=body)
                 yield [*steps[:at], *steps[at + 1 : place], once, *steps[place + 1 :]]
                 break
 
 
 def _fewer_members(sequence: Sequence) -> Iterator[list[Input]]:
-    """One member does what two did, and the other never joins."""
+    """One member takes the place of two."""
     for (_, one), (_, other) in combinations(_newcomers(sequence), 2):
         names = {f"#{other.request_id}": f"#{one.request_id}"}
         yield [
@@ -76,7 +73,7 @@ def _fewer_members(sequence: Sequence) -> Iterator[list[Input]]:
 
 
 def _times_together(sequence: Sequence) -> Iterator[list[Input]]:
-    """What comes between two times that pass comes before both, or after them."""
+    """The steps between two advances come before both, or after them."""
     steps = sequence.steps
     times = [at for at, step in enumerate(steps) if isinstance(step, Advance)]
     for first, second in pairwise(times):
@@ -84,4 +81,4 @@ def _times_together(sequence: Sequence) -> Iterator[list[Input]]:
         passes = (steps[first], steps[second])
         for order in ((*between, *passes), (*passes, *between)):
             moved = sequence._replace(steps=(*steps[:first], *order, *steps[second + 1 :]))
-            yield list(merged(moved).steps)
+            yield list(advances_merged(moved).steps)

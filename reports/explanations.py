@@ -1,0 +1,81 @@
+"""Why an answer is not correct: the rules by which it would be, and the property it violates."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from groupcheck.model.step import Rule
+from groupcheck.properties.findings.counterfactual import Unapplied
+from groupcheck.properties.findings.explanation import explain
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.reports.saved import CitedRule, Explanation, Property
+from groupcheck.reports.words import counted, duration
+
+# So many rules are printed; the others are counted.
+MOST_RULES: Final = 5
+
+# A source without a version is a line of Kafka 2.7.2.
+LINE: Final = re.compile(r"[A-Za-z]+\.(scala|java):\d+")
+
+
+def explanations(finding: Finding) -> tuple[tuple[Explanation, ...], Property | None]:
+    """The rules by which the last answer would be correct, and the property that it violates."""
+    unapplied, law = explain(finding)
+    if law is None:
+        return tuple(map(_explanation, unapplied)), None
+    old = LINE.fullmatch(law.source) and finding.sequence.profile != "2.7"
+    source = f"{law.source} at 2.7.2" if old else law.source
+    violated = Property(name=law.name, description=law.says, source=source)
+    return tuple(map(_explanation, unapplied)), violated
+
+
+def lines(finding: Finding) -> list[str]:
+    """The same as text."""
+    rules, violated = explanations(finding)
+    said: list[str] = []
+    if rules:
+        said.append(f"This {_what(finding)} would be correct if")
+        for each in rules[:MOST_RULES]:
+            said += [f"  {_cited(each)}", f"    ({_why_not(each)})"]
+        if (rest := len(rules) - MOST_RULES) > 0:
+            said.append(f"  or by {counted(rest, 'other rule')}")
+    if violated is not None:
+        said.append(f"It violates the property {violated.name}:")
+        said.append(f"  {violated.description} [{violated.source}]")
+    return said
+
+
+def _what(finding: Finding) -> str:
+    """What differs: an answer, the internal state, or that there is no answer."""
+    difference = finding.difference
+    if difference is None or difference.seen is not None:
+        return "answer"
+    return "state" if difference.field is not None else "missing answer"
+
+
+def _why_not(each: Explanation) -> str:
+    """Why the rule does not apply."""
+    if each.timer_left_ms is not None:
+        return f"its timer has {duration(each.timer_left_ms)} left"
+    if each.earlier_rule is None:
+        return "not the case here"
+    also = "" if each.guard_holds else "; nor is it the case here"
+    return f"an earlier check applies: {_cited(each.earlier_rule)}{also}"
+
+
+def _cited(rule: CitedRule) -> str:
+    return f"{rule.description} [{rule.source}]"
+
+
+def _explanation(each: Unapplied) -> Explanation:
+    return Explanation(
+        **_fields(each.rule),
+        guard_holds=each.guard_holds,
+        earlier_rule=None if each.earlier_rule is None else CitedRule(**_fields(each.earlier_rule)),
+        timer_left_ms=each.timer_left_ms,
+    )
+
+
+def _fields(rule: Rule) -> dict[str, str]:
+    return {"rule": rule.name, "description": rule.says, "source": rule.source}
