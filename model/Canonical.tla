@@ -45,9 +45,12 @@ Settled(s) ==
                            ELSE [@ EXCEPT !.generation = Min(@, Generations)],
              !.appends = appends]
 
+\* Steps that differ in the rules alone are the same unless the rules are observed.
+Observe(s) == IF Observed THEN s ELSE [s EXCEPT !.rules = {}]
+
 \* How a step may end: timers of no length fire before it is done.
 Ends(steps, ticks) ==
-  {t \in {Settled(StillDue(u)) : u \in UNION {PassTime(s, ticks) : s \in steps}} :
+  {t \in {Observe(Settled(StillDue(u))) : u \in UNION {PassTime(s, ticks) : s \in steps}} :
      Len(t.appends) =< MaxHeld}
 
 =============================================================================

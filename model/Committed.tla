@@ -28,6 +28,7 @@ Shown(s) ==
 \* The steps of a request that only reads, made of what is read.
 Read(s, Reads(_)) ==
   IF s.committed = Everything THEN Reads(s)
-  ELSE {[t EXCEPT !.group = s.group] : t \in Reads([s EXCEPT !.group = Shown(s)])}
+  ELSE {[t EXCEPT !.group = s.group]
+        : t \in Reads([Apply(s, "log/read-committed") EXCEPT !.group = Shown(s)])}
 
 =============================================================================

@@ -29,23 +29,27 @@ variables
   failing = Fine,   \* the error of the next append
   log     = NoLog,  \* if it is kept
   committed = Everything,  \* what is read while something is written that is not committed
-  answers = {};     \* what the last step answered
+  answers = {},     \* what the last step answered
+  rules   = {};     \* that the last step applied, if they are observed
 
 define
   \* What is told apart by the instances that do not look at the answers.
   State == <<group, holding, appends, serving, active, failing, log, committed>>
   Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
             active |-> active, failing |-> failing, log |-> log, committed |-> committed,
-            answers |-> {}, before |-> group, found |-> group # NoGroup,
+            answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
             parks |-> NoMember]  \* whose JoinGroup this step parks
 
-  \* The gate before each API: what it refuses with, "" if it is open. GC:856
-  Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"  \* not-active GC:859
-                ELSE IF serving = "loading" /\ ~Old THEN said  \* loading GC:861
-                ELSE IF serving # "served" THEN "NOT_COORDINATOR"  \* not-coordinator GC:863
-                ELSE ""
-  Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
-  RefusedSync == IF LoadsUnsynced THEN Gate("REBALANCE_IN_PROGRESS") ELSE Refused
+  \* One of three, by why the coordinator refuses every request of an API. GC:856
+  Why(notActive, loading, notCoordinator) ==
+    IF ~active THEN notActive                               \* GC:859
+    ELSE IF serving = "loading" /\ ~Old THEN loading        \* GC:861
+    ELSE notCoordinator                                     \* GC:863
+  Refuses == ~active \/ serving # "served"
+  RefusedWith(loading) == Why("COORDINATOR_NOT_AVAILABLE", loading, "NOT_COORDINATOR")
+  Refused == RefusedWith("COORDINATOR_LOAD_IN_PROGRESS")
+  RefusedSync == IF LoadsUnsynced THEN RefusedWith("REBALANCE_IN_PROGRESS") ELSE Refused
+  First(rule) == Apply(Begin, rule)
   NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
 end define
 
@@ -61,11 +65,13 @@ macro Finish(steps, ticks) begin
     log     := t.log;
     committed := t.committed;
     answers := t.answers;
+    rules   := t.rules;
   end with;
 end macro
 
-macro Reply(answer) begin
-  Finish({Answer(Begin, answer)}, 0);
+\* One rule applies, and gives this answer.
+macro Reply(rule, answer) begin
+  Finish({Answer(Apply(Begin, rule), answer)}, 0);
 end macro
 
 process JoinGroup = "JoinGroup"
@@ -73,58 +79,63 @@ begin join_group:  \* GC:156
   while TRUE do
     with r \in JoinGroupRequests(group, log), g = Created(Begin).group, s = Created(Begin) do
       if ActiveFirst /\ ~active then          \* before the id: 0.10.2 GC:101, 4.1 GCS:851
-        Reply(Refusal(Refused, r.memberId));
-      elsif r.groupId = "" then                                 \* join/invalid-group-id GC:857
-        Reply(Refusal("INVALID_GROUP_ID", r.memberId));
-      elsif Refused # "" /\ ~RuntimeIsElsewhere then            \* gate GC:859
-        Reply(Refusal(Refused, r.memberId));
-      elsif r.sessionTicks = 0 then
-        \* join/session-timeout-out-of-range GC:172
-        Reply(Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
-      elsif Refused # "" then                                   \* gate 4.1 CR:2207,2209
-        Reply(Refusal(Refused, NoMember));
-      elsif Gone(group) /\ r.memberId # NoMember then           \* join/no-group GC:180
-        Reply(Refusal("UNKNOWN_MEMBER_ID", r.memberId));
-      elsif IsFull(g, r) then                                   \* join/group-full GC:184
-        Finish(UNION {NotJoined(t) : t \in TurnAway(s, r)}, 0);
+        Reply("join/not-active", Refusal(Refused, r.memberId));
+      elsif r.groupId = "" then                                                  \* GC:857
+        Reply("join/invalid-group-id", Refusal("INVALID_GROUP_ID", r.memberId));
+      elsif Refuses /\ ~RuntimeIsElsewhere then                                  \* GC:859
+        Reply(Why("join/not-active", "join/loading", "join/not-coordinator"),
+              Refusal(Refused, r.memberId));
+      elsif r.sessionTicks = 0 then                                              \* GC:172
+        Reply("join/session-timeout-out-of-range",
+              Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
+      elsif Refuses then                                                \* 4.1 CR:2207,2209
+        Reply(Why("", "join/loading", "join/not-coordinator"), Refusal(Refused, NoMember));
+      elsif Gone(group) /\ r.memberId # NoMember then                            \* GC:180
+        Reply("join/no-group", Refusal("UNKNOWN_MEMBER_ID", r.memberId));
+      elsif IsFull(g, r) then                                                    \* GC:184
+        Finish(UNION {NotJoined(t) : t \in TurnAway(Apply(s, "join/group-full"), r)}, 0);
       elsif r.memberId = NoMember then
-        if Inconsistent(g, r) then                              \* join/new-inconsistent GC:220
-          Finish(NotJoined(Inconsistency(s, NoMember)), 0);
+        if Inconsistent(g, r) then                                               \* GC:220
+          Finish(NotJoined(Inconsistency(Apply(s, "join/new-inconsistent"), NoMember)), 0);
         elsif StandsFor(g, r.instance) # NoMember then
           Finish(Joined(ComeBack(s, r)), 0);
-        elsif r.givesId /\ r.instance = NoInstance then
-                                          \* join/member-id-required GC:227
-          Finish(Recorded({GiveId(s, n) : n \in Free(g, log)}), 0);
-        else                                                    \* join/new-member GC:238
-          Finish(Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)}), 0);
+        elsif r.givesId /\ r.instance = NoInstance then                          \* GC:227
+          Finish(Recorded({GiveId(Apply(s, "join/member-id-required"), n)
+                           : n \in Free(g, log)}), 0);
+        else                                                                     \* GC:238
+          Finish(Joined(UNION {AddMember(Apply(s, "join/new-member"), n, r)
+                               : n \in Free(g, log)}), 0);
         end if;
-      elsif Inconsistent(g, r) then                             \* join/inconsistent GC:262
-        Finish(NotJoined(Inconsistency(s, r.memberId)), 0);
-      elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then
-        \* join/pending-static GC:267
-        Finish(NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))), 0);
-      elsif r.memberId \in DOMAIN g.pending then                \* join/pending-member GC:264
-        Finish(Joined(AddMember(s, r.memberId, r)), 0);
-      elsif Fenced(g, r) then                                   \* join/fenced GC:277
-        Finish(NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId))), 0);
-      elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then
-        \* join/unknown-instance GC:280
-        Finish(NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
-      elsif r.memberId \notin DOMAIN g.members then             \* join/unknown-member GC:280
-        Finish(NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
-      elsif g.state = "PreparingRebalance" then                 \* join/rejoin-preparing GC:289
-        Finish(Joined(Rejoin(s, r)), 0);
-      elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then
-        \* join/repeated-completing GC:293
-        Reply(CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
-      elsif g.state = "CompletingRebalance" then                \* join/changed-completing GC:311
-        Finish(Joined(Rejoin(s, r)), 0);
-      elsif g.leader = r.memberId then                          \* join/leader-stable GC:316
-        Finish(Joined(Rejoin(s, r)), 0);
-      elsif ~Unchanged(g, r) then                               \* join/changed-stable GC:321
-        Finish(Joined(Rejoin(s, r)), 0);
-      else                                                      \* join/repeated-stable GC:326
-        Reply(CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
+      elsif Inconsistent(g, r) then                                              \* GC:262
+        Finish(NotJoined(Inconsistency(Apply(s, "join/inconsistent"), r.memberId)), 0);
+      elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then      \* GC:267
+        Finish(NotJoined(Answer(Apply(s, "join/pending-static"),
+                                JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))), 0);
+      elsif r.memberId \in DOMAIN g.pending then                                 \* GC:264
+        Finish(Joined(AddMember(Apply(s, "join/pending-member"), r.memberId, r)), 0);
+      elsif Fenced(g, r) then                                                    \* GC:277
+        Finish(NotJoined(Answer(Apply(s, "join/fenced"),
+                                Refusal("FENCED_INSTANCE_ID", r.memberId))), 0);
+      elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then  \* GC:280
+        Finish(NotJoined(Answer(Apply(s, "join/unknown-instance"),
+                                Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
+      elsif r.memberId \notin DOMAIN g.members then                              \* GC:280
+        Finish(NotJoined(Answer(Apply(s, "join/unknown-member"),
+                                Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
+      elsif g.state = "PreparingRebalance" then                                  \* GC:289
+        Finish(Joined(Rejoin(Apply(s, "join/rejoin-preparing"), r)), 0);
+      elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then              \* GC:293
+        Reply("join/repeated-completing",
+              CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
+      elsif g.state = "CompletingRebalance" then                                 \* GC:311
+        Finish(Joined(Rejoin(Apply(s, "join/changed-completing"), r)), 0);
+      elsif g.leader = r.memberId then                                           \* GC:316
+        Finish(Joined(Rejoin(Apply(s, "join/leader-stable"), r)), 0);
+      elsif ~Unchanged(g, r) then                                                \* GC:321
+        Finish(Joined(Rejoin(Apply(s, "join/changed-stable"), r)), 0);
+      else                                                                       \* GC:326
+        Reply("join/repeated-stable",
+              CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
       end if;
     end with;
   end while;
@@ -134,41 +145,40 @@ process SyncGroup = "SyncGroup"
 begin sync_group:  \* GC:347
   while TRUE do
     with r \in SyncGroupRequests(group) do
-      if SyncsByProtocol /\ r.protocolType = Null then
-        \* sync/protocol-missing KafkaApis.scala:1585
-        Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif NoId(r) then                                        \* sync/invalid-group-id GC:857
-        Reply(SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif RefusedSync # "" then                               \* gate GC:357
-        Reply(SyncAnswer(This, RefusedSync));
-      elsif Gone(group) \/ r.groupId = "" then                  \* sync/no-group GC:367
-        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Unregistered(group, r) then         \* sync/unknown-instance 4.1 CG:805
-        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Fenced(group, r) then                               \* sync/fenced GC:389
-        Reply(SyncAnswer(This, "FENCED_INSTANCE_ID"));
-      \* In 4.1 the first of these is sync/empty-group, 4.1 GMM:7352.
-      elsif group.state = "Empty" \/ r.memberId \notin DOMAIN group.members then
-        \* sync/unknown-member GC:391
-        Reply(SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif r.generation # group.generation then                \* sync/other-generation GC:393
-        Reply(SyncAnswer(This, "ILLEGAL_GENERATION"));
-      elsif r.protocolType \notin {Null, group.protocolType} then
-        \* sync/other-protocol-type GC:395
-        Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
+      if SyncsByProtocol /\ r.protocolType = Null then  \* KafkaApis.scala:1585
+        Reply("sync/protocol-missing", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
+      elsif NoId(r) then  \* GC:857
+        Reply("sync/invalid-group-id", SyncAnswer(This, "INVALID_GROUP_ID"));
+      elsif Refuses then                                        \* GC:357
+        Reply(Why("sync/not-active", "sync/loading", "sync/not-coordinator"),
+              SyncAnswer(This, RefusedSync));
+      elsif Gone(group) \/ r.groupId = "" then  \* GC:367
+        Reply("sync/no-group", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif EmptyRefusesSync /\ group.state = "Empty" then  \* 4.1 GMM:7352
+        Reply("sync/empty-group", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Unregistered(group, r) then  \* 4.1 CG:805
+        Reply("sync/unknown-instance", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Fenced(group, r) then  \* GC:389
+        Reply("sync/fenced", SyncAnswer(This, "FENCED_INSTANCE_ID"));
+      elsif r.memberId \notin DOMAIN group.members then  \* GC:391
+        Reply("sync/unknown-member", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.generation # group.generation then  \* GC:393
+        Reply("sync/other-generation", SyncAnswer(This, "ILLEGAL_GENERATION"));
+      elsif r.protocolType \notin {Null, group.protocolType} then  \* GC:395
+        Reply("sync/other-protocol-type", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif /\ r.protocolName \notin {Null, group.protocolName}
-            /\ ~(AnyUntilChosen /\ group.protocolName = Null) then
-        \* sync/other-protocol-name GC:397
-        Reply(SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif group.state = "PreparingRebalance" then             \* sync/preparing GC:404
-        Reply(SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then
-        \* sync/leader-completing GC:411
-        Finish(StoreAssignments(ParkSync(Begin, r.memberId), r.assignments), 0);
-      elsif group.state = "CompletingRebalance" then            \* sync/follower-completing GC:408
-        Finish({HoldRequest(ParkSync(Begin, r.memberId), "SyncGroup", r.memberId)}, 0);
-      else                                                      \* sync/stable GC:441
-        Finish({Answer(Synced(Begin, r.memberId),
+            /\ ~(AnyUntilChosen /\ group.protocolName = Null) then  \* GC:397
+        Reply("sync/other-protocol-name", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
+      elsif group.state = "PreparingRebalance" then  \* GC:404
+        Reply("sync/preparing", SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
+      elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then  \* GC:411
+        Finish(StoreAssignments(ParkSync(First("sync/leader-completing"), r.memberId),
+                                r.assignments), 0);
+      elsif group.state = "CompletingRebalance" then  \* GC:408
+        Finish({HoldRequest(ParkSync(First("sync/follower-completing"), r.memberId),
+                            "SyncGroup", r.memberId)}, 0);
+      else  \* GC:441
+        Finish({Answer(Synced(First("sync/stable"), r.memberId),
                        [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
                           !.protocolType = group.protocolType, !.protocolName = group.protocolName,
                           !.assignment = group.members[r.memberId].assignment])}, 0);
@@ -181,32 +191,31 @@ process Heartbeat = "Heartbeat"
 begin heartbeat:  \* GC:607
   while TRUE do
     with r \in HeartbeatRequests(group) do
-      if NoId(r) then
-        \* heartbeat/invalid-group-id GC:857
-        Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif Gate("NONE") # "" then                              \* gate GC:615
-        Reply(ErrorAnswer(This, Gate("NONE")));
-      elsif Gone(group) \/ r.groupId = "" then                  \* heartbeat/no-group GC:622
-        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Unregistered(group, r) then         \* heartbeat/unknown-instance 4.1 CG:805
-        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Fenced(group, r) then                               \* heartbeat/fenced GC:632
-        Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif ~AliveInPreparing /\ group.state # "Stable" then
-        \* heartbeat/unstable 0.10.0 GC:363
-        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif r.memberId \notin DOMAIN group.members then         \* heartbeat/unknown-member GC:634
-        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif group.state = "CompletingRebalance" /\ ~AliveInCompleting then
-        \* heartbeat/completing 0.10.2 GC:367
-        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif r.generation # group.generation then                \* heartbeat/other-generation GC:636
-        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif group.state = "PreparingRebalance" then             \* heartbeat/preparing GC:650
-        Finish({Later(Rearmed(Begin, r.memberId), "Heartbeat",
+      if NoId(r) then  \* GC:857
+        Reply("heartbeat/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif Refuses then                                        \* GC:615
+        Reply(Why("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"),
+              ErrorAnswer(This, RefusedWith("NONE")));
+      elsif Gone(group) \/ r.groupId = "" then  \* GC:622
+        Reply("heartbeat/no-group", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Unregistered(group, r) then  \* 4.1 CG:805
+        Reply("heartbeat/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Fenced(group, r) then  \* GC:632
+        Reply("heartbeat/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
+      elsif ~AliveInPreparing /\ group.state # "Stable" then  \* 0.10.0 GC:363
+        Reply("heartbeat/unstable", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
+      elsif r.memberId \notin DOMAIN group.members then  \* GC:634
+        Reply("heartbeat/unknown-member", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif group.state = "CompletingRebalance" /\ ~AliveInCompleting then  \* 0.10.2 GC:367
+        Reply("heartbeat/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
+      elsif r.generation # group.generation then  \* GC:636
+        Reply("heartbeat/other-generation", ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif group.state = "PreparingRebalance" then  \* GC:650
+        Finish({Later(Rearmed(First("heartbeat/preparing"), r.memberId), "Heartbeat",
                       ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
-      else                                                      \* heartbeat/alive GC:643
-        Finish({Later(Rearmed(Begin, r.memberId), "Heartbeat", ErrorAnswer(This, "NONE"))}, 0);
+      else  \* GC:643
+        Finish({Later(Rearmed(First("heartbeat/alive"), r.memberId), "Heartbeat",
+                      ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
   end while;
@@ -216,14 +225,16 @@ process LeaveGroup = "LeaveGroup"
 begin leave_group:  \* GC:454
   while TRUE do
     with r \in LeaveGroupRequests(group) do
-      if NoId(r) then                                           \* leave/invalid-group-id GC:857
-        Reply(LeaveAnswer(r, "INVALID_GROUP_ID", ""));
-      elsif Refused # "" then                                   \* gate GC:859
-        Reply(LeaveAnswer(r, Refused, ""));
-      elsif Gone(group) \/ r.groupId = "" then                  \* leave/no-group GC:462
-        Reply(LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
-      else                                                      \* leave/batch GC:471
-        Finish(LeaveFrom(Begin, r.members, <<>>, 1), 0);
+      if NoId(r) then  \* GC:857
+        Reply("leave/invalid-group-id", LeaveAnswer(r, "INVALID_GROUP_ID", ""));
+      elsif Refuses then                                        \* GC:859
+        Reply(Why("leave/not-active", "leave/loading", "leave/not-coordinator"),
+              LeaveAnswer(r, Refused, ""));
+      elsif Gone(group) \/ r.groupId = "" then  \* GC:462
+        Reply("leave/no-group", LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
+      else  \* GC:471
+        Finish(LeaveFrom(First(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
+                         r.members, <<>>, 1), 0);
       end if;
     end with;
   end while;
@@ -233,35 +244,35 @@ process OffsetCommit = "OffsetCommit"
 begin offset_commit:  \* GC:686
   while TRUE do
     with r \in OffsetCommitRequests(group) do
-      if r.nothing then
-        \* commit/nothing KafkaApis.scala:434
-        Reply(ErrorAnswer(This, "NONE"));
-      elsif Refused # "" then                                   \* gate GC:859
-        Reply(ErrorAnswer(This, Refused));
-      elsif Gone(group) /\ r.generation < 0 then                \* commit/simple-no-group GC:697
-        Finish(StoreOffsets(OffsetsOnly(Begin), r), 0);
-      elsif Gone(group) then                                    \* commit/no-group GC:701
-        \* commit/not-found 4.1 OMM:468
-        Reply(ErrorAnswer(This,
-          IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE "ILLEGAL_GENERATION"));
-      elsif Fenced(group, r) then                               \* commit/fenced GC:762
-        Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif group.state = "Empty" /\ r.generation < 0 then      \* commit/simple-empty GC:764
-        Finish(StoreOffsets(Begin, r), 0);
-      elsif Unregistered(group, r) then         \* commit/unknown-instance 4.1 CG:805
-        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif CompletingFirst /\ group.state = "CompletingRebalance" then
-        \* commit/completing 0.10.2 GC:439
-        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif r.memberId \notin DOMAIN group.members then
-        \* commit/simple-in-use 4.1 CG:853, commit/unknown-member GC:767
-        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif r.generation # group.generation then                \* commit/other-generation GC:769
-        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif group.state = "CompletingRebalance" then            \* commit/completing GC:780
-        Reply(ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      else                                                      \* commit/member GC:773
-        Finish(StoreOffsets(Rearmed(Begin, r.memberId), r), 0);
+      if r.nothing then  \* KafkaApis.scala:434
+        Reply("commit/nothing", ErrorAnswer(This, "NONE"));
+      elsif Refuses then                                        \* GC:859
+        Reply(Why("commit/not-active", "commit/loading", "commit/not-coordinator"),
+              ErrorAnswer(This, Refused));
+      elsif Gone(group) /\ r.generation < 0 then  \* GC:697
+        Finish(StoreOffsets(OffsetsOnly(First("commit/simple-no-group")), r), 0);
+      elsif Gone(group) /\ SaysNotFound then  \* 4.1 OMM:468
+        Reply("commit/not-found", ErrorAnswer(This, "GROUP_ID_NOT_FOUND"));
+      elsif Gone(group) then  \* GC:701
+        Reply("commit/no-group", ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif Fenced(group, r) then  \* GC:762
+        Reply("commit/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
+      elsif group.state = "Empty" /\ r.generation < 0 then  \* GC:764
+        Finish(StoreOffsets(First("commit/simple-empty"), r), 0);
+      elsif Unregistered(group, r) then  \* 4.1 CG:805
+        Reply("commit/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif CompletingFirst /\ group.state = "CompletingRebalance" then  \* 0.10.2 GC:439
+        Reply("commit/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
+      elsif MembersAlone /\ r.generation < 0 /\ r.memberId = NoMember then  \* 4.1 CG:853
+        Reply("commit/simple-in-use", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.memberId \notin DOMAIN group.members then  \* GC:767
+        Reply("commit/unknown-member", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif r.generation # group.generation then  \* GC:769
+        Reply("commit/other-generation", ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif group.state = "CompletingRebalance" then  \* GC:780
+        Reply("commit/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
+      else  \* GC:773
+        Finish(StoreOffsets(Rearmed(First("commit/member"), r.memberId), r), 0);
       end if;
     end with;
   end while;
@@ -271,8 +282,9 @@ process OffsetFetch = "OffsetFetch"
 begin offset_fetch:  \* GC:794
   while TRUE do
     with r \in OffsetFetchRequests(group) do
-      if Refused # "" then                                      \* gate GC:859
-        Reply([to |-> This, error |-> Refused, offset |-> -1]);
+      if Refuses then                                           \* GC:859
+        Reply(Why("fetch/not-active", "fetch/loading", "fetch/not-coordinator"),
+              [to |-> This, error |-> Refused, offset |-> -1]);
       else
         Finish(Fetched(Begin, r), 0);
       end if;
@@ -283,8 +295,9 @@ end process
 process DescribeGroups = "DescribeGroups"
 begin describe_groups:  \* GC:820
   while TRUE do
-    if Refused # "" then                                        \* gate GC:859
-      Reply(NotDescribed(Refused));
+    if Refuses then                                             \* GC:859
+      Reply(Why("describe/not-active", "describe/loading", "describe/not-coordinator"),
+            NotDescribed(Refused));
     else
       Finish(Read(Begin, Described), 0);
     end if;
@@ -295,32 +308,29 @@ process TxnOffsetCommit = "TxnOffsetCommit"
 begin txn_offset_commit:  \* GC:668
   while TRUE do
     with r \in TxnOffsetCommitRequests(group), s = Commenced(Begin) do
-      if r.nothing then
-        \* txn-commit/nothing KafkaApis.scala:2393
-        Reply(ErrorAnswer(This, "NONE"));
-      elsif NoId(r) then
-        \* txn-commit/invalid-group-id GC:857
-        Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif Refused # "" then                                   \* gate GC:859
-        Reply(ErrorAnswer(This, Refused));
-      elsif TxnAsMembers /\ Gone(group) /\ r.generation >= 0 then
-        \* txn-commit/no-group 4.1 OMM:513
-        Reply(ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0 then
-        \* txn-commit/simple 4.1 CG:840
-        Finish(StoreTransaction(s, r), 0);
-      elsif Unregistered(s.group, r) then                       \* txn-commit/unknown-instance
-        Reply(ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Fenced(s.group, r) then                             \* txn-commit/fenced GC:735
-        Reply(ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then
-        \* txn-commit/unknown-member GC:737
-        Finish({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}, 0);
-      elsif NamesGeneration(r) /\ r.generation # s.group.generation then
-        \* txn-commit/other-generation GC:740
-        Finish({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}, 0);
-      else                                                      \* txn-commit/pending GC:744
-        Finish(StoreTransaction(s, r), 0);
+      if r.nothing then  \* KafkaApis.scala:2393
+        Reply("txn-commit/nothing", ErrorAnswer(This, "NONE"));
+      elsif NoId(r) then  \* GC:857
+        Reply("txn-commit/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif Refuses then                                        \* GC:859
+        Reply(Why("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"),
+              ErrorAnswer(This, Refused));
+      elsif TxnAsMembers /\ Gone(group) /\ r.generation >= 0 then  \* 4.1 OMM:513
+        Reply("txn-commit/no-group", ErrorAnswer(This, "ILLEGAL_GENERATION"));
+      elsif TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0 then  \* 4.1 CG:840
+        Finish(StoreTransaction(Apply(s, "txn-commit/simple"), r), 0);
+      elsif Unregistered(s.group, r) then
+        Reply("txn-commit/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
+      elsif Fenced(s.group, r) then  \* GC:735
+        Reply("txn-commit/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
+      elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then  \* GC:737
+        Finish({Answer(Apply(s, "txn-commit/unknown-member"),
+                       ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}, 0);
+      elsif NamesGeneration(r) /\ r.generation # s.group.generation then  \* GC:740
+        Finish({Answer(Apply(s, "txn-commit/other-generation"),
+                       ErrorAnswer(This, "ILLEGAL_GENERATION"))}, 0);
+      else  \* GC:744
+        Finish(StoreTransaction(Apply(s, "txn-commit/pending"), r), 0);
       end if;
     end with;
   end while;
@@ -330,20 +340,25 @@ process EndTxn = "EndTxn"
 begin end_txn:  \* GMM:883
   while TRUE do
     with r \in EndTxnRequests(Begin) do
-      if NoId(r) then                                           \* end-txn/invalid-group-id GC:857
-        Reply(ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif WritesMarkers /\ Refused # "" then
-        \* gate 4.1 GCS:2093, as a transaction's coordinator is told: KafkaApis.scala:1797
-        Reply(ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER"));
-      elsif WritesMarkers /\ failing # Fine then                \* end-txn/not-written 4.1 CR:1187
-        Finish(NotMarked(Begin), 0);
-      elsif ~active then                                        \* end-txn/not-active
-        Finish({Answer(Marked(Begin, r.committed),
+      if NoId(r) then  \* GC:857
+        Reply("end-txn/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
+      elsif WritesMarkers /\ Refuses then
+        \* 4.1 GCS:2093, with the error for a transaction's coordinator: KafkaApis.scala:1797
+        Reply(Why("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"),
+              ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER"));
+      elsif WritesMarkers /\ failing # Fine then  \* 4.1 CR:1187
+        Finish(NotMarked(First("end-txn/not-written")), 0);
+      elsif ~active then
+        Finish({Answer(Marked(First("end-txn/not-active"), r.committed),
                        ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}, 0);
-      elsif Gone(group) \/ ~group.awaited then                  \* end-txn/nothing-pending GMM:884
-        Finish({Later(Marked(Begin, r.committed), "EndTxn", ErrorAnswer(This, "NONE"))}, 0);
-      else                        \* end-txn/committed GM:670, end-txn/aborted GM:661
-        Finish({Later(Ended(Marked(Begin, r.committed), r.committed), "EndTxn",
+      elsif Gone(group) \/ ~group.awaited then  \* GMM:884
+        Finish({Later(Marked(First("end-txn/nothing-pending"), r.committed), "EndTxn",
+                      ErrorAnswer(This, "NONE"))}, 0);
+      elsif r.committed then                                    \* GM:670
+        Finish({Later(Ended(Marked(First("end-txn/committed"), TRUE), TRUE), "EndTxn",
+                      ErrorAnswer(This, "NONE"))}, 0);
+      else                                                      \* GM:661
+        Finish({Later(Ended(Marked(First("end-txn/aborted"), FALSE), FALSE), "EndTxn",
                       ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
@@ -354,10 +369,11 @@ process ListGroups = "ListGroups"
 begin list_groups:  \* GC:806
   while TRUE do
     with r \in ListGroupsRequests do
-      if ~active then                                           \* list/not-active GC:808
-        Reply([to |-> This, error |-> Refused, groups |-> {}]);
-      elsif serving = "loading" then                            \* list/loading GC:810
-        Reply([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]);
+      if ~active then  \* GC:808
+        Reply("list/not-active", [to |-> This, error |-> Refused, groups |-> {}]);
+      elsif serving = "loading" then  \* GC:810
+        Reply("list/loading",
+              [to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]);
       else
         Finish(ReadList(Begin, r), 0);
       end if;
@@ -369,17 +385,21 @@ process DeleteGroups = "DeleteGroups"
 begin delete_groups:  \* GC:510
   while TRUE do
     await Administered /\ DeletesGroups;
-    if Refused # "" then                                        \* gate GC:859
-      Reply(DeleteAnswer("NONE", {Refused}));
-    elsif Gone(group) then                                      \* delete/no-group GC:523
-      Finish({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}, 0);
-    elsif group.state # "Empty" then                            \* delete/not-empty GC:534
-      Finish({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}, 0);
-    elsif RemovalFails(Begin, TRUE) then                        \* delete/not-stored 4.1 GCS:1438
-      Finish({Answer(t, DeleteAnswer("NONE", {CommitError(failing)})) : t \in NotRemoved(Begin)}, 0);
-    else                                                        \* delete/empty GC:530
-      Finish({Later(Deleted(Removed(Begin, HasOffset(group), TRUE)), "DeleteGroups",
-                    DeleteAnswer("NONE", {"NONE"}))}, 0);
+    if Refuses then                                             \* GC:859
+      Reply(Why("delete/not-active", "delete/loading", "delete/not-coordinator"),
+            DeleteAnswer("NONE", {Refused}));
+    elsif Gone(group) then  \* GC:523
+      Finish({Later(First("delete/no-group"), "DeleteGroups",
+                    DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}, 0);
+    elsif group.state # "Empty" then  \* GC:534
+      Finish({Later(First("delete/not-empty"), "DeleteGroups",
+                    DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}, 0);
+    elsif RemovalFails(Begin, TRUE) then  \* 4.1 GCS:1438
+      Finish({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
+              : t \in NotRemoved(First("delete/empty"))}, 0);
+    else  \* GC:530
+      Finish({Later(Deleted(Removed(First("delete/empty"), HasOffset(group), TRUE)),
+                    "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}, 0);
     end if;
   end while;
 end process
@@ -388,23 +408,23 @@ process OffsetDelete = "OffsetDelete"
 begin offset_delete:  \* GC:551
   while TRUE do
     with r \in OffsetDeleteRequests(group) do
-      if NoId(r) then
-        \* offset-delete/invalid-group-id GC:857
-        Reply(OffsetDeleteAnswer("INVALID_GROUP_ID", {}));
-      elsif Refused # "" then                                   \* gate GC:859
-        Reply(OffsetDeleteAnswer(Refused, {}));
-      elsif Gone(group) then                                    \* offset-delete/no-group GC:563
-        Reply(OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {}));
-      elsif group.state = "Empty" then                          \* offset-delete/empty GC:574
-        Finish(OffsetDeleted(Begin, r.topic), 0);
-      elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then
-        \* offset-delete/consumers GC:577
-        Finish({Later(Begin, "OffsetDelete",
+      if NoId(r) then  \* GC:857
+        Reply("offset-delete/invalid-group-id", OffsetDeleteAnswer("INVALID_GROUP_ID", {}));
+      elsif Refuses then                                        \* GC:859
+        Reply(Why("offset-delete/not-active", "offset-delete/loading",
+                  "offset-delete/not-coordinator"),
+              OffsetDeleteAnswer(Refused, {}));
+      elsif Gone(group) then  \* GC:563
+        Reply("offset-delete/no-group", OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {}));
+      elsif group.state = "Empty" then                          \* GC:574
+        Finish(OffsetDeleted(First("offset-delete/empty"), r.topic), 0);
+      elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then  \* GC:577
+        Finish({Later(First("offset-delete/consumers"), "OffsetDelete",
                       OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}, 0);
-      elsif group.protocolType = "consumer" then                \* offset-delete/consumers GC:577
-        Finish(OffsetDeleted(Begin, r.topic), 0);
-      else                                         \* offset-delete/not-consumers GC:584
-        Reply(OffsetDeleteAnswer("NON_EMPTY_GROUP", {}));
+      elsif group.protocolType = "consumer" then                \* GC:577
+        Finish(OffsetDeleted(First("offset-delete/consumers"), r.topic), 0);
+      else  \* GC:584
+        Reply("offset-delete/not-consumers", OffsetDeleteAnswer("NON_EMPTY_GROUP", {}));
       end if;
     end with;
   end while;
@@ -414,10 +434,10 @@ process Advance = "Advance"
 begin advance:
   while TRUE do
     if Timed then
-      Finish({Begin}, 1);
+      Finish({First("time/pass")}, 1);
     else
       await group # NoGroup /\ group.joinTimer.initial;
-      Finish({Begin}, group.joinTimer.left);
+      Finish({First("time/pass")}, group.joinTimer.left);
     end if;
   end while;
 end process
@@ -434,7 +454,7 @@ process HoldAppends = "HoldAppends"
 begin hold_appends:  \* GMM:323
   while TRUE do
     await MaxHeld > 0 /\ ~holding;
-    Finish({[Begin EXCEPT !.holding = TRUE]}, 0);
+    Finish({[First("log/hold") EXCEPT !.holding = TRUE]}, 0);
   end while;
 end process
 
@@ -442,7 +462,7 @@ process ReleaseAppends = "ReleaseAppends"
 begin release_appends:  \* GMM:323
   while TRUE do
     await holding;
-    Finish(Released(Begin), 0);
+    Finish(Released(First("log/release")), 0);
   end while;
 end process
 
@@ -451,7 +471,7 @@ begin fail_appends:  \* GMM:276
   while TRUE do
     await Fails /\ failing = Fine;
     with error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"} do
-      Finish({[Begin EXCEPT !.failing = error]}, 0);
+      Finish({[First("log/fail") EXCEPT !.failing = error]}, 0);
     end with;
   end while;
 end process
@@ -460,7 +480,7 @@ process Crash = "Crash"
 begin crash:  \* GMM:544
   while TRUE do
     await Logged;
-    Finish({Crashed(Begin)}, 0);
+    Finish({Crashed(First("failover/crash"))}, 0);
   end while;
 end process
 
@@ -468,7 +488,7 @@ process Unload = "Unload"
 begin unload:  \* GMM:752
   while TRUE do
     await Moves /\ active /\ serving # "unloaded";
-    Finish({Unloaded(Begin)}, 0);
+    Finish({Unloaded(First("failover/unload"))}, 0);
   end while;
 end process
 
@@ -476,7 +496,7 @@ process Loading = "Loading"
 begin loading:  \* GMM:533
   while TRUE do
     await Moves /\ active /\ serving # "loading";
-    Finish({[Unloaded(Begin) EXCEPT !.serving = "loading"]}, 0);
+    Finish({[Unloaded(First("failover/loading")) EXCEPT !.serving = "loading"]}, 0);
   end while;
 end process
 
@@ -484,7 +504,7 @@ process Load = "Load"
 begin load:  \* GMM:558
   while TRUE do
     await Moves /\ active /\ serving # "served";
-    Finish({Loaded(Begin)}, 0);
+    Finish({Loaded(First("failover/load"))}, 0);
   end while;
 end process
 
@@ -492,34 +512,37 @@ process Shutdown = "Shutdown"
 begin shutdown:  \* GC:118
   while TRUE do
     await Moves /\ active;
-    Finish({ShutDown(Begin)}, 0);
+    Finish({ShutDown(First("failover/shutdown"))}, 0);
   end while;
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-7c54fe80e6f4dee6ea90a5f3ab8a4666
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-fee82b681dc065cb3d34f2c6630e0458
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
-          answers
+          answers, rules
 
 (* define statement *)
 State == <<group, holding, appends, serving, active, failing, log, committed>>
 Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
           active |-> active, failing |-> failing, log |-> log, committed |-> committed,
-          answers |-> {}, before |-> group, found |-> group # NoGroup,
+          answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
           parks |-> NoMember]
 
 
-Gate(said) == IF ~active THEN "COORDINATOR_NOT_AVAILABLE"
-              ELSE IF serving = "loading" /\ ~Old THEN said
-              ELSE IF serving # "served" THEN "NOT_COORDINATOR"
-              ELSE ""
-Refused == Gate("COORDINATOR_LOAD_IN_PROGRESS")
-RefusedSync == IF LoadsUnsynced THEN Gate("REBALANCE_IN_PROGRESS") ELSE Refused
+Why(notActive, loading, notCoordinator) ==
+  IF ~active THEN notActive
+  ELSE IF serving = "loading" /\ ~Old THEN loading
+  ELSE notCoordinator
+Refuses == ~active \/ serving # "served"
+RefusedWith(loading) == Why("COORDINATOR_NOT_AVAILABLE", loading, "NOT_COORDINATOR")
+Refused == RefusedWith("COORDINATOR_LOAD_IN_PROGRESS")
+RefusedSync == IF LoadsUnsynced THEN RefusedWith("REBALANCE_IN_PROGRESS") ELSE Refused
+First(rule) == Apply(Begin, rule)
 NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
 
 
 vars == << group, holding, appends, serving, active, failing, log, committed, 
-           answers >>
+           answers, rules >>
 
 ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
 
@@ -533,12 +556,13 @@ Init == (* Global variables *)
         /\ log = NoLog
         /\ committed = Everything
         /\ answers = {}
+        /\ rules = {}
 
 JoinGroup == \E r \in JoinGroupRequests(group, log):
                LET g == Created(Begin).group IN
                  LET s == Created(Begin) IN
                    IF ActiveFirst /\ ~active
-                      THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
+                      THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/not-active"), (Refusal(Refused, r.memberId)))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
                                 /\ appends' = t.appends
@@ -548,8 +572,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                 /\ log' = t.log
                                 /\ committed' = t.committed
                                 /\ answers' = t.answers
+                                /\ rules' = t.rules
                       ELSE /\ IF r.groupId = ""
-                                 THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
+                                 THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/invalid-group-id"), (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
@@ -559,8 +584,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                            /\ log' = t.log
                                            /\ committed' = t.committed
                                            /\ answers' = t.answers
-                                 ELSE /\ IF Refused # "" /\ ~RuntimeIsElsewhere
-                                            THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, r.memberId)))}), 0):
+                                           /\ rules' = t.rules
+                                 ELSE /\ IF Refuses /\ ~RuntimeIsElsewhere
+                                            THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("join/not-active", "join/loading", "join/not-coordinator"))), (Refusal(Refused, r.memberId)))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
@@ -570,8 +596,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                       /\ log' = t.log
                                                       /\ committed' = t.committed
                                                       /\ answers' = t.answers
+                                                      /\ rules' = t.rules
                                             ELSE /\ IF r.sessionTicks = 0
-                                                       THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
+                                                       THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/session-timeout-out-of-range"), (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -581,8 +608,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                  /\ log' = t.log
                                                                  /\ committed' = t.committed
                                                                  /\ answers' = t.answers
-                                                       ELSE /\ IF Refused # ""
-                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (Refusal(Refused, NoMember)))}), 0):
+                                                                 /\ rules' = t.rules
+                                                       ELSE /\ IF Refuses
+                                                                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("", "join/loading", "join/not-coordinator"))), (Refusal(Refused, NoMember)))}), 0):
                                                                             /\ group' = t.group
                                                                             /\ holding' = t.holding
                                                                             /\ appends' = t.appends
@@ -592,8 +620,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ log' = t.log
                                                                             /\ committed' = t.committed
                                                                             /\ answers' = t.answers
+                                                                            /\ rules' = t.rules
                                                                   ELSE /\ IF Gone(group) /\ r.memberId # NoMember
-                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
+                                                                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/no-group"), (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
                                                                                        /\ group' = t.group
                                                                                        /\ holding' = t.holding
                                                                                        /\ appends' = t.appends
@@ -603,8 +632,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ log' = t.log
                                                                                        /\ committed' = t.committed
                                                                                        /\ answers' = t.answers
+                                                                                       /\ rules' = t.rules
                                                                              ELSE /\ IF IsFull(g, r)
-                                                                                        THEN /\ \E t \in Ends((UNION {NotJoined(t) : t \in TurnAway(s, r)}), 0):
+                                                                                        THEN /\ \E t \in Ends((UNION {NotJoined(t) : t \in TurnAway(Apply(s, "join/group-full"), r)}), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
                                                                                                   /\ appends' = t.appends
@@ -614,9 +644,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ log' = t.log
                                                                                                   /\ committed' = t.committed
                                                                                                   /\ answers' = t.answers
+                                                                                                  /\ rules' = t.rules
                                                                                         ELSE /\ IF r.memberId = NoMember
                                                                                                    THEN /\ IF Inconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, NoMember))), 0):
+                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(Apply(s, "join/new-inconsistent"), NoMember))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -626,6 +657,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ committed' = t.committed
                                                                                                                         /\ answers' = t.answers
+                                                                                                                        /\ rules' = t.rules
                                                                                                               ELSE /\ IF StandsFor(g, r.instance) # NoMember
                                                                                                                          THEN /\ \E t \in Ends((Joined(ComeBack(s, r))), 0):
                                                                                                                                    /\ group' = t.group
@@ -637,8 +669,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ committed' = t.committed
                                                                                                                                    /\ answers' = t.answers
+                                                                                                                                   /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.givesId /\ r.instance = NoInstance
-                                                                                                                                    THEN /\ \E t \in Ends((Recorded({GiveId(s, n) : n \in Free(g, log)})), 0):
+                                                                                                                                    THEN /\ \E t \in Ends((Recorded({GiveId(Apply(s, "join/member-id-required"), n)
+                                                                                                                                                                     : n \in Free(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -648,7 +682,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
-                                                                                                                                    ELSE /\ \E t \in Ends((Joined(UNION {AddMember(s, n, r) : n \in Free(g, log)})), 0):
+                                                                                                                                              /\ rules' = t.rules
+                                                                                                                                    ELSE /\ \E t \in Ends((Joined(UNION {AddMember(Apply(s, "join/new-member"), n, r)
+                                                                                                                                                                         : n \in Free(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -658,8 +694,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
+                                                                                                                                              /\ rules' = t.rules
                                                                                                    ELSE /\ IF Inconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(s, r.memberId))), 0):
+                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(Apply(s, "join/inconsistent"), r.memberId))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -669,8 +706,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ committed' = t.committed
                                                                                                                         /\ answers' = t.answers
+                                                                                                                        /\ rules' = t.rules
                                                                                                               ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
-                                                                                                                         THEN /\ \E t \in Ends((NotJoined(Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
+                                                                                                                         THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/pending-static"),
+                                                                                                                                                                 JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
@@ -680,8 +719,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ committed' = t.committed
                                                                                                                                    /\ answers' = t.answers
+                                                                                                                                   /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.memberId \in DOMAIN g.pending
-                                                                                                                                    THEN /\ \E t \in Ends((Joined(AddMember(s, r.memberId, r))), 0):
+                                                                                                                                    THEN /\ \E t \in Ends((Joined(AddMember(Apply(s, "join/pending-member"), r.memberId, r))), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -691,8 +731,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
+                                                                                                                                              /\ rules' = t.rules
                                                                                                                                     ELSE /\ IF Fenced(g, r)
-                                                                                                                                               THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
+                                                                                                                                               THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/fenced"),
+                                                                                                                                                                                       Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
@@ -702,8 +744,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ log' = t.log
                                                                                                                                                          /\ committed' = t.committed
                                                                                                                                                          /\ answers' = t.answers
+                                                                                                                                                         /\ rules' = t.rules
                                                                                                                                                ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
-                                                                                                                                                          THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
+                                                                                                                                                          THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/unknown-instance"),
+                                                                                                                                                                                                  Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                     /\ group' = t.group
                                                                                                                                                                     /\ holding' = t.holding
                                                                                                                                                                     /\ appends' = t.appends
@@ -713,8 +757,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ log' = t.log
                                                                                                                                                                     /\ committed' = t.committed
                                                                                                                                                                     /\ answers' = t.answers
+                                                                                                                                                                    /\ rules' = t.rules
                                                                                                                                                           ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                                                                                                     THEN /\ \E t \in Ends((NotJoined(Answer(s, Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
+                                                                                                                                                                     THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/unknown-member"),
+                                                                                                                                                                                                             Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                                /\ group' = t.group
                                                                                                                                                                                /\ holding' = t.holding
                                                                                                                                                                                /\ appends' = t.appends
@@ -724,8 +770,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                /\ log' = t.log
                                                                                                                                                                                /\ committed' = t.committed
                                                                                                                                                                                /\ answers' = t.answers
+                                                                                                                                                                               /\ rules' = t.rules
                                                                                                                                                                      ELSE /\ IF g.state = "PreparingRebalance"
-                                                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/rejoin-preparing"), r))), 0):
                                                                                                                                                                                           /\ group' = t.group
                                                                                                                                                                                           /\ holding' = t.holding
                                                                                                                                                                                           /\ appends' = t.appends
@@ -735,8 +782,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                           /\ log' = t.log
                                                                                                                                                                                           /\ committed' = t.committed
                                                                                                                                                                                           /\ answers' = t.answers
+                                                                                                                                                                                          /\ rules' = t.rules
                                                                                                                                                                                 ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
-                                                                                                                                                                                           THEN /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/repeated-completing"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                                                                                      /\ group' = t.group
                                                                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                                                                      /\ appends' = t.appends
@@ -746,8 +794,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                      /\ log' = t.log
                                                                                                                                                                                                      /\ committed' = t.committed
                                                                                                                                                                                                      /\ answers' = t.answers
+                                                                                                                                                                                                     /\ rules' = t.rules
                                                                                                                                                                                            ELSE /\ IF g.state = "CompletingRebalance"
-                                                                                                                                                                                                      THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                                      THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/changed-completing"), r))), 0):
                                                                                                                                                                                                                 /\ group' = t.group
                                                                                                                                                                                                                 /\ holding' = t.holding
                                                                                                                                                                                                                 /\ appends' = t.appends
@@ -757,8 +806,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                                                                 /\ committed' = t.committed
                                                                                                                                                                                                                 /\ answers' = t.answers
+                                                                                                                                                                                                                /\ rules' = t.rules
                                                                                                                                                                                                       ELSE /\ IF g.leader = r.memberId
-                                                                                                                                                                                                                 THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                                                 THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/leader-stable"), r))), 0):
                                                                                                                                                                                                                            /\ group' = t.group
                                                                                                                                                                                                                            /\ holding' = t.holding
                                                                                                                                                                                                                            /\ appends' = t.appends
@@ -768,8 +818,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                                                                            /\ committed' = t.committed
                                                                                                                                                                                                                            /\ answers' = t.answers
+                                                                                                                                                                                                                           /\ rules' = t.rules
                                                                                                                                                                                                                  ELSE /\ IF ~Unchanged(g, r)
-                                                                                                                                                                                                                            THEN /\ \E t \in Ends((Joined(Rejoin(s, r))), 0):
+                                                                                                                                                                                                                            THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/changed-stable"), r))), 0):
                                                                                                                                                                                                                                       /\ group' = t.group
                                                                                                                                                                                                                                       /\ holding' = t.holding
                                                                                                                                                                                                                                       /\ appends' = t.appends
@@ -779,7 +830,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ log' = t.log
                                                                                                                                                                                                                                       /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ answers' = t.answers
-                                                                                                                                                                                                                            ELSE /\ \E t \in Ends(({Answer(Begin, (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                                                                                      /\ rules' = t.rules
+                                                                                                                                                                                                                            ELSE /\ \E t \in Ends(({Answer(Apply(Begin, "join/repeated-stable"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                                                                                                                       /\ group' = t.group
                                                                                                                                                                                                                                       /\ holding' = t.holding
                                                                                                                                                                                                                                       /\ appends' = t.appends
@@ -789,10 +841,11 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ log' = t.log
                                                                                                                                                                                                                                       /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ answers' = t.answers
+                                                                                                                                                                                                                                      /\ rules' = t.rules
 
 SyncGroup == \E r \in SyncGroupRequests(group):
                IF SyncsByProtocol /\ r.protocolType = Null
-                  THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/protocol-missing"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
@@ -802,8 +855,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ log' = t.log
                             /\ committed' = t.committed
                             /\ answers' = t.answers
+                            /\ rules' = t.rules
                   ELSE /\ IF NoId(r)
-                             THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/invalid-group-id"), (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
@@ -813,8 +867,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ log' = t.log
                                        /\ committed' = t.committed
                                        /\ answers' = t.answers
-                             ELSE /\ IF RefusedSync # ""
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, RefusedSync)))}), 0):
+                                       /\ rules' = t.rules
+                             ELSE /\ IF Refuses
+                                        THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("sync/not-active", "sync/loading", "sync/not-coordinator"))), (SyncAnswer(This, RefusedSync)))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
@@ -824,8 +879,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                   /\ log' = t.log
                                                   /\ committed' = t.committed
                                                   /\ answers' = t.answers
+                                                  /\ rules' = t.rules
                                         ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/no-group"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
@@ -835,8 +891,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ log' = t.log
                                                              /\ committed' = t.committed
                                                              /\ answers' = t.answers
-                                                   ELSE /\ IF Unregistered(group, r)
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                             /\ rules' = t.rules
+                                                   ELSE /\ IF EmptyRefusesSync /\ group.state = "Empty"
+                                                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/empty-group"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -846,8 +903,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ log' = t.log
                                                                         /\ committed' = t.committed
                                                                         /\ answers' = t.answers
-                                                              ELSE /\ IF Fenced(group, r)
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                        /\ rules' = t.rules
+                                                              ELSE /\ IF Unregistered(group, r)
+                                                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/unknown-instance"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -857,8 +915,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ log' = t.log
                                                                                    /\ committed' = t.committed
                                                                                    /\ answers' = t.answers
-                                                                         ELSE /\ IF group.state = "Empty" \/ r.memberId \notin DOMAIN group.members
-                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                   /\ rules' = t.rules
+                                                                         ELSE /\ IF Fenced(group, r)
+                                                                                    THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/fenced"), (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -868,8 +927,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ log' = t.log
                                                                                               /\ committed' = t.committed
                                                                                               /\ answers' = t.answers
-                                                                                    ELSE /\ IF r.generation # group.generation
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                              /\ rules' = t.rules
+                                                                                    ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                               THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/unknown-member"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -879,8 +939,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ log' = t.log
                                                                                                          /\ committed' = t.committed
                                                                                                          /\ answers' = t.answers
-                                                                                               ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
-                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                                         /\ rules' = t.rules
+                                                                                               ELSE /\ IF r.generation # group.generation
+                                                                                                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/other-generation"), (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
@@ -890,9 +951,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ committed' = t.committed
                                                                                                                     /\ answers' = t.answers
-                                                                                                          ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
-                                                                                                                     /\ ~(AnyUntilChosen /\ group.protocolName = Null)
-                                                                                                                     THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                                                    /\ rules' = t.rules
+                                                                                                          ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
+                                                                                                                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/other-protocol-type"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -902,8 +963,10 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                                THEN /\ \E t \in Ends(({Answer(Begin, (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                               /\ rules' = t.rules
+                                                                                                                     ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
+                                                                                                                                /\ ~(AnyUntilChosen /\ group.protocolName = Null)
+                                                                                                                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/other-protocol-name"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                                           /\ group' = t.group
                                                                                                                                           /\ holding' = t.holding
                                                                                                                                           /\ appends' = t.appends
@@ -913,8 +976,9 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ log' = t.log
                                                                                                                                           /\ committed' = t.committed
                                                                                                                                           /\ answers' = t.answers
-                                                                                                                                ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
-                                                                                                                                           THEN /\ \E t \in Ends((StoreAssignments(ParkSync(Begin, r.memberId), r.assignments)), 0):
+                                                                                                                                          /\ rules' = t.rules
+                                                                                                                                ELSE /\ IF group.state = "PreparingRebalance"
+                                                                                                                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/preparing"), (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                                                      /\ group' = t.group
                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                      /\ appends' = t.appends
@@ -924,8 +988,10 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ log' = t.log
                                                                                                                                                      /\ committed' = t.committed
                                                                                                                                                      /\ answers' = t.answers
-                                                                                                                                           ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                                      THEN /\ \E t \in Ends(({HoldRequest(ParkSync(Begin, r.memberId), "SyncGroup", r.memberId)}), 0):
+                                                                                                                                                     /\ rules' = t.rules
+                                                                                                                                           ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
+                                                                                                                                                      THEN /\ \E t \in Ends((StoreAssignments(ParkSync(First("sync/leader-completing"), r.memberId),
+                                                                                                                                                                                              r.assignments)), 0):
                                                                                                                                                                 /\ group' = t.group
                                                                                                                                                                 /\ holding' = t.holding
                                                                                                                                                                 /\ appends' = t.appends
@@ -935,23 +1001,38 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                 /\ committed' = t.committed
                                                                                                                                                                 /\ answers' = t.answers
-                                                                                                                                                      ELSE /\ \E t \in Ends(({Answer(Synced(Begin, r.memberId),
-                                                                                                                                                                                     [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
-                                                                                                                                                                                        !.protocolType = group.protocolType, !.protocolName = group.protocolName,
-                                                                                                                                                                                        !.assignment = group.members[r.memberId].assignment])}), 0):
-                                                                                                                                                                /\ group' = t.group
-                                                                                                                                                                /\ holding' = t.holding
-                                                                                                                                                                /\ appends' = t.appends
-                                                                                                                                                                /\ serving' = t.serving
-                                                                                                                                                                /\ active' = t.active
-                                                                                                                                                                /\ failing' = t.failing
-                                                                                                                                                                /\ log' = t.log
-                                                                                                                                                                /\ committed' = t.committed
-                                                                                                                                                                /\ answers' = t.answers
+                                                                                                                                                                /\ rules' = t.rules
+                                                                                                                                                      ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                                                 THEN /\ \E t \in Ends(({HoldRequest(ParkSync(First("sync/follower-completing"), r.memberId),
+                                                                                                                                                                                                     "SyncGroup", r.memberId)}), 0):
+                                                                                                                                                                           /\ group' = t.group
+                                                                                                                                                                           /\ holding' = t.holding
+                                                                                                                                                                           /\ appends' = t.appends
+                                                                                                                                                                           /\ serving' = t.serving
+                                                                                                                                                                           /\ active' = t.active
+                                                                                                                                                                           /\ failing' = t.failing
+                                                                                                                                                                           /\ log' = t.log
+                                                                                                                                                                           /\ committed' = t.committed
+                                                                                                                                                                           /\ answers' = t.answers
+                                                                                                                                                                           /\ rules' = t.rules
+                                                                                                                                                                 ELSE /\ \E t \in Ends(({Answer(Synced(First("sync/stable"), r.memberId),
+                                                                                                                                                                                                [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                                                                   !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                                                                   !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                                                                           /\ group' = t.group
+                                                                                                                                                                           /\ holding' = t.holding
+                                                                                                                                                                           /\ appends' = t.appends
+                                                                                                                                                                           /\ serving' = t.serving
+                                                                                                                                                                           /\ active' = t.active
+                                                                                                                                                                           /\ failing' = t.failing
+                                                                                                                                                                           /\ log' = t.log
+                                                                                                                                                                           /\ committed' = t.committed
+                                                                                                                                                                           /\ answers' = t.answers
+                                                                                                                                                                           /\ rules' = t.rules
 
 Heartbeat == \E r \in HeartbeatRequests(group):
                IF NoId(r)
-                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
@@ -961,8 +1042,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ log' = t.log
                             /\ committed' = t.committed
                             /\ answers' = t.answers
-                  ELSE /\ IF Gate("NONE") # ""
-                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Gate("NONE"))))}), 0):
+                            /\ rules' = t.rules
+                  ELSE /\ IF Refuses
+                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"))), (ErrorAnswer(This, RefusedWith("NONE"))))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
@@ -972,8 +1054,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                        /\ log' = t.log
                                        /\ committed' = t.committed
                                        /\ answers' = t.answers
+                                       /\ rules' = t.rules
                              ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                        THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/no-group"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
@@ -983,8 +1066,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ log' = t.log
                                                   /\ committed' = t.committed
                                                   /\ answers' = t.answers
+                                                  /\ rules' = t.rules
                                         ELSE /\ IF Unregistered(group, r)
-                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
@@ -994,8 +1078,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ log' = t.log
                                                              /\ committed' = t.committed
                                                              /\ answers' = t.answers
+                                                             /\ rules' = t.rules
                                                    ELSE /\ IF Fenced(group, r)
-                                                              THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -1005,8 +1090,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ log' = t.log
                                                                         /\ committed' = t.committed
                                                                         /\ answers' = t.answers
+                                                                        /\ rules' = t.rules
                                                               ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
-                                                                         THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/unstable"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -1016,8 +1102,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ log' = t.log
                                                                                    /\ committed' = t.committed
                                                                                    /\ answers' = t.answers
+                                                                                   /\ rules' = t.rules
                                                                          ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                    THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                    THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/unknown-member"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -1027,8 +1114,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ log' = t.log
                                                                                               /\ committed' = t.committed
                                                                                               /\ answers' = t.answers
+                                                                                              /\ rules' = t.rules
                                                                                     ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                                                               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                               THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -1038,8 +1126,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ log' = t.log
                                                                                                          /\ committed' = t.committed
                                                                                                          /\ answers' = t.answers
+                                                                                                         /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
-                                                                                                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/other-generation"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
@@ -1049,8 +1138,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ committed' = t.committed
                                                                                                                     /\ answers' = t.answers
+                                                                                                                    /\ rules' = t.rules
                                                                                                           ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({Later(Rearmed(Begin, r.memberId), "Heartbeat",
+                                                                                                                     THEN /\ \E t \in Ends(({Later(Rearmed(First("heartbeat/preparing"), r.memberId), "Heartbeat",
                                                                                                                                                    ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
@@ -1061,7 +1151,9 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
-                                                                                                                     ELSE /\ \E t \in Ends(({Later(Rearmed(Begin, r.memberId), "Heartbeat", ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                                               /\ rules' = t.rules
+                                                                                                                     ELSE /\ \E t \in Ends(({Later(Rearmed(First("heartbeat/alive"), r.memberId), "Heartbeat",
+                                                                                                                                                   ErrorAnswer(This, "NONE"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1071,10 +1163,11 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
+                                                                                                                               /\ rules' = t.rules
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
                 IF NoId(r)
-                   THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
+                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "leave/invalid-group-id"), (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
                              /\ group' = t.group
                              /\ holding' = t.holding
                              /\ appends' = t.appends
@@ -1084,8 +1177,9 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ log' = t.log
                              /\ committed' = t.committed
                              /\ answers' = t.answers
-                   ELSE /\ IF Refused # ""
-                              THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, Refused, "")))}), 0):
+                             /\ rules' = t.rules
+                   ELSE /\ IF Refuses
+                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("leave/not-active", "leave/loading", "leave/not-coordinator"))), (LeaveAnswer(r, Refused, "")))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1095,8 +1189,9 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                         /\ log' = t.log
                                         /\ committed' = t.committed
                                         /\ answers' = t.answers
+                                        /\ rules' = t.rules
                               ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                         THEN /\ \E t \in Ends(({Answer(Begin, (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
+                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "leave/no-group"), (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
                                                    /\ group' = t.group
                                                    /\ holding' = t.holding
                                                    /\ appends' = t.appends
@@ -1106,7 +1201,9 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ log' = t.log
                                                    /\ committed' = t.committed
                                                    /\ answers' = t.answers
-                                         ELSE /\ \E t \in Ends((LeaveFrom(Begin, r.members, <<>>, 1)), 0):
+                                                   /\ rules' = t.rules
+                                         ELSE /\ \E t \in Ends((LeaveFrom(First(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
+                                                                          r.members, <<>>, 1)), 0):
                                                    /\ group' = t.group
                                                    /\ holding' = t.holding
                                                    /\ appends' = t.appends
@@ -1116,10 +1213,11 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ log' = t.log
                                                    /\ committed' = t.committed
                                                    /\ answers' = t.answers
+                                                   /\ rules' = t.rules
 
 OffsetCommit == \E r \in OffsetCommitRequests(group):
                   IF r.nothing
-                     THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NONE")))}), 0):
+                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/nothing"), (ErrorAnswer(This, "NONE")))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1129,8 +1227,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ answers' = t.answers
-                     ELSE /\ IF Refused # ""
-                                THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Refused)))}), 0):
+                               /\ rules' = t.rules
+                     ELSE /\ IF Refuses
+                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("commit/not-active", "commit/loading", "commit/not-coordinator"))), (ErrorAnswer(This, Refused)))}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
@@ -1140,8 +1239,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                           /\ log' = t.log
                                           /\ committed' = t.committed
                                           /\ answers' = t.answers
+                                          /\ rules' = t.rules
                                 ELSE /\ IF Gone(group) /\ r.generation < 0
-                                           THEN /\ \E t \in Ends((StoreOffsets(OffsetsOnly(Begin), r)), 0):
+                                           THEN /\ \E t \in Ends((StoreOffsets(OffsetsOnly(First("commit/simple-no-group")), r)), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
@@ -1151,9 +1251,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                      /\ log' = t.log
                                                      /\ committed' = t.committed
                                                      /\ answers' = t.answers
-                                           ELSE /\ IF Gone(group)
-                                                      THEN /\ \E t \in Ends(({Answer(Begin, (    ErrorAnswer(This,
-                                                                       IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE "ILLEGAL_GENERATION")))}), 0):
+                                                     /\ rules' = t.rules
+                                           ELSE /\ IF Gone(group) /\ SaysNotFound
+                                                      THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/not-found"), (ErrorAnswer(This, "GROUP_ID_NOT_FOUND")))}), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
@@ -1163,8 +1263,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                 /\ log' = t.log
                                                                 /\ committed' = t.committed
                                                                 /\ answers' = t.answers
-                                                      ELSE /\ IF Fenced(group, r)
-                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                /\ rules' = t.rules
+                                                      ELSE /\ IF Gone(group)
+                                                                 THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/no-group"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
@@ -1174,8 +1275,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                            /\ log' = t.log
                                                                            /\ committed' = t.committed
                                                                            /\ answers' = t.answers
-                                                                 ELSE /\ IF group.state = "Empty" /\ r.generation < 0
-                                                                            THEN /\ \E t \in Ends((StoreOffsets(Begin, r)), 0):
+                                                                           /\ rules' = t.rules
+                                                                 ELSE /\ IF Fenced(group, r)
+                                                                            THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1185,8 +1287,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ IF Unregistered(group, r)
-                                                                                       THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                      /\ rules' = t.rules
+                                                                            ELSE /\ IF group.state = "Empty" /\ r.generation < 0
+                                                                                       THEN /\ \E t \in Ends((StoreOffsets(First("commit/simple-empty"), r)), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
@@ -1196,8 +1299,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ log' = t.log
                                                                                                  /\ committed' = t.committed
                                                                                                  /\ answers' = t.answers
-                                                                                       ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
-                                                                                                  THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                 /\ rules' = t.rules
+                                                                                       ELSE /\ IF Unregistered(group, r)
+                                                                                                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                             /\ group' = t.group
                                                                                                             /\ holding' = t.holding
                                                                                                             /\ appends' = t.appends
@@ -1207,8 +1311,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ log' = t.log
                                                                                                             /\ committed' = t.committed
                                                                                                             /\ answers' = t.answers
-                                                                                                  ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                                             THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                                            /\ rules' = t.rules
+                                                                                                  ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
+                                                                                                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                        /\ group' = t.group
                                                                                                                        /\ holding' = t.holding
                                                                                                                        /\ appends' = t.appends
@@ -1218,8 +1323,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ log' = t.log
                                                                                                                        /\ committed' = t.committed
                                                                                                                        /\ answers' = t.answers
-                                                                                                             ELSE /\ IF r.generation # group.generation
-                                                                                                                        THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                                       /\ rules' = t.rules
+                                                                                                             ELSE /\ IF MembersAlone /\ r.generation < 0 /\ r.memberId = NoMember
+                                                                                                                        THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/simple-in-use"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                                                   /\ group' = t.group
                                                                                                                                   /\ holding' = t.holding
                                                                                                                                   /\ appends' = t.appends
@@ -1229,8 +1335,9 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ log' = t.log
                                                                                                                                   /\ committed' = t.committed
                                                                                                                                   /\ answers' = t.answers
-                                                                                                                        ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                   THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                                  /\ rules' = t.rules
+                                                                                                                        ELSE /\ IF r.memberId \notin DOMAIN group.members
+                                                                                                                                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/unknown-member"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                                                              /\ group' = t.group
                                                                                                                                              /\ holding' = t.holding
                                                                                                                                              /\ appends' = t.appends
@@ -1240,20 +1347,46 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                              /\ log' = t.log
                                                                                                                                              /\ committed' = t.committed
                                                                                                                                              /\ answers' = t.answers
-                                                                                                                                   ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(Begin, r.memberId), r)), 0):
-                                                                                                                                             /\ group' = t.group
-                                                                                                                                             /\ holding' = t.holding
-                                                                                                                                             /\ appends' = t.appends
-                                                                                                                                             /\ serving' = t.serving
-                                                                                                                                             /\ active' = t.active
-                                                                                                                                             /\ failing' = t.failing
-                                                                                                                                             /\ log' = t.log
-                                                                                                                                             /\ committed' = t.committed
-                                                                                                                                             /\ answers' = t.answers
+                                                                                                                                             /\ rules' = t.rules
+                                                                                                                                   ELSE /\ IF r.generation # group.generation
+                                                                                                                                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/other-generation"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                                                                        /\ group' = t.group
+                                                                                                                                                        /\ holding' = t.holding
+                                                                                                                                                        /\ appends' = t.appends
+                                                                                                                                                        /\ serving' = t.serving
+                                                                                                                                                        /\ active' = t.active
+                                                                                                                                                        /\ failing' = t.failing
+                                                                                                                                                        /\ log' = t.log
+                                                                                                                                                        /\ committed' = t.committed
+                                                                                                                                                        /\ answers' = t.answers
+                                                                                                                                                        /\ rules' = t.rules
+                                                                                                                                              ELSE /\ IF group.state = "CompletingRebalance"
+                                                                                                                                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                                                                   /\ group' = t.group
+                                                                                                                                                                   /\ holding' = t.holding
+                                                                                                                                                                   /\ appends' = t.appends
+                                                                                                                                                                   /\ serving' = t.serving
+                                                                                                                                                                   /\ active' = t.active
+                                                                                                                                                                   /\ failing' = t.failing
+                                                                                                                                                                   /\ log' = t.log
+                                                                                                                                                                   /\ committed' = t.committed
+                                                                                                                                                                   /\ answers' = t.answers
+                                                                                                                                                                   /\ rules' = t.rules
+                                                                                                                                                         ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(First("commit/member"), r.memberId), r)), 0):
+                                                                                                                                                                   /\ group' = t.group
+                                                                                                                                                                   /\ holding' = t.holding
+                                                                                                                                                                   /\ appends' = t.appends
+                                                                                                                                                                   /\ serving' = t.serving
+                                                                                                                                                                   /\ active' = t.active
+                                                                                                                                                                   /\ failing' = t.failing
+                                                                                                                                                                   /\ log' = t.log
+                                                                                                                                                                   /\ committed' = t.committed
+                                                                                                                                                                   /\ answers' = t.answers
+                                                                                                                                                                   /\ rules' = t.rules
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
-                 IF Refused # ""
-                    THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, offset |-> -1]))}), 0):
+                 IF Refuses
+                    THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("fetch/not-active", "fetch/loading", "fetch/not-coordinator"))), ([to |-> This, error |-> Refused, offset |-> -1]))}), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
                               /\ appends' = t.appends
@@ -1263,6 +1396,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ log' = t.log
                               /\ committed' = t.committed
                               /\ answers' = t.answers
+                              /\ rules' = t.rules
                     ELSE /\ \E t \in Ends((Fetched(Begin, r)), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
@@ -1273,9 +1407,10 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ log' = t.log
                               /\ committed' = t.committed
                               /\ answers' = t.answers
+                              /\ rules' = t.rules
 
-DescribeGroups == IF Refused # ""
-                     THEN /\ \E t \in Ends(({Answer(Begin, (NotDescribed(Refused)))}), 0):
+DescribeGroups == IF Refuses
+                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("describe/not-active", "describe/loading", "describe/not-coordinator"))), (NotDescribed(Refused)))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1285,6 +1420,7 @@ DescribeGroups == IF Refused # ""
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ answers' = t.answers
+                               /\ rules' = t.rules
                      ELSE /\ \E t \in Ends((Read(Begin, Described)), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
@@ -1295,11 +1431,12 @@ DescribeGroups == IF Refused # ""
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ answers' = t.answers
+                               /\ rules' = t.rules
 
 TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                      LET s == Commenced(Begin) IN
                        IF r.nothing
-                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NONE")))}), 0):
+                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/nothing"), (ErrorAnswer(This, "NONE")))}), 0):
                                     /\ group' = t.group
                                     /\ holding' = t.holding
                                     /\ appends' = t.appends
@@ -1309,8 +1446,9 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                     /\ log' = t.log
                                     /\ committed' = t.committed
                                     /\ answers' = t.answers
+                                    /\ rules' = t.rules
                           ELSE /\ IF NoId(r)
-                                     THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                                /\ group' = t.group
                                                /\ holding' = t.holding
                                                /\ appends' = t.appends
@@ -1320,8 +1458,9 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                /\ log' = t.log
                                                /\ committed' = t.committed
                                                /\ answers' = t.answers
-                                     ELSE /\ IF Refused # ""
-                                                THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, Refused)))}), 0):
+                                               /\ rules' = t.rules
+                                     ELSE /\ IF Refuses
+                                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"))), (ErrorAnswer(This, Refused)))}), 0):
                                                           /\ group' = t.group
                                                           /\ holding' = t.holding
                                                           /\ appends' = t.appends
@@ -1331,8 +1470,9 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ log' = t.log
                                                           /\ committed' = t.committed
                                                           /\ answers' = t.answers
+                                                          /\ rules' = t.rules
                                                 ELSE /\ IF TxnAsMembers /\ Gone(group) /\ r.generation >= 0
-                                                           THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/no-group"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1342,8 +1482,9 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ log' = t.log
                                                                      /\ committed' = t.committed
                                                                      /\ answers' = t.answers
+                                                                     /\ rules' = t.rules
                                                            ELSE /\ IF TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0
-                                                                      THEN /\ \E t \in Ends((StoreTransaction(s, r)), 0):
+                                                                      THEN /\ \E t \in Ends((StoreTransaction(Apply(s, "txn-commit/simple"), r)), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1353,8 +1494,9 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
                                                                                 /\ answers' = t.answers
+                                                                                /\ rules' = t.rules
                                                                       ELSE /\ IF Unregistered(s.group, r)
-                                                                                 THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                 THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                            /\ group' = t.group
                                                                                            /\ holding' = t.holding
                                                                                            /\ appends' = t.appends
@@ -1364,8 +1506,9 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ log' = t.log
                                                                                            /\ committed' = t.committed
                                                                                            /\ answers' = t.answers
+                                                                                           /\ rules' = t.rules
                                                                                  ELSE /\ IF Fenced(s.group, r)
-                                                                                            THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                                            THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                                       /\ group' = t.group
                                                                                                       /\ holding' = t.holding
                                                                                                       /\ appends' = t.appends
@@ -1375,8 +1518,10 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                       /\ log' = t.log
                                                                                                       /\ committed' = t.committed
                                                                                                       /\ answers' = t.answers
+                                                                                                      /\ rules' = t.rules
                                                                                             ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
-                                                                                                       THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                                                                       THEN /\ \E t \in Ends(({Answer(Apply(s, "txn-commit/unknown-member"),
+                                                                                                                                      ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
                                                                                                                  /\ group' = t.group
                                                                                                                  /\ holding' = t.holding
                                                                                                                  /\ appends' = t.appends
@@ -1386,8 +1531,10 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                  /\ log' = t.log
                                                                                                                  /\ committed' = t.committed
                                                                                                                  /\ answers' = t.answers
+                                                                                                                 /\ rules' = t.rules
                                                                                                        ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
-                                                                                                                  THEN /\ \E t \in Ends(({Answer(s, ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                                                                  THEN /\ \E t \in Ends(({Answer(Apply(s, "txn-commit/other-generation"),
+                                                                                                                                                 ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
                                                                                                                             /\ group' = t.group
                                                                                                                             /\ holding' = t.holding
                                                                                                                             /\ appends' = t.appends
@@ -1397,7 +1544,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ log' = t.log
                                                                                                                             /\ committed' = t.committed
                                                                                                                             /\ answers' = t.answers
-                                                                                                                  ELSE /\ \E t \in Ends((StoreTransaction(s, r)), 0):
+                                                                                                                            /\ rules' = t.rules
+                                                                                                                  ELSE /\ \E t \in Ends((StoreTransaction(Apply(s, "txn-commit/pending"), r)), 0):
                                                                                                                             /\ group' = t.group
                                                                                                                             /\ holding' = t.holding
                                                                                                                             /\ appends' = t.appends
@@ -1407,10 +1555,11 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ log' = t.log
                                                                                                                             /\ committed' = t.committed
                                                                                                                             /\ answers' = t.answers
+                                                                                                                            /\ rules' = t.rules
 
 EndTxn == \E r \in EndTxnRequests(Begin):
             IF NoId(r)
-               THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+               THEN /\ \E t \in Ends(({Answer(Apply(Begin, "end-txn/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                          /\ group' = t.group
                          /\ holding' = t.holding
                          /\ appends' = t.appends
@@ -1420,8 +1569,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ log' = t.log
                          /\ committed' = t.committed
                          /\ answers' = t.answers
-               ELSE /\ IF WritesMarkers /\ Refused # ""
-                          THEN /\ \E t \in Ends(({Answer(Begin, (ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER")))}), 0):
+                         /\ rules' = t.rules
+               ELSE /\ IF WritesMarkers /\ Refuses
+                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"))), (ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER")))}), 0):
                                     /\ group' = t.group
                                     /\ holding' = t.holding
                                     /\ appends' = t.appends
@@ -1431,8 +1581,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ log' = t.log
                                     /\ committed' = t.committed
                                     /\ answers' = t.answers
+                                    /\ rules' = t.rules
                           ELSE /\ IF WritesMarkers /\ failing # Fine
-                                     THEN /\ \E t \in Ends((NotMarked(Begin)), 0):
+                                     THEN /\ \E t \in Ends((NotMarked(First("end-txn/not-written"))), 0):
                                                /\ group' = t.group
                                                /\ holding' = t.holding
                                                /\ appends' = t.appends
@@ -1442,8 +1593,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                /\ log' = t.log
                                                /\ committed' = t.committed
                                                /\ answers' = t.answers
+                                               /\ rules' = t.rules
                                      ELSE /\ IF ~active
-                                                THEN /\ \E t \in Ends(({Answer(Marked(Begin, r.committed),
+                                                THEN /\ \E t \in Ends(({Answer(Marked(First("end-txn/not-active"), r.committed),
                                                                                ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}), 0):
                                                           /\ group' = t.group
                                                           /\ holding' = t.holding
@@ -1454,18 +1606,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                           /\ log' = t.log
                                                           /\ committed' = t.committed
                                                           /\ answers' = t.answers
+                                                          /\ rules' = t.rules
                                                 ELSE /\ IF Gone(group) \/ ~group.awaited
-                                                           THEN /\ \E t \in Ends(({Later(Marked(Begin, r.committed), "EndTxn", ErrorAnswer(This, "NONE"))}), 0):
-                                                                     /\ group' = t.group
-                                                                     /\ holding' = t.holding
-                                                                     /\ appends' = t.appends
-                                                                     /\ serving' = t.serving
-                                                                     /\ active' = t.active
-                                                                     /\ failing' = t.failing
-                                                                     /\ log' = t.log
-                                                                     /\ committed' = t.committed
-                                                                     /\ answers' = t.answers
-                                                           ELSE /\ \E t \in Ends(({Later(Ended(Marked(Begin, r.committed), r.committed), "EndTxn",
+                                                           THEN /\ \E t \in Ends(({Later(Marked(First("end-txn/nothing-pending"), r.committed), "EndTxn",
                                                                                          ErrorAnswer(This, "NONE"))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
@@ -1476,10 +1619,36 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ log' = t.log
                                                                      /\ committed' = t.committed
                                                                      /\ answers' = t.answers
+                                                                     /\ rules' = t.rules
+                                                           ELSE /\ IF r.committed
+                                                                      THEN /\ \E t \in Ends(({Later(Ended(Marked(First("end-txn/committed"), TRUE), TRUE), "EndTxn",
+                                                                                                    ErrorAnswer(This, "NONE"))}), 0):
+                                                                                /\ group' = t.group
+                                                                                /\ holding' = t.holding
+                                                                                /\ appends' = t.appends
+                                                                                /\ serving' = t.serving
+                                                                                /\ active' = t.active
+                                                                                /\ failing' = t.failing
+                                                                                /\ log' = t.log
+                                                                                /\ committed' = t.committed
+                                                                                /\ answers' = t.answers
+                                                                                /\ rules' = t.rules
+                                                                      ELSE /\ \E t \in Ends(({Later(Ended(Marked(First("end-txn/aborted"), FALSE), FALSE), "EndTxn",
+                                                                                                    ErrorAnswer(This, "NONE"))}), 0):
+                                                                                /\ group' = t.group
+                                                                                /\ holding' = t.holding
+                                                                                /\ appends' = t.appends
+                                                                                /\ serving' = t.serving
+                                                                                /\ active' = t.active
+                                                                                /\ failing' = t.failing
+                                                                                /\ log' = t.log
+                                                                                /\ committed' = t.committed
+                                                                                /\ answers' = t.answers
+                                                                                /\ rules' = t.rules
 
 ListGroups == \E r \in ListGroupsRequests:
                 IF ~active
-                   THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> Refused, groups |-> {}]))}), 0):
+                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "list/not-active"), ([to |-> This, error |-> Refused, groups |-> {}]))}), 0):
                              /\ group' = t.group
                              /\ holding' = t.holding
                              /\ appends' = t.appends
@@ -1489,8 +1658,9 @@ ListGroups == \E r \in ListGroupsRequests:
                              /\ log' = t.log
                              /\ committed' = t.committed
                              /\ answers' = t.answers
+                             /\ rules' = t.rules
                    ELSE /\ IF serving = "loading"
-                              THEN /\ \E t \in Ends(({Answer(Begin, ([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]))}), 0):
+                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "list/loading"), ([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1500,6 +1670,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ log' = t.log
                                         /\ committed' = t.committed
                                         /\ answers' = t.answers
+                                        /\ rules' = t.rules
                               ELSE /\ \E t \in Ends((ReadList(Begin, r)), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
@@ -1510,10 +1681,11 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ log' = t.log
                                         /\ committed' = t.committed
                                         /\ answers' = t.answers
+                                        /\ rules' = t.rules
 
 DeleteGroups == /\ Administered /\ DeletesGroups
-                /\ IF Refused # ""
-                      THEN /\ \E t \in Ends(({Answer(Begin, (DeleteAnswer("NONE", {Refused})))}), 0):
+                /\ IF Refuses
+                      THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("delete/not-active", "delete/loading", "delete/not-coordinator"))), (DeleteAnswer("NONE", {Refused})))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
                                 /\ appends' = t.appends
@@ -1523,8 +1695,10 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                 /\ log' = t.log
                                 /\ committed' = t.committed
                                 /\ answers' = t.answers
+                                /\ rules' = t.rules
                       ELSE /\ IF Gone(group)
-                                 THEN /\ \E t \in Ends(({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}), 0):
+                                 THEN /\ \E t \in Ends(({Later(First("delete/no-group"), "DeleteGroups",
+                                                               DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
@@ -1534,8 +1708,10 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ log' = t.log
                                            /\ committed' = t.committed
                                            /\ answers' = t.answers
+                                           /\ rules' = t.rules
                                  ELSE /\ IF group.state # "Empty"
-                                            THEN /\ \E t \in Ends(({Later(Begin, "DeleteGroups", DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}), 0):
+                                            THEN /\ \E t \in Ends(({Later(First("delete/not-empty"), "DeleteGroups",
+                                                                          DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
@@ -1545,8 +1721,10 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                       /\ log' = t.log
                                                       /\ committed' = t.committed
                                                       /\ answers' = t.answers
+                                                      /\ rules' = t.rules
                                             ELSE /\ IF RemovalFails(Begin, TRUE)
-                                                       THEN /\ \E t \in Ends(({Answer(t, DeleteAnswer("NONE", {CommitError(failing)})) : t \in NotRemoved(Begin)}), 0):
+                                                       THEN /\ \E t \in Ends(({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
+                                                                               : t \in NotRemoved(First("delete/empty"))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -1556,8 +1734,9 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ log' = t.log
                                                                  /\ committed' = t.committed
                                                                  /\ answers' = t.answers
-                                                       ELSE /\ \E t \in Ends(({Later(Deleted(Removed(Begin, HasOffset(group), TRUE)), "DeleteGroups",
-                                                                                     DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                                 /\ rules' = t.rules
+                                                       ELSE /\ \E t \in Ends(({Later(Deleted(Removed(First("delete/empty"), HasOffset(group), TRUE)),
+                                                                                     "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -1567,10 +1746,11 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ log' = t.log
                                                                  /\ committed' = t.committed
                                                                  /\ answers' = t.answers
+                                                                 /\ rules' = t.rules
 
 OffsetDelete == \E r \in OffsetDeleteRequests(group):
                   IF NoId(r)
-                     THEN /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
+                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "offset-delete/invalid-group-id"), (OffsetDeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1580,8 +1760,10 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ answers' = t.answers
-                     ELSE /\ IF Refused # ""
-                                THEN /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer(Refused, {})))}), 0):
+                               /\ rules' = t.rules
+                     ELSE /\ IF Refuses
+                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("offset-delete/not-active", "offset-delete/loading",
+                                                                                 "offset-delete/not-coordinator"))), (OffsetDeleteAnswer(Refused, {})))}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
@@ -1591,8 +1773,9 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                           /\ log' = t.log
                                           /\ committed' = t.committed
                                           /\ answers' = t.answers
+                                          /\ rules' = t.rules
                                 ELSE /\ IF Gone(group)
-                                           THEN /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
+                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "offset-delete/no-group"), (OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
@@ -1602,8 +1785,9 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                      /\ log' = t.log
                                                      /\ committed' = t.committed
                                                      /\ answers' = t.answers
+                                                     /\ rules' = t.rules
                                            ELSE /\ IF group.state = "Empty"
-                                                      THEN /\ \E t \in Ends((OffsetDeleted(Begin, r.topic)), 0):
+                                                      THEN /\ \E t \in Ends((OffsetDeleted(First("offset-delete/empty"), r.topic)), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
@@ -1613,8 +1797,9 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                 /\ log' = t.log
                                                                 /\ committed' = t.committed
                                                                 /\ answers' = t.answers
+                                                                /\ rules' = t.rules
                                                       ELSE /\ IF group.protocolType = "consumer" /\ r.topic \in group.subscribed
-                                                                 THEN /\ \E t \in Ends(({Later(Begin, "OffsetDelete",
+                                                                 THEN /\ \E t \in Ends(({Later(First("offset-delete/consumers"), "OffsetDelete",
                                                                                                OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
@@ -1625,8 +1810,9 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                            /\ log' = t.log
                                                                            /\ committed' = t.committed
                                                                            /\ answers' = t.answers
+                                                                           /\ rules' = t.rules
                                                                  ELSE /\ IF group.protocolType = "consumer"
-                                                                            THEN /\ \E t \in Ends((OffsetDeleted(Begin, r.topic)), 0):
+                                                                            THEN /\ \E t \in Ends((OffsetDeleted(First("offset-delete/consumers"), r.topic)), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1636,7 +1822,8 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
-                                                                            ELSE /\ \E t \in Ends(({Answer(Begin, (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
+                                                                                      /\ rules' = t.rules
+                                                                            ELSE /\ \E t \in Ends(({Answer(Apply(Begin, "offset-delete/not-consumers"), (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1646,9 +1833,10 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
+                                                                                      /\ rules' = t.rules
 
 Advance == IF Timed
-              THEN /\ \E t \in Ends(({Begin}), 1):
+              THEN /\ \E t \in Ends(({First("time/pass")}), 1):
                         /\ group' = t.group
                         /\ holding' = t.holding
                         /\ appends' = t.appends
@@ -1658,8 +1846,9 @@ Advance == IF Timed
                         /\ log' = t.log
                         /\ committed' = t.committed
                         /\ answers' = t.answers
+                        /\ rules' = t.rules
               ELSE /\ group # NoGroup /\ group.joinTimer.initial
-                   /\ \E t \in Ends(({Begin}), (group.joinTimer.left)):
+                   /\ \E t \in Ends(({First("time/pass")}), (group.joinTimer.left)):
                         /\ group' = t.group
                         /\ holding' = t.holding
                         /\ appends' = t.appends
@@ -1669,6 +1858,7 @@ Advance == IF Timed
                         /\ log' = t.log
                         /\ committed' = t.committed
                         /\ answers' = t.answers
+                        /\ rules' = t.rules
 
 Cleanup == /\ Expires
            /\ \E t \in Ends((Cleaned(Begin)), 0):
@@ -1681,9 +1871,10 @@ Cleanup == /\ Expires
                 /\ log' = t.log
                 /\ committed' = t.committed
                 /\ answers' = t.answers
+                /\ rules' = t.rules
 
 HoldAppends == /\ MaxHeld > 0 /\ ~holding
-               /\ \E t \in Ends(({[Begin EXCEPT !.holding = TRUE]}), 0):
+               /\ \E t \in Ends(({[First("log/hold") EXCEPT !.holding = TRUE]}), 0):
                     /\ group' = t.group
                     /\ holding' = t.holding
                     /\ appends' = t.appends
@@ -1693,9 +1884,10 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ log' = t.log
                     /\ committed' = t.committed
                     /\ answers' = t.answers
+                    /\ rules' = t.rules
 
 ReleaseAppends == /\ holding
-                  /\ \E t \in Ends((Released(Begin)), 0):
+                  /\ \E t \in Ends((Released(First("log/release"))), 0):
                        /\ group' = t.group
                        /\ holding' = t.holding
                        /\ appends' = t.appends
@@ -1705,10 +1897,11 @@ ReleaseAppends == /\ holding
                        /\ log' = t.log
                        /\ committed' = t.committed
                        /\ answers' = t.answers
+                       /\ rules' = t.rules
 
 FailAppends == /\ Fails /\ failing = Fine
                /\ \E error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"}:
-                    \E t \in Ends(({[Begin EXCEPT !.failing = error]}), 0):
+                    \E t \in Ends(({[First("log/fail") EXCEPT !.failing = error]}), 0):
                       /\ group' = t.group
                       /\ holding' = t.holding
                       /\ appends' = t.appends
@@ -1718,9 +1911,10 @@ FailAppends == /\ Fails /\ failing = Fine
                       /\ log' = t.log
                       /\ committed' = t.committed
                       /\ answers' = t.answers
+                      /\ rules' = t.rules
 
 Crash == /\ Logged
-         /\ \E t \in Ends(({Crashed(Begin)}), 0):
+         /\ \E t \in Ends(({Crashed(First("failover/crash"))}), 0):
               /\ group' = t.group
               /\ holding' = t.holding
               /\ appends' = t.appends
@@ -1730,9 +1924,10 @@ Crash == /\ Logged
               /\ log' = t.log
               /\ committed' = t.committed
               /\ answers' = t.answers
+              /\ rules' = t.rules
 
 Unload == /\ Moves /\ active /\ serving # "unloaded"
-          /\ \E t \in Ends(({Unloaded(Begin)}), 0):
+          /\ \E t \in Ends(({Unloaded(First("failover/unload"))}), 0):
                /\ group' = t.group
                /\ holding' = t.holding
                /\ appends' = t.appends
@@ -1742,9 +1937,10 @@ Unload == /\ Moves /\ active /\ serving # "unloaded"
                /\ log' = t.log
                /\ committed' = t.committed
                /\ answers' = t.answers
+               /\ rules' = t.rules
 
 Loading == /\ Moves /\ active /\ serving # "loading"
-           /\ \E t \in Ends(({[Unloaded(Begin) EXCEPT !.serving = "loading"]}), 0):
+           /\ \E t \in Ends(({[Unloaded(First("failover/loading")) EXCEPT !.serving = "loading"]}), 0):
                 /\ group' = t.group
                 /\ holding' = t.holding
                 /\ appends' = t.appends
@@ -1754,9 +1950,10 @@ Loading == /\ Moves /\ active /\ serving # "loading"
                 /\ log' = t.log
                 /\ committed' = t.committed
                 /\ answers' = t.answers
+                /\ rules' = t.rules
 
 Load == /\ Moves /\ active /\ serving # "served"
-        /\ \E t \in Ends(({Loaded(Begin)}), 0):
+        /\ \E t \in Ends(({Loaded(First("failover/load"))}), 0):
              /\ group' = t.group
              /\ holding' = t.holding
              /\ appends' = t.appends
@@ -1766,9 +1963,10 @@ Load == /\ Moves /\ active /\ serving # "served"
              /\ log' = t.log
              /\ committed' = t.committed
              /\ answers' = t.answers
+             /\ rules' = t.rules
 
 Shutdown == /\ Moves /\ active
-            /\ \E t \in Ends(({ShutDown(Begin)}), 0):
+            /\ \E t \in Ends(({ShutDown(First("failover/shutdown"))}), 0):
                  /\ group' = t.group
                  /\ holding' = t.holding
                  /\ appends' = t.appends
@@ -1778,6 +1976,7 @@ Shutdown == /\ Moves /\ active
                  /\ log' = t.log
                  /\ committed' = t.committed
                  /\ answers' = t.answers
+                 /\ rules' = t.rules
 
 Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
            \/ OffsetFetch \/ DescribeGroups \/ TxnOffsetCommit \/ EndTxn
@@ -1787,6 +1986,12 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-f2d89801d506ceaf75a3d0b98a6a9f8c
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-45d4a881a71b0fcbb29afcdc6cc5052f
+
+\* To observe each step once: the answers and rules of a state are forgotten before the next step.
+Observation == \/ rules = {} /\ Next
+               \/ /\ rules # {} /\ UNCHANGED State
+                  /\ rules' = {} /\ answers' = {}
+ObservedSpec == Init /\ [][Observation]_vars
 
 =============================================================================

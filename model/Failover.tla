@@ -51,7 +51,10 @@ Loaded(s) ==
            !.statics = [i \in instances |->
              CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],
            !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]
-  IN [s EXCEPT
+      rule == IF r # NoRecord /\ DOMAIN r.members # {} THEN "failover/restored"
+              ELSE "failover/restored-empty"
+      found == IF r = NoRecord THEN ~bare /\ ~EmptyDies ELSE TRUE
+  IN [ApplyIf(s, found, rule) EXCEPT
         !.serving = "served",
         !.group = IF r # NoRecord
                   THEN [restored EXCEPT !.subscribed = Subscribed(restored, r.protocolName)]
@@ -64,7 +67,9 @@ Crashed(s) ==
 
 \* What is served will be loaded when it comes back, even if it is unloaded now. GC:118, 4.1 GCS:2262
 ShutDown(s) ==
-  [(IF ShutdownUnloads THEN [Unloaded(s) EXCEPT !.serving = s.serving] ELSE s)
-   EXCEPT !.active = FALSE]
+  LET keepsAny == s.group # NoGroup \/ s.committed # Everything
+      unloaded == Unloaded(ApplyIf(s, keepsAny, "failover/unload"))
+  IN [(IF ShutdownUnloads THEN [unloaded EXCEPT !.serving = s.serving] ELSE s)
+      EXCEPT !.active = FALSE]
 
 =============================================================================

@@ -24,15 +24,22 @@ CompleteGroupAppend(s, entry) ==
       given == [s EXCEPT !.group.members =
                   [n \in DOMAIN g.members |->
                      [g.members[n] EXCEPT !.assignment = entry.assignments[n]]]]
-  IN IF ~Awaits(s, entry) THEN {s}
-     ELSE IF entry.error # Fine  \* log/assignments-failed
-     THEN MaybePrepareRebalance(PropagateAssignment(s, GroupError(entry.error)))
-     ELSE {[PropagateAssignment(given, "NONE") EXCEPT !.group.state = "Stable"]}
+  IN IF ~Awaits(s, entry) THEN {Apply(s, "log/assignments-outdated")}
+     ELSE IF entry.error # Fine
+     THEN MaybePrepareRebalance(PropagateAssignment(Apply(s, "log/assignments-failed"),
+                                                    GroupError(entry.error)))
+     ELSE {[PropagateAssignment(Apply(given, "log/assignments-stored"), "NONE")
+              EXCEPT !.group.state = "Stable"]}
 
 Stored(s, entry, place) ==
   LET answer == ErrorAnswer(IF place = 0 THEN This ELSE Held, CommitError(entry.error))
-      api == IF entry.kind = "offsets" THEN "OffsetCommit" ELSE "TxnOffsetCommit"
-  IN IF entry.error = Fine THEN Later(s, api, answer) ELSE Answer(s, answer)
+      plain == entry.kind = "offsets"
+      stored == IF entry.outlived THEN "log/offsets-outlive-group"
+                ELSE IF plain THEN "log/offsets-stored" ELSE "log/transaction-stored"
+      failed == IF plain THEN "log/offsets-failed" ELSE "log/transaction-failed"
+  IN IF entry.error = Fine
+     THEN Later(Apply(s, stored), IF plain THEN "OffsetCommit" ELSE "TxnOffsetCommit", answer)
+     ELSE Answer(Apply(s, failed), answer)
 
 \* What a transaction has committed before is the older one now. Of one that outlives its group
 \* nothing more comes than the answer. GMM:405
@@ -60,9 +67,10 @@ Reverted(s, entry) ==
       old == entry.replaced
       back == [g.members[n] EXCEPT !.protocols = entry.offered, !.awaitingJoin = FALSE]
       m == RearmSession([back EXCEPT !.awaitingSync = FALSE, !.told = entry.wasTold])
-  IN IF n # entry.told THEN [s EXCEPT !.group.members[n] = back]
+  IN IF n # entry.told
+     THEN [Apply(s, "log/new-id-outdated") EXCEPT !.group.members[n] = back]
      ELSE
-     [Answer(s, [CurrentGeneration(This, g, NoMember) EXCEPT
+     [Answer(Apply(s, "log/new-id-failed"), [CurrentGeneration(This, g, NoMember) EXCEPT
                    !.error = GroupError(entry.error), !.leader = entry.leader,
                    !.members = NoEntries])
         EXCEPT !.group.members = With(Without(@, {n}), old, m),
@@ -79,8 +87,8 @@ ToldNewId(to, g, entry) ==
 
 \* Of one that outlives its group nothing more comes than the answer.
 Outlived(s, entry) ==
-  IF entry.error = Fine THEN Answer(s, entry.answer)
-  ELSE Answer(s, [entry.answer EXCEPT
+  IF entry.error = Fine THEN Answer(Apply(s, "log/new-id-stored"), entry.answer)
+  ELSE Answer(Apply(s, "log/new-id-failed"), [entry.answer EXCEPT
                     !.error = GroupError(entry.error), !.leader = entry.leader,
                     !.memberId = NoMember, !.members = NoEntries])
 
@@ -89,13 +97,14 @@ CompleteStaticAppend(s, entry) ==
   LET g == s.group
       n == entry.memberId
       leads == entry.current /\ g.leader = n
+      outdated == {Apply(s, "log/new-id-outdated")}
   IN IF entry.outlived THEN {Outlived(s, entry)}
-     ELSE IF n \notin Members(g) THEN {s}
+     ELSE IF n \notin Members(g) THEN outdated
      ELSE IF entry.error # Fine THEN {Reverted(s, entry)}
-     ELSE IF ~g.members[n].awaitingJoin THEN {s}
+     ELSE IF ~g.members[n].awaitingJoin THEN outdated
      \* Kafka fails to list the members. 4.1 CG:1311
-     ELSE IF leads /\ g.state = "PreparingRebalance" THEN {s}
-     ELSE {[Answer(s, ToldNewId(Parked("JoinGroup", n), g, entry))
+     ELSE IF leads /\ g.state = "PreparingRebalance" THEN outdated
+     ELSE {[Answer(Apply(s, "log/new-id-stored"), ToldNewId(Parked("JoinGroup", n), g, entry))
               EXCEPT !.group.members[n].awaitingJoin = FALSE,
                      !.group.members[n].told = @ \/ entry.told = n]}
 
@@ -104,7 +113,7 @@ CompleteAppend(s, entry, place) ==
     [] entry.kind = "static"      -> CompleteStaticAppend(s, entry)
     [] entry.kind = "offsets"     -> CompleteOffsetsAppend(s, entry, place)
     [] entry.kind = "transaction" -> CompleteTransactionAppend(s, entry, place)
-    [] entry.kind = "answer"      -> {Answer(s, entry.answer)}
+    [] entry.kind = "answer"      -> {Answer(Apply(s, "log/answer-released"), entry.answer)}
     [] entry.kind = "request"     -> {s}
 
 AppendToLog(s, entry) ==
@@ -129,8 +138,9 @@ AppendToLog(s, entry) ==
 \* Who made the group is told if it cannot be recorded, unless it was answered; the id that it was
 \* given then is nobody's. 4.1 GMM:6194
 StoreNewGroup(s) ==
-  LET forgotten == [s EXCEPT !.failing = Fine, !.group = NoGroup,
-                             !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
+  LET forgotten == [Apply(s, "log/group-forgotten") EXCEPT
+                      !.failing = Fine, !.group = NoGroup,
+                      !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
   IN IF s.failing = Fine THEN NoteWritten([s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @])
      ELSE IF DOMAIN s.group.members = {} THEN forgotten
      ELSE Answer(forgotten, JoinAnswer(This, GroupError(s.failing), NoMember))
@@ -160,7 +170,9 @@ OffsetsOnly(s) ==
 
 \* GMM:340
 StoreOffsets(s, r) ==
-  IF r.tooLong THEN {Later(s, "OffsetCommit", ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
+  IF r.tooLong
+  THEN {Later(Apply(s, "commit/metadata-too-large"), "OffsetCommit",
+              ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE {IF s.holding /\ ~AnswersWait THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
         : t \in AppendToLog(s, [NoEntry EXCEPT !.kind = "offsets",
                                               !.offset = Committed(5, r)])}

@@ -11,7 +11,8 @@ CONSTANTS
   DelayTicks,      \* group.initial.rebalance.delay.ms
   MaxSize,         \* group.max.size
   Generations,     \* so many are told apart, the last from all before it
-  NewMemberTicks   \* how long a new member may wait for its first generation
+  NewMemberTicks,  \* how long a new member may wait for its first generation
+  Observed         \* whether the rules that a step applies are told apart
 
 Timed       == "time" \in Features     \* else none but the initial delay ever passes
 WithOffsets == "offsets" \in Features  \* are committed and fetched
@@ -39,6 +40,7 @@ DeletesGroups      == ~Old  \* (KIP-229)
 DeletesOffsets     == ~Old  \* and knows what consumers subscribe to (KIP-496)
 RetainedFromEmpty  == ~Old  \* not each offset by itself (KIP-211)
 DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
+EmptyRefusesSync   == Version = "4.1"  \* SyncGroup looks first whether anybody is there
 CompletingFirst    == Old   \* a commit is refused before its member is looked at
 AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
 EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
@@ -57,6 +59,7 @@ SyncsAreAlive      == ~Newest  \* a SyncGroup in Stable starts the session anew
 AssignmentsStay    == Newest   \* and show in every state, until a generation fails
 LeavesTogether     == Newest   \* a batch leaves before the group is looked at
 AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
+MembersAlone       == Newest   \* commit to a group that has members
 SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
 HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
 ExpiresInPeace     == Newest   \* nothing while a group rebalances (KAFKA-13636)

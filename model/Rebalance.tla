@@ -45,7 +45,8 @@ DropMembers(s, names) ==
               [s.appends[i] EXCEPT !.memberId = IF @ \in names THEN NoMember ELSE @]]]
   IN IF s.group.leader \notin names THEN {[t EXCEPT !.group = g]}
      ELSE IF DOMAIN left = {} THEN {[t EXCEPT !.group = [g EXCEPT !.leader = NoMember]]}
-     ELSE {[t EXCEPT !.group = [g EXCEPT !.leader = n]] : n \in DOMAIN left}
+     ELSE {[Apply(t, "rebalance/elect-leader") EXCEPT !.group = [g EXCEPT !.leader = n]]
+           : n \in DOMAIN left}
 
 \* GM:350
 ForgetInstance(s, instance) == [s EXCEPT !.group.statics = Without(@, {instance})]
@@ -59,7 +60,7 @@ KeepTimers(g, dropped) ==
 
 DropNotRejoined(s, absent) ==
   IF absent = {} THEN {s}
-  ELSE LET kept == [s EXCEPT !.group.ghosts =
+  ELSE LET kept == [Apply(s, "rebalance/drop-not-rejoined") EXCEPT !.group.ghosts =
                       IF DroppedKeepTimers THEN KeepTimers(s.group, absent) ELSE @]
        IN DropMembers(kept, absent)
 
@@ -86,7 +87,7 @@ BeginGeneration(s, name) ==
 
 \* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
 Buried(s) ==
-  [RemoveGroup(s) EXCEPT
+  [RemoveGroup(Apply(s, "rebalance/complete-dead")) EXCEPT
      !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
                                 !.unstable = s.group.unstable],
      !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
@@ -96,7 +97,7 @@ LedByOneWhoJoined(s) ==
   LET g == s.group
       joined == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
   IN IF DOMAIN g.members = {} \/ g.leader \in joined THEN {s}
-     ELSE {[s EXCEPT !.group.leader = n] : n \in joined}
+     ELSE {[Apply(s, "rebalance/elect-joined-leader") EXCEPT !.group.leader = n] : n \in joined}
 
 \* The join phase ends with those who joined; static members may be absent. GC:1183
 CompleteJoin(s) ==
@@ -104,20 +105,23 @@ CompleteJoin(s) ==
                                                 /\ s.group.members[n].instance = NoInstance
                                                 /\ ~s.group.members[n].spared}
       \* Nobody has joined. GC:1199
-      again(t) == [t EXCEPT !.group.joinTimer = [NoTimer EXCEPT !.left = Max(RebalanceTimeout, 1)]]
+      again(t) == [Apply(t, "rebalance/nobody-rejoined") EXCEPT
+                     !.group.joinTimer = [NoTimer EXCEPT !.left = Max(RebalanceTimeout, 1)]]
       raised(t) == [t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer]
       ended(t) ==
         LET members == t.group.members
             names == SelectProtocol(members)
         IN IF DOMAIN members = {}
-           THEN RecordEmpty([t EXCEPT !.group.state = "Empty", !.group.protocolName = Null,
-                                      !.group.emptyLeft =
-                                        IF Expires /\ RetainedFromEmpty
-                                        THEN RetentionTicks ELSE @,
-                                      !.group.subscribed = Subscribed(t.group, Null)])
-           ELSE IF names # {} THEN {BeginGeneration(t, name) : name \in names}
-           \* The only member offers nothing, and Kafka fails half-way. rebalance/no-protocol
-           ELSE {Answer(t, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
+           THEN RecordEmpty([Apply(t, "rebalance/complete-empty") EXCEPT
+                               !.group.state = "Empty", !.group.protocolName = Null,
+                               !.group.emptyLeft = IF Expires /\ RetainedFromEmpty
+                                                   THEN RetentionTicks ELSE @,
+                               !.group.subscribed = Subscribed(t.group, Null)])
+           ELSE IF names # {}
+           THEN {BeginGeneration(Apply(t, "rebalance/complete"), name) : name \in names}
+           \* The only member offers nothing, and Kafka fails half-way. KAFKA-6005
+           ELSE {Answer(Apply(t, "rebalance/no-protocol"),
+                        JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
       led(t) == IF LedByOneWhoJoined(t) = {} THEN {again(t)}
                 ELSE UNION {ended(raised(u)) : u \in LedByOneWhoJoined(t)}
   IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE led(t)
@@ -138,8 +142,11 @@ CheckWithout(s) ==
 
 \* GC:1123
 PrepareRebalance(s) ==
-  LET t == IF s.group.state = "CompletingRebalance"
-           THEN PropagateAssignment(s, "REBALANCE_IN_PROGRESS") ELSE s
+  LET t == CASE s.group.state = "CompletingRebalance" ->
+                  PropagateAssignment(Apply(s, "rebalance/prepare-from-completing"),
+                                      "REBALANCE_IN_PROGRESS")
+             [] s.group.state = "Stable" -> Apply(s, "rebalance/prepare-from-stable")
+             [] s.group.state = "Empty"  -> Apply(s, "rebalance/prepare-from-empty")
       g == t.group
       timeout == IF DOMAIN g.members = {} THEN 0 ELSE RebalanceTimeout
       timer == IF g.state = "Empty" /\ InitialDelay

@@ -20,7 +20,7 @@ RecordGroup(s, given) ==
 \* it is of this very step, else it may have been written with another one. 4.1 CR:873
 Settle(s, error) ==
   LET written == [s EXCEPT !.group.unwritten = FALSE]
-      forgotten == [s EXCEPT !.group = NoGroup]
+      forgotten == [Apply(s, "log/group-forgotten") EXCEPT !.group = NoGroup]
   IN IF ~s.group.unwritten THEN {s}
      ELSE IF error = Fine THEN {written}
      ELSE IF s.found THEN {written, forgotten} ELSE {forgotten}

@@ -65,17 +65,25 @@ AfterBatch(s, errors) ==
 
 Synced(s, n) == IF SyncsAreAlive THEN Rearmed(s, n) ELSE NoteSynced(s, n)
 
-\* How one of a batch leaves: a group.instance.id goes before the member id.
-Leaves(g, n, instance) ==
+\* The rule for one member of a batch: a group.instance.id goes before the member id.
+LeaveRule(g, n, instance) ==
   LET known == StandsFor(g, instance)
       fenced == n # NoMember /\ known \notin {NoMember, n}
       given == n \in DOMAIN g.pending
-  IN CASE given /\ (LeavesTogether \/ (~fenced /\ instance = NoInstance)) -> "pending"
-       [] Unregistered(g, [instance |-> instance]) -> "UNKNOWN_MEMBER_ID"  \* leave/unknown-instance
-       [] fenced -> "FENCED_INSTANCE_ID"
-       [] given \/ known = GoneId -> "fails"
-       [] known = NoMember /\ n \notin DOMAIN g.members -> "UNKNOWN_MEMBER_ID"
-       [] OTHER -> "member"
+  IN IF given /\ (LeavesTogether \/ (~fenced /\ instance = NoInstance))
+     THEN "leave/pending-member"                                    \* GC:477
+     ELSE IF Unregistered(g, [instance |-> instance])
+     THEN "leave/unknown-instance"                                  \* 4.1 CG:805
+     ELSE IF fenced THEN "leave/fenced"                             \* GC:475
+     ELSE IF given THEN "leave/pending-static"                      \* GC:479
+     ELSE IF known = GoneId THEN "leave/static-gone"                \* GC:493
+     ELSE IF known = NoMember /\ n \notin DOMAIN g.members
+     THEN "leave/unknown-member"                                    \* GC:489
+     ELSE "leave/member"                                            \* GC:492
+
+LeaveError(rule) ==
+  IF rule \in {"leave/unknown-member", "leave/unknown-instance"} THEN "UNKNOWN_MEMBER_ID"
+  ELSE IF rule = "leave/fenced" THEN "FENCED_INSTANCE_ID" ELSE "NONE"
 
 \* An answer that waits names whom it is about.
 LaterToBatch(s, members, answer) ==
@@ -84,34 +92,39 @@ LaterToBatch(s, members, answer) ==
      ELSE [t EXCEPT !.appends[Len(t.appends)].members = members]
 
 RECURSIVE LeaveFrom(_, _, _, _)
-LeaveFrom(s, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
-  LET rest(t, error) == LeaveFrom(t, members, Append(errors, error), i + 1)
+LeaveFrom(before, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
+  LET rule == LeaveRule(before.group, members[i].memberId, members[i].instance)
+      s == IF i > Len(members) THEN before ELSE Apply(before, rule)
+      rest(t) == LeaveFrom(t, members, Append(errors, LeaveError(rule)), i + 1)
       fails == {Answer(s, [to |-> This, error |-> "UNKNOWN_SERVER_ERROR", errors |-> <<>>])}
       n == members[i].memberId
       instance == members[i].instance
       known == StandsFor(s.group, instance)
       leaver == IF known = NoMember THEN n ELSE known
-      how == Leaves(s.group, n, instance)
       pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
       left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
       fine == [to |-> This, error |-> "NONE", errors |-> errors]
       \* That the group is empty is not stored. leave/empty-not-stored 4.1 GMM:7993
       failed(t) == LeavesTogether /\ s.failing # t.failing
       refusal == [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
-      answered(t) == IF failed(t) THEN Answer(t, refusal)
+      answered(t) == IF failed(t) THEN Answer(Apply(t, "leave/empty-not-stored"), refusal)
                      ELSE LaterToBatch(t, members, fine)
   IN IF i > Len(members) THEN {answered(t) : t \in AfterBatch(s, errors)}
-     ELSE CASE how = "fails"   -> fails
-            [] how = "pending" -> UNION {rest(t, "NONE") : t \in pending}
-            [] how = "member"  -> UNION {rest(t, "NONE") : t \in left}
-            [] OTHER           -> rest(s, how)
+     ELSE CASE rule \in {"leave/pending-static", "leave/static-gone"} -> fails
+            [] rule = "leave/pending-member" -> UNION {rest(t) : t \in pending}
+            [] rule = "leave/member"         -> UNION {rest(t) : t \in left}
+            [] OTHER                         -> rest(s)
 
 LeaveAnswer(r, error, each) ==
   [to |-> This, error |-> error,
    errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.members |-> each]]
 
-\* fetch/no-group GMM:492, fetch/unstable GMM:510, fetch/in-transaction GM:692,
-\* fetch/committed GMM:514
+FetchRule(g, requireStable) ==
+  IF Gone(g) /\ ~EmptyDies THEN "fetch/no-group"                                    \* GMM:492
+  ELSE IF requireStable /\ g.unstable # 0 THEN "fetch/unstable"                     \* GMM:510
+  ELSE IF requireStable /\ g.transaction # NoTransaction THEN "fetch/in-transaction"  \* GM:692
+  ELSE "fetch/committed"                                                            \* GMM:514
+
 FetchAnswer(g, requireStable) ==
   LET unstable == g # NoGroup /\ requireStable /\
                   (g.unstable # 0 \/ g.transaction # NoTransaction)
@@ -120,17 +133,25 @@ FetchAnswer(g, requireStable) ==
 
 \* Where it is the answers that wait, a stable offset does too.
 Fetched(s, r) ==
-  LET told(t) == {Answer(t, FetchAnswer(t.group, FALSE))}
-  IN IF r.requireStable THEN {Later(s, "OffsetFetch", FetchAnswer(s.group, TRUE))}
+  LET told(t) == {Answer(Apply(t, FetchRule(t.group, FALSE)), FetchAnswer(t.group, FALSE))}
+      rule == FetchRule(s.group, TRUE)
+  IN IF r.requireStable THEN {Later(Apply(s, rule), "OffsetFetch", FetchAnswer(s.group, TRUE))}
      ELSE Read(s, told)
 
 NotDescribed(error) ==
   [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",
    metadata |-> NoEntries, assignments |-> NoEntries]
 
-\* describe/no-group GC:825, describe/stable GM:561, describe/unstable GM:568
-Described(s) ==
-  LET g == s.group
+DescribeRule(g) ==
+  IF Gone(g) /\ SaysNotFound THEN "describe/not-found"     \* 4.1 GMM:774
+  ELSE IF Gone(g) THEN "describe/no-group"                 \* GC:825
+  ELSE IF g.unwritten THEN "describe/unwritten"            \* 4.1 GMM:745
+  ELSE IF g.state = "Stable" THEN "describe/stable"        \* GM:561
+  ELSE "describe/unstable"                                 \* GM:568
+
+Described(before) ==
+  LET s == Apply(before, DescribeRule(before.group))
+      g == s.group
       shown == [NotDescribed("NONE") EXCEPT !.state = "Dead"]
       gone == Answer(s, [shown EXCEPT !.error = IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
       there == Answer([s EXCEPT !.group.unwritten = FALSE],
@@ -143,7 +164,7 @@ Described(s) ==
                !.assignments = [n \in DOMAIN g.members |->
                  IF g.state = "Stable" \/ AssignmentsStay THEN g.members[n].assignment ELSE ""]])
   IN IF Gone(g) THEN {gone}
-     ELSE IF g.unwritten THEN {gone, there}  \* describe/unwritten 4.1 GMM:745
+     ELSE IF g.unwritten THEN {gone, there}
      ELSE {there}
 
 \* A TxnOffsetCommit brings the group into being, even if it is then refused. GC:680
@@ -154,25 +175,31 @@ Commenced(s) ==
 \* The states that a filter asks for.
 Wanted(filter) == {filter} \cup (IF AnyCase /\ filter = "empty" THEN {"Empty"} ELSE {})
 
-\* list/no-group GC:813, list/other-state GC:815, list/other-type 4.1 GMM:622, list/group GC:816
-Listed(s, r) ==
-  LET g == s.group
+ListRule(g, r) ==
+  IF Gone(g) THEN "list/no-group"                                                   \* GC:813
+  ELSE IF r.filter # Null /\ g.state \notin Wanted(r.filter) THEN "list/other-state"  \* GC:815
+  ELSE IF r.type \notin {Null, "classic"} THEN "list/other-type"                     \* 4.1 GMM:622
+  ELSE IF g.unwritten THEN "list/unwritten"                                          \* 4.1 GMM:627
+  ELSE "list/group"                                                                  \* GC:816
+
+Listed(before, r) ==
+  LET rule == ListRule(before.group, r)
+      s == Apply(before, rule)
+      g == s.group
       shown == [state |-> g.state,
                 protocolType |-> IF g.protocolType = Null THEN "" ELSE g.protocolType]
-      filtered == \/ r.filter # Null /\ g.state \notin Wanted(r.filter)
-                  \/ r.type \notin {Null, "classic"}
       listed(t, groups) == Answer(t, [to |-> This, error |-> "NONE", groups |-> groups])
       there == listed([s EXCEPT !.group.unwritten = FALSE], {shown})
-  IN IF Gone(g) \/ filtered THEN {listed(s, {})}
-     ELSE IF g.unwritten THEN {listed(s, {}), there}  \* list/unwritten 4.1 GMM:627
-     ELSE {there}
+  IN CASE rule = "list/group"     -> {there}
+       [] rule = "list/unwritten" -> {listed(s, {}), there}
+       [] OTHER                   -> {listed(s, {})}
 
 ReadList(s, r) ==
   LET listed(t) == Listed(t, r)
   IN Read(s, listed)
 
-\* With the ids that were given out. group/deleted GMM:834
-Deleted(s) == [NoteRemoved(s) EXCEPT !.group = NoGroup]
+\* With the ids that were given out. GMM:834
+Deleted(s) == [NoteRemoved(Apply(s, "group/deleted")) EXCEPT !.group = NoGroup]
 
 DeleteAnswer(error, each) == [to |-> This, error |-> error, each |-> each]
 OffsetDeleteAnswer(error, topics) == [to |-> This, error |-> error, topics |-> topics]
@@ -188,7 +215,8 @@ OffsetDeleted(s, topic) ==
       dies == g.state = "Empty" /\ ~left /\ LastOffsetTakesGroup
       t == Removed(s, removes, dies)
   IN IF RemovalFails(s, removes)                \* offset-delete/not-stored 4.1 GCS:2072
-     THEN {Answer(u, OffsetDeleteAnswer(CommitError(s.failing), {})) : u \in NotRemoved(s)}
+     THEN {Answer(Apply(u, "offset-delete/not-stored"),
+                  OffsetDeleteAnswer(CommitError(s.failing), {})) : u \in NotRemoved(s)}
      ELSE {Later(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
                  "OffsetDelete", OffsetDeleteAnswer("NONE", {<<topic, "NONE">>}))}
 

@@ -89,6 +89,8 @@ Static(g)  == IF g = NoGroup THEN NoMember ELSE StandsFor(g, Instance)
 InLog(l)   == IF l.group = NoRecord THEN {} ELSE DOMAIN l.group.members
 Free(g, l) == Names \ (Members(g) \cup Pending(g) \cup InLog(l))
 Answer(s, answer) == [s EXCEPT !.answers = @ \cup {answer}]
+Apply(s, rule) == [s EXCEPT !.rules = @ \cup {rule}]
+ApplyIf(s, holds, rule) == IF holds THEN Apply(s, rule) ELSE s
 
 This      == <<"this", "">>
 Held      == <<"held", "">>

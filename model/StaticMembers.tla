@@ -64,7 +64,7 @@ VotedBy(g, r) ==
 NotReplaced(s, old) ==
   LET g == s.group
       m == [g.members[old] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE]
-      told == Answer(s, [CurrentGeneration(This, g, NoMember) EXCEPT
+      told == Answer(Apply(s, "log/new-id-failed"), [CurrentGeneration(This, g, NoMember) EXCEPT
                            !.error = GroupError(s.failing), !.members = NoEntries])
   IN Settle([told EXCEPT !.answers = @ \cup FencedParked(g.members[old], old),
                          !.group.members[old] = RearmSession(m), !.failing = Fine],
@@ -88,17 +88,19 @@ ComeBack(s, r) ==
   LET g == s.group
       free == FreeBut(g, StandsFor(g, r.instance))
       taken == {TakePlace(s, r, n) : n \in free \ InLog(s.log)}
-  IN IF StandsFor(g, r.instance) = GoneId                       \* join/static-gone GM:312
-     THEN {Answer(s, JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
-     ELSE CASE g.state = "Stable" ->
-                 \* join/static-unchanged GC:1053, join/static-restarted 4.1 GMM:7274,
-                 \* join/static-changed GC:1090
+      \* 4.1 GMM:7274, GC:1053
+      same == Apply(s, IF r.skips THEN "join/static-restarted" ELSE "join/static-unchanged")
+      rebalance(rule) == UNION {PrepareRebalance(Apply(t, rule)) : t \in taken}
+  IN IF StandsFor(g, r.instance) = GoneId                                  \* GM:312
+     THEN {Answer(Apply(s, "join/static-gone"),
+                  JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
+     ELSE CASE g.state = "Stable" ->                                       \* GC:1090
                  (IF g.protocolName \in VotedBy(g, r)
-                  THEN UNION {StoreNewId(s, r, n) : n \in free} ELSE {})
+                  THEN UNION {StoreNewId(same, r, n) : n \in free} ELSE {})
                  \cup (IF VotedBy(g, r) \ {g.protocolName} # {}
-                       THEN UNION {PrepareRebalance(t) : t \in taken} ELSE {})
-            [] g.state = "CompletingRebalance" ->               \* join/static-completing GC:1098
-                 UNION {PrepareRebalance(t) : t \in taken}
-            [] OTHER -> taken                                   \* join/static-preparing GC:1102
+                       THEN rebalance("join/static-changed") ELSE {})
+            [] g.state = "CompletingRebalance" ->                          \* GC:1098
+                 rebalance("join/static-completing")
+            [] OTHER -> {Apply(t, "join/static-preparing") : t \in taken}  \* GC:1102
 
 =============================================================================

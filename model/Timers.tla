@@ -35,37 +35,40 @@ EndJoinPhase(s) ==
       timer == g.joinTimer
       round == Min(DelayTicks, timer.extension)
   IN IF timer.initial /\ g.newMemberAdded /\ timer.extension > 0
-     THEN {[s EXCEPT
+     THEN {[Apply(s, "time/initial-delay-extended") EXCEPT
               !.group.newMemberAdded = FALSE,
               !.group.joinTimer = [left |-> round, initial |-> TRUE, round |-> round,
                                    extension |-> Max(timer.extension - timer.round, 0)]]}
-     ELSE CompleteJoin(s)
+     ELSE CompleteJoin(Apply(s, IF timer.initial THEN "time/initial-delay-over"
+                                ELSE "time/rebalance-timeout"))
 
 \* 0.10.2 GC:739
 EndGhost(s, left) ==
   LET ghosts == s.group.ghosts
       fewer == IF ghosts[left] = 1 THEN Without(ghosts, {left})
                ELSE With(ghosts, left, ghosts[left] - 1)
-      t == [s EXCEPT !.group.ghosts = fewer]
+      t == [Apply(s, "time/ghost-expired") EXCEPT !.group.ghosts = fewer]
   IN IF s.group.state \in {"CompletingRebalance", "Stable"} THEN PrepareRebalance(t) ELSE {t}
 
 \* That of a static member which came back and waits for the log ends without effect.
 EndSession(s, n) ==
   LET m == s.group.members[n]
   IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
-     ELSE RemoveMember(s, n)
+     ELSE RemoveMember(Apply(s, IF m.isNew THEN "time/new-member-expired"
+                                ELSE "time/session-expired"), n)
 
 \* It runs while somebody has not synced; static members are not spared. 4.1 GMM:7117
 EndSyncs(s) ==
   LET unsynced == {n \in DOMAIN s.group.members : s.group.members[n].unsynced}
       instances == {s.group.members[n].instance : n \in unsynced}
+      rule == IF unsynced # {} THEN "time/syncs-expired" ELSE "time/lost-sync-expired"
   IN UNION {PrepareRebalance([t EXCEPT !.group.statics = Without(@, instances)])
-            : t \in DropMembers(s, unsynced)}
+            : t \in DropMembers(Apply(s, rule), unsynced)}
 
 \* With nothing left.
 Fire(s, timer) ==
   CASE timer.kind = "session" -> EndSession(s, timer.of)     \* GC:1278
-    [] timer.kind = "pending" -> RemovePending(s, timer.of)  \* GC:1282
+    [] timer.kind = "pending" -> RemovePending(Apply(s, "time/pending-expired"), timer.of)  \* GC:1282
     [] timer.kind = "ghost"   -> EndGhost(s, 0)
     [] timer.kind = "join"    -> EndJoinPhase(s)
     [] timer.kind = "syncs"   -> EndSyncs(s)

@@ -10,7 +10,9 @@ NamesGeneration(r) == IF TxnAsMembers THEN NamesAnything(r) ELSE r.generation >=
 
 \* Where what fails is undone, nothing becomes pending with it. GMM:340
 StoreTransaction(s, r) ==
-  IF r.tooLong THEN {Later(s, "TxnOffsetCommit", ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
+  IF r.tooLong
+  THEN {Later(Apply(s, "commit/metadata-too-large"), "TxnOffsetCommit",
+              ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE LET offset == Committed(6, r)
            begun == [s EXCEPT !.group.transaction =
                                 [is |-> "held", newer |-> TRUE, offset |-> offset],

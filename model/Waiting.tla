@@ -76,6 +76,7 @@ LoseFrom(s, entries, place) ==
 \* All that waits fails, in order.
 Lost(s) ==
   IF ~AnswersWait THEN s
-  ELSE [LoseFrom([s EXCEPT !.appends = <<>>], s.appends, 1) EXCEPT !.committed = Everything]
+  ELSE LET t == ApplyIf(s, s.appends # <<>>, "log/answers-lost")
+       IN [LoseFrom([t EXCEPT !.appends = <<>>], s.appends, 1) EXCEPT !.committed = Everything]
 
 =============================================================================

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from groupcheck.model.exploring.canonical import UNTIMED_MS
@@ -38,7 +39,7 @@ from groupcheck.model.state import (
     StaticAppend,
 )
 from groupcheck.model.storing import log
-from groupcheck.model.transition import Input
+from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
     DescribeGroupsResponse,
@@ -318,15 +319,56 @@ def _nullable(text: str) -> str | None:
     return None if text == "null" else text
 
 
-def answered(space: Space) -> set[tuple[Coordinator, frozenset[Value]]]:
-    """Each state with each set of answers that leads to it, in the PlusCal text's words."""
-    found: set[tuple[Coordinator, frozenset[Value]]] = {(space.nodes[0], frozenset())}
+def observed(space: Space) -> set[tuple[Coordinator, frozenset[Value], frozenset[str]]]:
+    """Each state with the answers and the rules of each step that leads to it, in TLA+'s words."""
+    found = set()
+    rules = _Rules(space)
     for source, edges in enumerate(space.edges):
         for edge in edges:
             names = _Names(space.nodes[source], space.nodes[edge.target], edge)
             answers = frozenset(names.answer(response) for response in edge.responses)
-            found.add((space.nodes[edge.target], answers))
+            target = space.nodes[edge.target]
+            found |= {(target, answers, applied) for applied in rules.of(source, edge)}
     return found
+
+
+class _Rules:
+    """The rules that each transition of a state space applies, one set for each way it can go.
+
+    The explorer keeps one way of several that give the same answers and the same state.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._ways: dict[object, set[frozenset[str]]] = {}
+        self._several: dict[Coordinator, bool] = {}
+        self._at = -1
+
+    def of(self, source: int, edge: Edge) -> set[frozenset[str]]:
+        """The sets of rules of a transition of a state."""
+        node = self._space.nodes[source]
+        alike = self._space.frame(node).node
+        if alike not in self._several:
+            ways = self._outcomes(node, framed=False)
+            self._several[alike] = any(len(rules) > 1 for rules in ways.values())
+        if not self._several[alike]:
+            return {frozenset(edge.fired)}
+        if self._at != source:
+            self._at, self._ways = source, self._outcomes(node, framed=True)
+        target = self._space.frame(self._space.nodes[edge.target]).node
+        return self._ways[edge.given, edge.responses, target]
+
+    def _outcomes(self, node: Coordinator, *, framed: bool) -> dict[object, set[frozenset[str]]]:
+        instance = self._space.instance
+        ways: dict[object, set[frozenset[str]]] = {}
+        for given in instance.inputs(node):
+            for outcome in successors(node, given, instance.profile, instance.config):
+                if not instance.admits(outcome.coordinator):
+                    continue
+                answers = tuple(sorted(outcome.responses, key=attrgetter("request_id")))
+                target = self._space.frame(outcome.coordinator).node if framed else None
+                ways.setdefault((given, answers, target), set()).add(frozenset(outcome.fired))
+        return ways
 
 
 class _Names:
