@@ -1,7 +1,7 @@
 ------------------------------ MODULE Canonical -------------------------------
-(* What is the same about two states: which number a generation has (whether  *)
-(* two are equal counts, and whether one is the first), what was assigned to  *)
-(* somebody who is gone, and time, where none passes. How a step may end.     *)
+(* What status the same about two states: which number a generation has (whether  *)
+(* two are equal counts, and whether one status the first), what was assigned to  *)
+(* somebody who status gone, and time, where none passes. How a step may end.     *)
 EXTENDS Timers, Waiting
 
 Untimed(g) ==
@@ -11,33 +11,33 @@ Untimed(g) ==
      !.syncLeft = Stopped,
      !.lostSync = FALSE,
      !.pending = [n \in DOMAIN g.pending |-> Forever],
-     !.ghosts = NoEntries,
+     !.orphanedTimers = NoEntries,
      !.joinTimer = IF @ = NoTimer THEN @
                    ELSE IF @.initial
                    THEN [@ EXCEPT !.left = g.joinTimer.round, !.extension = Forever]
                    ELSE [NoTimer EXCEPT !.left = Forever]]
 
 \* Generations are counted from `cut` on, and who is not `known` has no name.
-SettledAppend(a, known, cut) ==
+CanonicalAppend(a, known, cut) ==
   LET answers == a.kind = "static" /\ a.answer # NoEntries
       \* No rule looks at what it tells, and who bears those names by then is loaded from the log.
       gone == a.kind = "static" /\ a.memberId = NoMember
       named == IF gone THEN {NoMember} ELSE known \cup {NoMember}
-      Known(n) == IF n \in named THEN n ELSE GoneId
+      Known(n) == IF n \in named THEN n ELSE RemovedId
   IN [a EXCEPT !.generation = Max(@ - cut, 0),
                !.assignments = Without(@, DOMAIN @ \ known),
-               !.leader = Known(@), !.told = Known(@),
+               !.leader = Known(@), !.newId = Known(@),
                !.answer = IF ~answers THEN @
                           ELSE [@ EXCEPT !.generation = 1,
                                          !.leader = Known(@), !.memberId = Known(@)],
                !.members = [k \in DOMAIN @ |-> [@[k] EXCEPT !.memberId = Known(@)]]]
 
-Settled(s) ==
+CanonicalState(s) ==
   LET none == s.group = NoGroup
       g == IF none \/ Timed THEN s.group ELSE Untimed(s.group)
       cut == IF none THEN 0 ELSE Max(g.generation - Generations, 0)
       known == IF none THEN {} ELSE DOMAIN g.members \cup DOMAIN g.pending
-      appends == [i \in DOMAIN s.appends |-> SettledAppend(s.appends[i], known, cut)]
+      appends == [i \in DOMAIN s.appends |-> CanonicalAppend(s.appends[i], known, cut)]
   IN IF none THEN [s EXCEPT !.appends = appends]
      ELSE [s EXCEPT
              !.group = [g EXCEPT !.generation = @ - cut],
@@ -49,8 +49,8 @@ Settled(s) ==
 Observe(s) == IF Observed THEN s ELSE [s EXCEPT !.rules = {}]
 
 \* How a step may end: timers of no length fire before it is done.
-Ends(steps, ticks) ==
-  {t \in {Observe(Settled(StillDue(u))) : u \in UNION {PassTime(s, ticks) : s \in steps}} :
+Outcomes(steps, ticks) ==
+  {t \in {Observe(CanonicalState(StillDeferred(u))) : u \in UNION {PassTime(s, ticks) : s \in steps}} :
      Len(t.appends) =< MaxHeld}
 
 =============================================================================

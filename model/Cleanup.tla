@@ -3,47 +3,47 @@
 EXTENDS Transactions, Timers
 
 \* The offset has no more time, its own or that of a group without members.
-Past(offset) == offset.left =< Least
-PastWith(g) == Past([g.offset EXCEPT !.left = IF g.offset.fixed THEN @ ELSE g.emptyLeft])
+IsOver(offset) == offset.left =< LeastLeft
+IsOverWithGroup(g) == IsOver([g.offset EXCEPT !.left = IF g.offset.fixed THEN @ ELSE g.emptyLeft])
 
 \* The rule that says which offsets expire. 4.1 CG:949
-Retains(s) ==
+RetentionRule(s) ==
   LET g == s.group
       readable == g.protocolType = "consumer" /\ g.subscribed # Topics
   IN IF g = NoGroup \/ ~s.active THEN "cleanup/nothing"                  \* GMM:786
      ELSE IF ~RetainedFromEmpty THEN "cleanup/each-by-itself"            \* 0.10.2 GM:303
      ELSE IF g.protocolType = Null THEN "cleanup/simple"                 \* GM:755
      ELSE IF g.state = "Empty" THEN "cleanup/empty"                      \* GM:734
-     ELSE IF readable /\ (g.state = "Stable" \/ ~ExpiresInPeace)
+     ELSE IF readable /\ (g.state = "Stable" \/ ~ExpiresOnlyInStable)
      THEN "cleanup/consumers"                                            \* GM:745
      ELSE "cleanup/in-use"                                               \* GM:760
 
 \* Whether the one offset expires. What is on its way to the log keeps it, but in 0.10.0, GMM:545.
 Expired(g, rule) ==
   IF g.offset = NoOffset THEN FALSE
-  ELSE IF g.unstable # 0 /\ ~EmptyDies THEN FALSE
-  ELSE IF AwaitsTransactions /\ g.transaction # NoTransaction THEN FALSE
-  ELSE CASE rule \in {"cleanup/each-by-itself", "cleanup/simple"} -> Past(g.offset)
-         [] rule = "cleanup/empty"     -> PastWith(g)
-         [] rule = "cleanup/consumers" -> Past(g.offset) /\ "topic" \notin g.subscribed
+  ELSE IF g.unstable # 0 /\ ~EmptyGroupsDie THEN FALSE
+  ELSE IF TransactionsKeepOffsets /\ g.transaction # NoTransaction THEN FALSE
+  ELSE CASE rule \in {"cleanup/each-by-itself", "cleanup/simple"} -> IsOver(g.offset)
+         [] rule = "cleanup/empty"     -> IsOverWithGroup(g)
+         [] rule = "cleanup/consumers" -> IsOver(g.offset) /\ "topic" \notin g.subscribed
          [] OTHER                      -> FALSE
 
 \* Without its offset whatever a transaction has pending is newer. An Empty group that has no
 \* offset left, nor awaits any, is gone. GMM:784
-Cleaned(s) ==
+CleanUp(s) ==
   LET g == s.group
-      rule == Retains(s)
+      rule == RetentionRule(s)
       looked == Apply(s, rule)
       expired == g # NoGroup /\ Expired(g, rule)
       left == IF expired
               THEN [g EXCEPT !.offset = NoOffset,
-                             !.transaction.newer = @ \/ g.transaction.is = "pending"]
+                             !.transaction.newer = @ \/ g.transaction.status = "pending"]
               ELSE g
       dies == /\ g # NoGroup /\ g.state = "Empty"
-              /\ left.offset = NoOffset /\ g.unstable = 0 /\ ~g.awaited
-      t == Removed(ApplyIf(looked, expired, "cleanup/expired"), expired, dies)
+              /\ left.offset = NoOffset /\ g.unstable = 0 /\ ~g.awaitsMarker
+      t == WriteRemoval(ApplyIf(looked, expired, "cleanup/expired"), expired, dies)
   IN IF rule = "cleanup/nothing" THEN {looked}
-     ELSE IF RemovalFails(s, expired \/ dies) THEN NotRemoved(looked)
+     ELSE IF RemovalFails(s, expired \/ dies) THEN RemovalIsRolledBack(looked)
      ELSE IF dies                                                        \* GMM:808
      THEN {[NoteRemoved(Apply(t, "cleanup/group-gone")) EXCEPT !.group = NoGroup]}
      ELSE {[t EXCEPT !.group = left]}

@@ -2,8 +2,8 @@
 (* What clients ask, feature by feature.                                      *)
 EXTENDS State
 
-Current(g) == IF g = NoGroup THEN 0 ELSE g.generation
-Chosen(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protocolName
+CurrentGenerationId(g) == IF g = NoGroup THEN 0 ELSE g.generation
+ChosenProtocol(g)  == IF g = NoGroup \/ g.protocolName = Null THEN "range" ELSE g.protocolName
 Orders(S)  == {q \in [1..Cardinality(S) -> S] : \A n \in S : \E i \in DOMAIN q : q[i] = n}
 
 JoinGroupRequests(g, l) ==
@@ -11,81 +11,81 @@ JoinGroupRequests(g, l) ==
                   instance |-> NoInstance, skips |-> SkipsAssignment, sessionTicks |-> SessionTicks,
                   protocolType |-> "consumer", protocols |-> Offers[1]]
       newcomer(skips) == [join(NoMember) EXCEPT !.instance = Instance, !.skips = skips]
-      static == IF Free(g, l) = {} /\ Static(g) = NoMember THEN {}
+      static == IF FreeNames(g, l) = {} /\ StaticId(g) = NoMember THEN {}
                 ELSE {newcomer(skips) : skips \in {FALSE, SkipsAssignment}}
-  IN {join(n) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
+  IN {join(n) : n \in KnownIds(g) \cup Pending(g) \cup {UnknownId}}
      \cup {[join(n) EXCEPT !.protocolType = "connect"] : n \in IF Administered THEN Pending(g) ELSE {}}
-     \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in Told(g), i \in DOMAIN Offers}
-     \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in Told(g) \cup {NoMember}}
+     \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in KnownIds(g), i \in DOMAIN Offers}
+     \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in KnownIds(g) \cup {NoMember}}
      \cup (IF "max-size" \in Features THEN static ELSE {})
      \cup (IF "static-members" \notin Features THEN {}
            ELSE static \cup {[r EXCEPT !.protocols = OtherOffer] : r \in static}
                 \cup {[join(n) EXCEPT !.instance = Instance]
-                        : n \in Told(g) \cup Pending(g) \cup {Nobody}})
-     \cup (IF Free(g, l) = {} THEN {}
+                        : n \in KnownIds(g) \cup Pending(g) \cup {UnknownId}})
+     \cup (IF FreeNames(g, l) = {} THEN {}
            ELSE {join(NoMember), [join(NoMember) EXCEPT !.givesId = FALSE]})
      \cup (IF g # NoGroup THEN {}
            ELSE {[join(NoMember) EXCEPT !.groupId = ""],
                  [join(NoMember) EXCEPT !.sessionTicks = 0]})
 
 SyncGroupRequests(g) ==
-  LET sync(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
+  LET sync(n) == [groupId |-> GroupId, generation |-> CurrentGenerationId(g), memberId |-> n,
                   protocolType |-> IF SyncsByProtocol THEN "consumer" ELSE Null,
-                  protocolName |-> IF SyncsByProtocol THEN Chosen(g) ELSE Null,
+                  protocolName |-> IF SyncsByProtocol THEN ChosenProtocol(g) ELSE Null,
                   instance |-> NoInstance, assignments |-> NoEntries]
       everybody == [n \in Members(g) |-> "part"]
   IN {[sync(n) EXCEPT !.assignments = IF g # NoGroup /\ n = g.leader THEN everybody ELSE @]
-        : n \in Told(g) \cup {Nobody}}
-     \cup {[sync(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
+        : n \in KnownIds(g) \cup {UnknownId}}
+     \cup {[sync(n) EXCEPT !.generation = @ - 1] : n \in KnownIds(g)}
      \cup (IF "static-members" \notin Features THEN {}
            ELSE {[sync(n) EXCEPT !.instance = Instance, !.protocolName = "range"]
-                  : n \in Told(g) \cup {Nobody}})
-     \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in Told(g)}  \* a leader that assigns nothing
+                  : n \in KnownIds(g) \cup {UnknownId}})
+     \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in KnownIds(g)}  \* a leader that assigns nothing
            ELSE UNION {{[sync(n) EXCEPT !.protocolType = "connect"],
-                        [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in Told(g)})
+                        [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in KnownIds(g)})
      \cup (IF g # NoGroup THEN {}
-           ELSE {[sync(Nobody) EXCEPT !.groupId = ""],
-                 [sync(Nobody) EXCEPT !.protocolType = Null, !.protocolName = Null]})
+           ELSE {[sync(UnknownId) EXCEPT !.groupId = ""],
+                 [sync(UnknownId) EXCEPT !.protocolType = Null, !.protocolName = Null]})
 
 HeartbeatRequests(g) ==
-  LET heartbeat(n) == [groupId |-> GroupId, generation |-> Current(g), memberId |-> n,
+  LET heartbeat(n) == [groupId |-> GroupId, generation |-> CurrentGenerationId(g), memberId |-> n,
                        instance |-> NoInstance]
-  IN {heartbeat(n) : n \in Told(g) \cup {Nobody}}
+  IN {heartbeat(n) : n \in KnownIds(g) \cup {UnknownId}}
      \cup (IF "static-members" \notin Features THEN {}
-           ELSE {[heartbeat(n) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
-     \cup {[heartbeat(n) EXCEPT !.generation = @ - 1] : n \in Told(g)}
-     \cup (IF g # NoGroup THEN {} ELSE {[heartbeat(Nobody) EXCEPT !.groupId = ""]})
+           ELSE {[heartbeat(n) EXCEPT !.instance = Instance] : n \in KnownIds(g) \cup {UnknownId}})
+     \cup {[heartbeat(n) EXCEPT !.generation = @ - 1] : n \in KnownIds(g)}
+     \cup (IF g # NoGroup THEN {} ELSE {[heartbeat(UnknownId) EXCEPT !.groupId = ""]})
 
 LeaveGroupRequests(g) ==
   LET leave(names) == [groupId |-> GroupId,
                        members |-> [k \in DOMAIN names |->
                          [memberId |-> names[k], instance |-> NoInstance]]]
       leaveAs(n, i) == [leave(<<n>>) EXCEPT !.members[1].instance = i]
-  IN {leave(<<n>>) : n \in Told(g) \cup Pending(g) \cup {Nobody}}
-     \cup (IF ~LeavesInBatches \/ Cardinality(Told(g)) < 2 THEN {}
-           ELSE {leave(names) : names \in Orders(Told(g))})
+  IN {leave(<<n>>) : n \in KnownIds(g) \cup Pending(g) \cup {UnknownId}}
+     \cup (IF ~LeavesInBatches \/ Cardinality(KnownIds(g)) < 2 THEN {}
+           ELSE {leave(names) : names \in Orders(KnownIds(g))})
      \cup (IF "max-size" \in Features THEN {leaveAs(NoMember, Instance)} ELSE {})
      \cup (IF "static-members" \notin Features THEN {}
-           ELSE {leaveAs(n, i) : n \in Told(g) \cup Pending(g) \cup {Nobody, NoMember},
-                                 i \in {Instance, NoneHas}})
-     \cup (IF g # NoGroup THEN {} ELSE {[leave(<<Nobody>>) EXCEPT !.groupId = ""]})
+           ELSE {leaveAs(n, i) : n \in KnownIds(g) \cup Pending(g) \cup {UnknownId, NoMember},
+                                 i \in {Instance, UnknownInstance}})
+     \cup (IF g # NoGroup THEN {} ELSE {[leave(<<UnknownId>>) EXCEPT !.groupId = ""]})
 
 OffsetCommitRequests(g) ==
   LET commit(n, generation) == [generation |-> generation, memberId |-> n, instance |-> NoInstance,
-                                tooLong |-> FALSE, nothing |-> FALSE, retention |-> Stopped]
+                                tooLong |-> FALSE, noPartitions |-> FALSE, retention |-> Stopped]
   IN (IF ~Transacted /\ ~Administered /\ ~Expires THEN {}
-      ELSE {commit(n, Current(g)) : n \in Told(g)} \cup {commit(NoMember, -1)})
+      ELSE {commit(n, CurrentGenerationId(g)) : n \in KnownIds(g)} \cup {commit(NoMember, -1)})
      \cup (IF Expires THEN {[commit(NoMember, -1) EXCEPT !.retention = 1]} ELSE {})
-     \cup (IF ~Administered \/ ~HidesUnwritten \/ g # NoGroup THEN {}
+     \cup (IF ~Administered \/ ~HidesUnpersisted \/ g # NoGroup THEN {}
            ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
      \cup (IF ~WithOffsets THEN {}
-      ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody}}
-           \cup {commit(n, Current(g) - 1) : n \in Told(g)}
+      ELSE {commit(n, CurrentGenerationId(g)) : n \in KnownIds(g) \cup {UnknownId}}
+           \cup {commit(n, CurrentGenerationId(g) - 1) : n \in KnownIds(g)}
            \cup {commit(NoMember, -1), [commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
      \cup (IF "static-members" \notin Features THEN {}
-           ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance]
-                  : n \in Told(g) \cup {Nobody}})
-     \cup (IF g # NoGroup THEN {} ELSE {[commit(Nobody, 0) EXCEPT !.nothing = TRUE]})
+           ELSE {[commit(n, CurrentGenerationId(g) + 1) EXCEPT !.instance = Instance]
+                  : n \in KnownIds(g) \cup {UnknownId}})
+     \cup (IF g # NoGroup THEN {} ELSE {[commit(UnknownId, 0) EXCEPT !.noPartitions = TRUE]})
 
 OffsetFetchRequests(g) ==
   LET stable == FetchesStable /\ (WithOffsets \/ Transacted)
@@ -94,17 +94,17 @@ OffsetFetchRequests(g) ==
 
 TxnOffsetCommitRequests(g) ==
   LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
-                                instance |-> NoInstance, tooLong |-> FALSE, nothing |-> FALSE,
+                                instance |-> NoInstance, tooLong |-> FALSE, noPartitions |-> FALSE,
                                 retention |-> Stopped]
   IN (IF "static-members" \notin Features \/ ~CommitsInTransactions THEN {}
-      ELSE {[commit(n, Current(g) + 1) EXCEPT !.instance = Instance] : n \in Told(g) \cup {Nobody}})
+      ELSE {[commit(n, CurrentGenerationId(g) + 1) EXCEPT !.instance = Instance] : n \in KnownIds(g) \cup {UnknownId}})
      \cup (IF ~Transacted THEN {}
-           ELSE {commit(n, Current(g)) : n \in Told(g) \cup {Nobody, NoMember}}
-                \cup {commit(n, Current(g) - 1) : n \in Told(g)}
-                \cup {commit(n, -1) : n \in Told(g) \cup {NoMember}}
+           ELSE {commit(n, CurrentGenerationId(g)) : n \in KnownIds(g) \cup {UnknownId, NoMember}}
+                \cup {commit(n, CurrentGenerationId(g) - 1) : n \in KnownIds(g)}
+                \cup {commit(n, -1) : n \in KnownIds(g) \cup {NoMember}}
                 \cup (IF g # NoGroup THEN {}
                       ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE],
-                            [commit(NoMember, -1) EXCEPT !.nothing = TRUE],
+                            [commit(NoMember, -1) EXCEPT !.noPartitions = TRUE],
                             [commit(NoMember, 0) EXCEPT !.groupId = ""]}))
 
 \* No marker comes before a TxnOffsetCommit that is on its way to the log.

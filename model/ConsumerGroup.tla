@@ -1,19 +1,19 @@
 ---------------------------- MODULE ConsumerGroup ----------------------------
 (* One consumer group at its coordinator, as Apache Kafka keeps it: the        *)
 (* classic protocol, versions 0.10.0, 0.10.2, 2.7, 4.1. Each process of the    *)
-(* algorithm is an API of the coordinator, or something else that happens to   *)
+(* algorithm status an API of the coordinator, or something else that happens to   *)
 (* it; the labels are the names of the Python functions that transcribe them.  *)
 (* The modules below are named as those in Python. TLC and the Python explorer *)
 (* are held to the same states.                                                *)
 (*                                                                             *)
-(* A step of the coordinator is a value on its way: a record of the variables. *)
+(* A step of the coordinator status a value on its way: a record of the variables. *)
 (* An operator that takes one gives the set of steps that may follow where     *)
 (* Kafka leaves something open: who leads after the leader left, a tied vote,  *)
 (* the order of timers due together.                                           *)
 (*                                                                             *)
 (* Comments name the rules and cite Kafka's source, at tag 2.7.2 where they    *)
-(* say no other: GC is GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
-(* GroupMetadataManager.scala. At branch 4.1 GMM is GroupMetadataManager.java, *)
+(* say no other: GC status GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
+(* GroupMetadataManager.scala. At branch 4.1 GMM status GroupMetadataManager.java, *)
 (* CG ClassicGroup.java, OMM OffsetMetadataManager.java, CR                    *)
 (* CoordinatorRuntime.java, GCS GroupCoordinatorService.java.                  *)
 EXTENDS Requests, Failover, Cleanup, Canonical, Clients
@@ -26,9 +26,9 @@ variables
   appends = <<>>,   \* those that do
   serving = "served",  \* the partition; or "loading", or "unloaded"
   active  = TRUE,   \* not shut down
-  failing = Fine,   \* the error of the next append
+  failing = NoError,   \* the error of the next append
   log     = NoLog,  \* if it is kept
-  committed = Everything,  \* what is read while something is written that is not committed
+  committed = AllCommitted,  \* what is read while something is written that is not committed
   answers = {},     \* what the last step answered
   rules   = {};     \* that the last step applied, if they are observed
 
@@ -41,21 +41,21 @@ define
             parks |-> NoMember]  \* whose JoinGroup this step parks
 
   \* One of three, by why the coordinator refuses every request of an API. GC:856
-  Why(notActive, loading, notCoordinator) ==
+  ByReason(notActive, loading, notCoordinator) ==
     IF ~active THEN notActive                               \* GC:859
     ELSE IF serving = "loading" /\ ~Old THEN loading        \* GC:861
     ELSE notCoordinator                                     \* GC:863
-  Refuses == ~active \/ serving # "served"
-  RefusedWith(loading) == Why("COORDINATOR_NOT_AVAILABLE", loading, "NOT_COORDINATOR")
-  Refused == RefusedWith("COORDINATOR_LOAD_IN_PROGRESS")
-  RefusedSync == IF LoadsUnsynced THEN RefusedWith("REBALANCE_IN_PROGRESS") ELSE Refused
-  First(rule) == Apply(Begin, rule)
-  NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
+  IsRefused == ~active \/ serving # "served"
+  RefusalError(loading) == ByReason("COORDINATOR_NOT_AVAILABLE", loading, "NOT_COORDINATOR")
+  Refused == RefusalError("COORDINATOR_LOAD_IN_PROGRESS")
+  RefusedSync == IF LoadingRestartsSync THEN RefusalError("REBALANCE_IN_PROGRESS") ELSE Refused
+  Applied(rule) == Apply(Begin, rule)
+  IsEmptyGroupId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveCheckedFirst)
 end define
 
 \* The step ends in one of the ways it may.
 macro Finish(steps, ticks) begin
-  with t \in Ends(steps, ticks) do
+  with t \in Outcomes(steps, ticks) do
     group   := t.group;
     holding := t.holding;
     appends := t.appends;
@@ -77,62 +77,62 @@ end macro
 process JoinGroup = "JoinGroup"
 begin join_group:  \* GC:156
   while TRUE do
-    with r \in JoinGroupRequests(group, log), g = Created(Begin).group, s = Created(Begin) do
-      if ActiveFirst /\ ~active then          \* before the id: 0.10.2 GC:101, 4.1 GCS:851
+    with r \in JoinGroupRequests(group, log), g = CreatedByJoin(Begin).group, s = CreatedByJoin(Begin) do
+      if ActiveCheckedFirst /\ ~active then          \* before the id: 0.10.2 GC:101, 4.1 GCS:851
         Reply("join/not-active", Refusal(Refused, r.memberId));
       elsif r.groupId = "" then                                                  \* GC:857
         Reply("join/invalid-group-id", Refusal("INVALID_GROUP_ID", r.memberId));
-      elsif Refuses /\ ~RuntimeIsElsewhere then                                  \* GC:859
-        Reply(Why("join/not-active", "join/loading", "join/not-coordinator"),
+      elsif IsRefused /\ ~RuntimeChecksLast then                                  \* GC:859
+        Reply(ByReason("join/not-active", "join/loading", "join/not-coordinator"),
               Refusal(Refused, r.memberId));
       elsif r.sessionTicks = 0 then                                              \* GC:172
         Reply("join/session-timeout-out-of-range",
               Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
-      elsif Refuses then                                                \* 4.1 CR:2207,2209
-        Reply(Why("", "join/loading", "join/not-coordinator"), Refusal(Refused, NoMember));
-      elsif Gone(group) /\ r.memberId # NoMember then                            \* GC:180
+      elsif IsRefused then                                                \* 4.1 CR:2207,2209
+        Reply(ByReason("", "join/loading", "join/not-coordinator"), Refusal(Refused, NoMember));
+      elsif IsDead(group) /\ r.memberId # NoMember then                            \* GC:180
         Reply("join/no-group", Refusal("UNKNOWN_MEMBER_ID", r.memberId));
       elsif IsFull(g, r) then                                                    \* GC:184
-        Finish(UNION {NotJoined(t) : t \in TurnAway(Apply(s, "join/group-full"), r)}, 0);
+        Finish(UNION {EndRejectedJoin(t) : t \in RejectFull(Apply(s, "join/group-full"), r)}, 0);
       elsif r.memberId = NoMember then
-        if Inconsistent(g, r) then                                               \* GC:220
-          Finish(NotJoined(Inconsistency(Apply(s, "join/new-inconsistent"), NoMember)), 0);
-        elsif StandsFor(g, r.instance) # NoMember then
-          Finish(Joined(ComeBack(s, r)), 0);
+        if IsInconsistent(g, r) then                                               \* GC:220
+          Finish(EndRejectedJoin(RejectInconsistent(Apply(s, "join/new-inconsistent"), NoMember)), 0);
+        elsif StaticMemberId(g, r.instance) # NoMember then
+          Finish(EndJoin(RejoinStatic(s, r)), 0);
         elsif r.givesId /\ r.instance = NoInstance then                          \* GC:227
-          Finish(Recorded({GiveId(Apply(s, "join/member-id-required"), n)
-                           : n \in Free(g, log)}), 0);
+          Finish(RecordNewGroups({GiveId(Apply(s, "join/member-id-required"), n)
+                           : n \in FreeNames(g, log)}), 0);
         else                                                                     \* GC:238
-          Finish(Joined(UNION {AddMember(Apply(s, "join/new-member"), n, r)
-                               : n \in Free(g, log)}), 0);
+          Finish(EndJoin(UNION {AddMember(Apply(s, "join/new-member"), n, r)
+                               : n \in FreeNames(g, log)}), 0);
         end if;
-      elsif Inconsistent(g, r) then                                              \* GC:262
-        Finish(NotJoined(Inconsistency(Apply(s, "join/inconsistent"), r.memberId)), 0);
+      elsif IsInconsistent(g, r) then                                              \* GC:262
+        Finish(EndRejectedJoin(RejectInconsistent(Apply(s, "join/inconsistent"), r.memberId)), 0);
       elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then      \* GC:267
-        Finish(NotJoined(Answer(Apply(s, "join/pending-static"),
+        Finish(EndRejectedJoin(Answer(Apply(s, "join/pending-static"),
                                 JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))), 0);
       elsif r.memberId \in DOMAIN g.pending then                                 \* GC:264
-        Finish(Joined(AddMember(Apply(s, "join/pending-member"), r.memberId, r)), 0);
-      elsif Fenced(g, r) then                                                    \* GC:277
-        Finish(NotJoined(Answer(Apply(s, "join/fenced"),
+        Finish(EndJoin(AddMember(Apply(s, "join/pending-member"), r.memberId, r)), 0);
+      elsif IsFenced(g, r) then                                                    \* GC:277
+        Finish(EndRejectedJoin(Answer(Apply(s, "join/fenced"),
                                 Refusal("FENCED_INSTANCE_ID", r.memberId))), 0);
-      elsif r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember then  \* GC:280
-        Finish(NotJoined(Answer(Apply(s, "join/unknown-instance"),
+      elsif r.instance # NoInstance /\ StaticMemberId(g, r.instance) = NoMember then  \* GC:280
+        Finish(EndRejectedJoin(Answer(Apply(s, "join/unknown-instance"),
                                 Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
       elsif r.memberId \notin DOMAIN g.members then                              \* GC:280
-        Finish(NotJoined(Answer(Apply(s, "join/unknown-member"),
+        Finish(EndRejectedJoin(Answer(Apply(s, "join/unknown-member"),
                                 Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
       elsif g.state = "PreparingRebalance" then                                  \* GC:289
-        Finish(Joined(Rejoin(Apply(s, "join/rejoin-preparing"), r)), 0);
-      elsif g.state = "CompletingRebalance" /\ Unchanged(g, r) then              \* GC:293
+        Finish(EndJoin(Rejoin(Apply(s, "join/rejoin-preparing"), r)), 0);
+      elsif g.state = "CompletingRebalance" /\ IsUnchanged(g, r) then              \* GC:293
         Reply("join/repeated-completing",
               CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
       elsif g.state = "CompletingRebalance" then                                 \* GC:311
-        Finish(Joined(Rejoin(Apply(s, "join/changed-completing"), r)), 0);
+        Finish(EndJoin(Rejoin(Apply(s, "join/changed-completing"), r)), 0);
       elsif g.leader = r.memberId then                                           \* GC:316
-        Finish(Joined(Rejoin(Apply(s, "join/leader-stable"), r)), 0);
-      elsif ~Unchanged(g, r) then                                                \* GC:321
-        Finish(Joined(Rejoin(Apply(s, "join/changed-stable"), r)), 0);
+        Finish(EndJoin(Rejoin(Apply(s, "join/leader-stable"), r)), 0);
+      elsif ~IsUnchanged(g, r) then                                                \* GC:321
+        Finish(EndJoin(Rejoin(Apply(s, "join/changed-stable"), r)), 0);
       else                                                                       \* GC:326
         Reply("join/repeated-stable",
               CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
@@ -147,18 +147,18 @@ begin sync_group:  \* GC:347
     with r \in SyncGroupRequests(group) do
       if SyncsByProtocol /\ r.protocolType = Null then  \* KafkaApis.scala:1585
         Reply("sync/protocol-missing", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif NoId(r) then  \* GC:857
+      elsif IsEmptyGroupId(r) then  \* GC:857
         Reply("sync/invalid-group-id", SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif Refuses then                                        \* GC:357
-        Reply(Why("sync/not-active", "sync/loading", "sync/not-coordinator"),
+      elsif IsRefused then                                        \* GC:357
+        Reply(ByReason("sync/not-active", "sync/loading", "sync/not-coordinator"),
               SyncAnswer(This, RefusedSync));
-      elsif Gone(group) \/ r.groupId = "" then  \* GC:367
+      elsif IsDead(group) \/ r.groupId = "" then  \* GC:367
         Reply("sync/no-group", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif EmptyRefusesSync /\ group.state = "Empty" then  \* 4.1 GMM:7352
         Reply("sync/empty-group", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Unregistered(group, r) then  \* 4.1 CG:805
+      elsif IsUnknownInstance(group, r) then  \* 4.1 CG:805
         Reply("sync/unknown-instance", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Fenced(group, r) then  \* GC:389
+      elsif IsFenced(group, r) then  \* GC:389
         Reply("sync/fenced", SyncAnswer(This, "FENCED_INSTANCE_ID"));
       elsif r.memberId \notin DOMAIN group.members then  \* GC:391
         Reply("sync/unknown-member", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
@@ -167,18 +167,18 @@ begin sync_group:  \* GC:347
       elsif r.protocolType \notin {Null, group.protocolType} then  \* GC:395
         Reply("sync/other-protocol-type", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif /\ r.protocolName \notin {Null, group.protocolName}
-            /\ ~(AnyUntilChosen /\ group.protocolName = Null) then  \* GC:397
+            /\ ~(AnyProtocolUntilChosen /\ group.protocolName = Null) then  \* GC:397
         Reply("sync/other-protocol-name", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif group.state = "PreparingRebalance" then  \* GC:404
         Reply("sync/preparing", SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then  \* GC:411
-        Finish(StoreAssignments(ParkSync(First("sync/leader-completing"), r.memberId),
+        Finish(StoreAssignments(ParkSync(Applied("sync/leader-completing"), r.memberId),
                                 r.assignments), 0);
       elsif group.state = "CompletingRebalance" then  \* GC:408
-        Finish({HoldRequest(ParkSync(First("sync/follower-completing"), r.memberId),
+        Finish({HoldRequest(ParkSync(Applied("sync/follower-completing"), r.memberId),
                             "SyncGroup", r.memberId)}, 0);
       else  \* GC:441
-        Finish({Answer(Synced(First("sync/stable"), r.memberId),
+        Finish({Answer(NoteSyncedInStable(Applied("sync/stable"), r.memberId),
                        [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
                           !.protocolType = group.protocolType, !.protocolName = group.protocolName,
                           !.assignment = group.members[r.memberId].assignment])}, 0);
@@ -191,30 +191,30 @@ process Heartbeat = "Heartbeat"
 begin heartbeat:  \* GC:607
   while TRUE do
     with r \in HeartbeatRequests(group) do
-      if NoId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then  \* GC:857
         Reply("heartbeat/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif Refuses then                                        \* GC:615
-        Reply(Why("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"),
-              ErrorAnswer(This, RefusedWith("NONE")));
-      elsif Gone(group) \/ r.groupId = "" then  \* GC:622
+      elsif IsRefused then                                        \* GC:615
+        Reply(ByReason("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"),
+              ErrorAnswer(This, RefusalError("NONE")));
+      elsif IsDead(group) \/ r.groupId = "" then  \* GC:622
         Reply("heartbeat/no-group", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Unregistered(group, r) then  \* 4.1 CG:805
+      elsif IsUnknownInstance(group, r) then  \* 4.1 CG:805
         Reply("heartbeat/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Fenced(group, r) then  \* GC:632
+      elsif IsFenced(group, r) then  \* GC:632
         Reply("heartbeat/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif ~AliveInPreparing /\ group.state # "Stable" then  \* 0.10.0 GC:363
+      elsif ~HeartbeatsInPreparing /\ group.state # "Stable" then  \* 0.10.0 GC:363
         Reply("heartbeat/unstable", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif r.memberId \notin DOMAIN group.members then  \* GC:634
         Reply("heartbeat/unknown-member", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif group.state = "CompletingRebalance" /\ ~AliveInCompleting then  \* 0.10.2 GC:367
+      elsif group.state = "CompletingRebalance" /\ ~HeartbeatsInCompleting then  \* 0.10.2 GC:367
         Reply("heartbeat/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       elsif r.generation # group.generation then  \* GC:636
         Reply("heartbeat/other-generation", ErrorAnswer(This, "ILLEGAL_GENERATION"));
       elsif group.state = "PreparingRebalance" then  \* GC:650
-        Finish({Later(Rearmed(First("heartbeat/preparing"), r.memberId), "Heartbeat",
+        Finish({AnswerWhenCommitted(RestartSession(Applied("heartbeat/preparing"), r.memberId), "Heartbeat",
                       ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
       else  \* GC:643
-        Finish({Later(Rearmed(First("heartbeat/alive"), r.memberId), "Heartbeat",
+        Finish({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId), "Heartbeat",
                       ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
@@ -225,15 +225,15 @@ process LeaveGroup = "LeaveGroup"
 begin leave_group:  \* GC:454
   while TRUE do
     with r \in LeaveGroupRequests(group) do
-      if NoId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then  \* GC:857
         Reply("leave/invalid-group-id", LeaveAnswer(r, "INVALID_GROUP_ID", ""));
-      elsif Refuses then                                        \* GC:859
-        Reply(Why("leave/not-active", "leave/loading", "leave/not-coordinator"),
+      elsif IsRefused then                                        \* GC:859
+        Reply(ByReason("leave/not-active", "leave/loading", "leave/not-coordinator"),
               LeaveAnswer(r, Refused, ""));
-      elsif Gone(group) \/ r.groupId = "" then  \* GC:462
+      elsif IsDead(group) \/ r.groupId = "" then  \* GC:462
         Reply("leave/no-group", LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
       else  \* GC:471
-        Finish(LeaveFrom(First(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
+        Finish(LeaveFrom(Applied(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
                          r.members, <<>>, 1), 0);
       end if;
     end with;
@@ -244,26 +244,26 @@ process OffsetCommit = "OffsetCommit"
 begin offset_commit:  \* GC:686
   while TRUE do
     with r \in OffsetCommitRequests(group) do
-      if r.nothing then  \* KafkaApis.scala:434
+      if r.noPartitions then  \* KafkaApis.scala:434
         Reply("commit/nothing", ErrorAnswer(This, "NONE"));
-      elsif Refuses then                                        \* GC:859
-        Reply(Why("commit/not-active", "commit/loading", "commit/not-coordinator"),
+      elsif IsRefused then                                        \* GC:859
+        Reply(ByReason("commit/not-active", "commit/loading", "commit/not-coordinator"),
               ErrorAnswer(This, Refused));
-      elsif Gone(group) /\ r.generation < 0 then  \* GC:697
-        Finish(StoreOffsets(OffsetsOnly(First("commit/simple-no-group")), r), 0);
-      elsif Gone(group) /\ SaysNotFound then  \* 4.1 OMM:468
+      elsif IsDead(group) /\ r.generation < 0 then  \* GC:697
+        Finish(StoreOffsets(GroupOfOffsets(Applied("commit/simple-no-group")), r), 0);
+      elsif IsDead(group) /\ ReturnsNotFound then  \* 4.1 OMM:468
         Reply("commit/not-found", ErrorAnswer(This, "GROUP_ID_NOT_FOUND"));
-      elsif Gone(group) then  \* GC:701
+      elsif IsDead(group) then  \* GC:701
         Reply("commit/no-group", ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif Fenced(group, r) then  \* GC:762
+      elsif IsFenced(group, r) then  \* GC:762
         Reply("commit/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif group.state = "Empty" /\ r.generation < 0 then  \* GC:764
-        Finish(StoreOffsets(First("commit/simple-empty"), r), 0);
-      elsif Unregistered(group, r) then  \* 4.1 CG:805
+        Finish(StoreOffsets(Applied("commit/simple-empty"), r), 0);
+      elsif IsUnknownInstance(group, r) then  \* 4.1 CG:805
         Reply("commit/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif CompletingFirst /\ group.state = "CompletingRebalance" then  \* 0.10.2 GC:439
+      elsif CompletingCheckedFirst /\ group.state = "CompletingRebalance" then  \* 0.10.2 GC:439
         Reply("commit/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif MembersAlone /\ r.generation < 0 /\ r.memberId = NoMember then  \* 4.1 CG:853
+      elsif OnlyMembersCommit /\ r.generation < 0 /\ r.memberId = NoMember then  \* 4.1 CG:853
         Reply("commit/simple-in-use", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif r.memberId \notin DOMAIN group.members then  \* GC:767
         Reply("commit/unknown-member", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
@@ -272,7 +272,7 @@ begin offset_commit:  \* GC:686
       elsif group.state = "CompletingRebalance" then  \* GC:780
         Reply("commit/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
       else  \* GC:773
-        Finish(StoreOffsets(Rearmed(First("commit/member"), r.memberId), r), 0);
+        Finish(StoreOffsets(RestartSession(Applied("commit/member"), r.memberId), r), 0);
       end if;
     end with;
   end while;
@@ -282,8 +282,8 @@ process OffsetFetch = "OffsetFetch"
 begin offset_fetch:  \* GC:794
   while TRUE do
     with r \in OffsetFetchRequests(group) do
-      if Refuses then                                           \* GC:859
-        Reply(Why("fetch/not-active", "fetch/loading", "fetch/not-coordinator"),
+      if IsRefused then                                           \* GC:859
+        Reply(ByReason("fetch/not-active", "fetch/loading", "fetch/not-coordinator"),
               [to |-> This, error |-> Refused, offset |-> -1]);
       else
         Finish(Fetched(Begin, r), 0);
@@ -295,11 +295,11 @@ end process
 process DescribeGroups = "DescribeGroups"
 begin describe_groups:  \* GC:820
   while TRUE do
-    if Refuses then                                             \* GC:859
-      Reply(Why("describe/not-active", "describe/loading", "describe/not-coordinator"),
+    if IsRefused then                                             \* GC:859
+      Reply(ByReason("describe/not-active", "describe/loading", "describe/not-coordinator"),
             NotDescribed(Refused));
     else
-      Finish(Read(Begin, Described), 0);
+      Finish(ReadCommitted(Begin, Described), 0);
     end if;
   end while;
 end process
@@ -307,21 +307,21 @@ end process
 process TxnOffsetCommit = "TxnOffsetCommit"
 begin txn_offset_commit:  \* GC:668
   while TRUE do
-    with r \in TxnOffsetCommitRequests(group), s = Commenced(Begin) do
-      if r.nothing then  \* KafkaApis.scala:2393
+    with r \in TxnOffsetCommitRequests(group), s = CreatedByCommit(Begin) do
+      if r.noPartitions then  \* KafkaApis.scala:2393
         Reply("txn-commit/nothing", ErrorAnswer(This, "NONE"));
-      elsif NoId(r) then  \* GC:857
+      elsif IsEmptyGroupId(r) then  \* GC:857
         Reply("txn-commit/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif Refuses then                                        \* GC:859
-        Reply(Why("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"),
+      elsif IsRefused then                                        \* GC:859
+        Reply(ByReason("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"),
               ErrorAnswer(This, Refused));
-      elsif TxnAsMembers /\ Gone(group) /\ r.generation >= 0 then  \* 4.1 OMM:513
+      elsif TxnChecksMembers /\ IsDead(group) /\ r.generation >= 0 then  \* 4.1 OMM:513
         Reply("txn-commit/no-group", ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0 then  \* 4.1 CG:840
+      elsif TxnChecksMembers /\ s.group.state = "Empty" /\ r.generation < 0 then  \* 4.1 CG:840
         Finish(StoreTransaction(Apply(s, "txn-commit/simple"), r), 0);
-      elsif Unregistered(s.group, r) then
+      elsif IsUnknownInstance(s.group, r) then
         Reply("txn-commit/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif Fenced(s.group, r) then  \* GC:735
+      elsif IsFenced(s.group, r) then  \* GC:735
         Reply("txn-commit/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
       elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then  \* GC:737
         Finish({Answer(Apply(s, "txn-commit/unknown-member"),
@@ -340,25 +340,25 @@ process EndTxn = "EndTxn"
 begin end_txn:  \* GMM:883
   while TRUE do
     with r \in EndTxnRequests(Begin) do
-      if NoId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then  \* GC:857
         Reply("end-txn/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif WritesMarkers /\ Refuses then
+      elsif WritesMarkers /\ IsRefused then
         \* 4.1 GCS:2093, with the error for a transaction's coordinator: KafkaApis.scala:1797
-        Reply(Why("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"),
+        Reply(ByReason("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"),
               ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER"));
-      elsif WritesMarkers /\ failing # Fine then  \* 4.1 CR:1187
-        Finish(NotMarked(First("end-txn/not-written")), 0);
+      elsif WritesMarkers /\ failing # NoError then  \* 4.1 CR:1187
+        Finish(MarkerFails(Applied("end-txn/not-written")), 0);
       elsif ~active then
-        Finish({Answer(Marked(First("end-txn/not-active"), r.committed),
+        Finish({Answer(WriteMarker(Applied("end-txn/not-active"), r.committed),
                        ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}, 0);
-      elsif Gone(group) \/ ~group.awaited then  \* GMM:884
-        Finish({Later(Marked(First("end-txn/nothing-pending"), r.committed), "EndTxn",
+      elsif IsDead(group) \/ ~group.awaitsMarker then  \* GMM:884
+        Finish({AnswerWhenCommitted(WriteMarker(Applied("end-txn/nothing-pending"), r.committed), "EndTxn",
                       ErrorAnswer(This, "NONE"))}, 0);
       elsif r.committed then                                    \* GM:670
-        Finish({Later(Ended(Marked(First("end-txn/committed"), TRUE), TRUE), "EndTxn",
+        Finish({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/committed"), TRUE), TRUE), "EndTxn",
                       ErrorAnswer(This, "NONE"))}, 0);
       else                                                      \* GM:661
-        Finish({Later(Ended(Marked(First("end-txn/aborted"), FALSE), FALSE), "EndTxn",
+        Finish({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/aborted"), FALSE), FALSE), "EndTxn",
                       ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
@@ -385,20 +385,20 @@ process DeleteGroups = "DeleteGroups"
 begin delete_groups:  \* GC:510
   while TRUE do
     await Administered /\ DeletesGroups;
-    if Refuses then                                             \* GC:859
-      Reply(Why("delete/not-active", "delete/loading", "delete/not-coordinator"),
+    if IsRefused then                                             \* GC:859
+      Reply(ByReason("delete/not-active", "delete/loading", "delete/not-coordinator"),
             DeleteAnswer("NONE", {Refused}));
-    elsif Gone(group) then  \* GC:523
-      Finish({Later(First("delete/no-group"), "DeleteGroups",
+    elsif IsDead(group) then  \* GC:523
+      Finish({AnswerWhenCommitted(Applied("delete/no-group"), "DeleteGroups",
                     DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}, 0);
     elsif group.state # "Empty" then  \* GC:534
-      Finish({Later(First("delete/not-empty"), "DeleteGroups",
+      Finish({AnswerWhenCommitted(Applied("delete/not-empty"), "DeleteGroups",
                     DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}, 0);
     elsif RemovalFails(Begin, TRUE) then  \* 4.1 GCS:1438
       Finish({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
-              : t \in NotRemoved(First("delete/empty"))}, 0);
+              : t \in RemovalIsRolledBack(Applied("delete/empty"))}, 0);
     else  \* GC:530
-      Finish({Later(Deleted(Removed(First("delete/empty"), HasOffset(group), TRUE)),
+      Finish({AnswerWhenCommitted(Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
                     "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}, 0);
     end if;
   end while;
@@ -408,21 +408,21 @@ process OffsetDelete = "OffsetDelete"
 begin offset_delete:  \* GC:551
   while TRUE do
     with r \in OffsetDeleteRequests(group) do
-      if NoId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then  \* GC:857
         Reply("offset-delete/invalid-group-id", OffsetDeleteAnswer("INVALID_GROUP_ID", {}));
-      elsif Refuses then                                        \* GC:859
-        Reply(Why("offset-delete/not-active", "offset-delete/loading",
+      elsif IsRefused then                                        \* GC:859
+        Reply(ByReason("offset-delete/not-active", "offset-delete/loading",
                   "offset-delete/not-coordinator"),
               OffsetDeleteAnswer(Refused, {}));
-      elsif Gone(group) then  \* GC:563
+      elsif IsDead(group) then  \* GC:563
         Reply("offset-delete/no-group", OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {}));
       elsif group.state = "Empty" then                          \* GC:574
-        Finish(OffsetDeleted(First("offset-delete/empty"), r.topic), 0);
+        Finish(OffsetDeleted(Applied("offset-delete/empty"), r.topic), 0);
       elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then  \* GC:577
-        Finish({Later(First("offset-delete/consumers"), "OffsetDelete",
+        Finish({AnswerWhenCommitted(Applied("offset-delete/consumers"), "OffsetDelete",
                       OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}, 0);
       elsif group.protocolType = "consumer" then                \* GC:577
-        Finish(OffsetDeleted(First("offset-delete/consumers"), r.topic), 0);
+        Finish(OffsetDeleted(Applied("offset-delete/consumers"), r.topic), 0);
       else  \* GC:584
         Reply("offset-delete/not-consumers", OffsetDeleteAnswer("NON_EMPTY_GROUP", {}));
       end if;
@@ -434,10 +434,10 @@ process Advance = "Advance"
 begin advance:
   while TRUE do
     if Timed then
-      Finish({First("time/pass")}, 1);
+      Finish({Applied("time/pass")}, 1);
     else
       await group # NoGroup /\ group.joinTimer.initial;
-      Finish({First("time/pass")}, group.joinTimer.left);
+      Finish({Applied("time/pass")}, group.joinTimer.left);
     end if;
   end while;
 end process
@@ -446,7 +446,7 @@ process Cleanup = "Cleanup"
 begin cleanup:  \* GMM:784
   while TRUE do
     await Expires;
-    Finish(Cleaned(Begin), 0);
+    Finish(CleanUp(Begin), 0);
   end while;
 end process
 
@@ -454,7 +454,7 @@ process HoldAppends = "HoldAppends"
 begin hold_appends:  \* GMM:323
   while TRUE do
     await MaxHeld > 0 /\ ~holding;
-    Finish({[First("log/hold") EXCEPT !.holding = TRUE]}, 0);
+    Finish({[Applied("log/hold") EXCEPT !.holding = TRUE]}, 0);
   end while;
 end process
 
@@ -462,16 +462,16 @@ process ReleaseAppends = "ReleaseAppends"
 begin release_appends:  \* GMM:323
   while TRUE do
     await holding;
-    Finish(Released(First("log/release")), 0);
+    Finish(CompleteHeld(Applied("log/release")), 0);
   end while;
 end process
 
 process FailAppends = "FailAppends"
 begin fail_appends:  \* GMM:276
   while TRUE do
-    await Fails /\ failing = Fine;
+    await Fails /\ failing = NoError;
     with error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"} do
-      Finish({[First("log/fail") EXCEPT !.failing = error]}, 0);
+      Finish({[Applied("log/fail") EXCEPT !.failing = error]}, 0);
     end with;
   end while;
 end process
@@ -480,7 +480,7 @@ process Crash = "Crash"
 begin crash:  \* GMM:544
   while TRUE do
     await Logged;
-    Finish({Crashed(First("failover/crash"))}, 0);
+    Finish({Crashed(Applied("failover/crash"))}, 0);
   end while;
 end process
 
@@ -488,7 +488,7 @@ process Unload = "Unload"
 begin unload:  \* GMM:752
   while TRUE do
     await Moves /\ active /\ serving # "unloaded";
-    Finish({Unloaded(First("failover/unload"))}, 0);
+    Finish({Unloaded(Applied("failover/unload"))}, 0);
   end while;
 end process
 
@@ -496,7 +496,7 @@ process Loading = "Loading"
 begin loading:  \* GMM:533
   while TRUE do
     await Moves /\ active /\ serving # "loading";
-    Finish({[Unloaded(First("failover/loading")) EXCEPT !.serving = "loading"]}, 0);
+    Finish({[Unloaded(Applied("failover/loading")) EXCEPT !.serving = "loading"]}, 0);
   end while;
 end process
 
@@ -504,7 +504,7 @@ process Load = "Load"
 begin load:  \* GMM:558
   while TRUE do
     await Moves /\ active /\ serving # "served";
-    Finish({Loaded(First("failover/load"))}, 0);
+    Finish({Loaded(Applied("failover/load"))}, 0);
   end while;
 end process
 
@@ -512,12 +512,12 @@ process Shutdown = "Shutdown"
 begin shutdown:  \* GC:118
   while TRUE do
     await Moves /\ active;
-    Finish({ShutDown(First("failover/shutdown"))}, 0);
+    Finish({ShutDown(Applied("failover/shutdown"))}, 0);
   end while;
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-fee82b681dc065cb3d34f2c6630e0458
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5b6cc166c1de10c289994d68fa11821a
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
           answers, rules
 
@@ -529,16 +529,16 @@ Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |->
           parks |-> NoMember]
 
 
-Why(notActive, loading, notCoordinator) ==
+ByReason(notActive, loading, notCoordinator) ==
   IF ~active THEN notActive
   ELSE IF serving = "loading" /\ ~Old THEN loading
   ELSE notCoordinator
-Refuses == ~active \/ serving # "served"
-RefusedWith(loading) == Why("COORDINATOR_NOT_AVAILABLE", loading, "NOT_COORDINATOR")
-Refused == RefusedWith("COORDINATOR_LOAD_IN_PROGRESS")
-RefusedSync == IF LoadsUnsynced THEN RefusedWith("REBALANCE_IN_PROGRESS") ELSE Refused
-First(rule) == Apply(Begin, rule)
-NoId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveFirst)
+IsRefused == ~active \/ serving # "served"
+RefusalError(loading) == ByReason("COORDINATOR_NOT_AVAILABLE", loading, "NOT_COORDINATOR")
+Refused == RefusalError("COORDINATOR_LOAD_IN_PROGRESS")
+RefusedSync == IF LoadingRestartsSync THEN RefusalError("REBALANCE_IN_PROGRESS") ELSE Refused
+Applied(rule) == Apply(Begin, rule)
+IsEmptyGroupId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveCheckedFirst)
 
 
 vars == << group, holding, appends, serving, active, failing, log, committed, 
@@ -552,17 +552,17 @@ Init == (* Global variables *)
         /\ appends = <<>>
         /\ serving = "served"
         /\ active = TRUE
-        /\ failing = Fine
+        /\ failing = NoError
         /\ log = NoLog
-        /\ committed = Everything
+        /\ committed = AllCommitted
         /\ answers = {}
         /\ rules = {}
 
 JoinGroup == \E r \in JoinGroupRequests(group, log):
-               LET g == Created(Begin).group IN
-                 LET s == Created(Begin) IN
-                   IF ActiveFirst /\ ~active
-                      THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/not-active"), (Refusal(Refused, r.memberId)))}), 0):
+               LET g == CreatedByJoin(Begin).group IN
+                 LET s == CreatedByJoin(Begin) IN
+                   IF ActiveCheckedFirst /\ ~active
+                      THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/not-active"), (Refusal(Refused, r.memberId)))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
                                 /\ appends' = t.appends
@@ -574,7 +574,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
                       ELSE /\ IF r.groupId = ""
-                                 THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/invalid-group-id"), (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
+                                 THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/invalid-group-id"), (Refusal("INVALID_GROUP_ID", r.memberId)))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
@@ -585,8 +585,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                            /\ committed' = t.committed
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
-                                 ELSE /\ IF Refuses /\ ~RuntimeIsElsewhere
-                                            THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("join/not-active", "join/loading", "join/not-coordinator"))), (Refusal(Refused, r.memberId)))}), 0):
+                                 ELSE /\ IF IsRefused /\ ~RuntimeChecksLast
+                                            THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("join/not-active", "join/loading", "join/not-coordinator"))), (Refusal(Refused, r.memberId)))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
@@ -598,7 +598,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                       /\ answers' = t.answers
                                                       /\ rules' = t.rules
                                             ELSE /\ IF r.sessionTicks = 0
-                                                       THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/session-timeout-out-of-range"), (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
+                                                       THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/session-timeout-out-of-range"), (Refusal("INVALID_SESSION_TIMEOUT", r.memberId)))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -609,8 +609,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                  /\ committed' = t.committed
                                                                  /\ answers' = t.answers
                                                                  /\ rules' = t.rules
-                                                       ELSE /\ IF Refuses
-                                                                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("", "join/loading", "join/not-coordinator"))), (Refusal(Refused, NoMember)))}), 0):
+                                                       ELSE /\ IF IsRefused
+                                                                  THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("", "join/loading", "join/not-coordinator"))), (Refusal(Refused, NoMember)))}), 0):
                                                                             /\ group' = t.group
                                                                             /\ holding' = t.holding
                                                                             /\ appends' = t.appends
@@ -621,8 +621,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ committed' = t.committed
                                                                             /\ answers' = t.answers
                                                                             /\ rules' = t.rules
-                                                                  ELSE /\ IF Gone(group) /\ r.memberId # NoMember
-                                                                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/no-group"), (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
+                                                                  ELSE /\ IF IsDead(group) /\ r.memberId # NoMember
+                                                                             THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/no-group"), (Refusal("UNKNOWN_MEMBER_ID", r.memberId)))}), 0):
                                                                                        /\ group' = t.group
                                                                                        /\ holding' = t.holding
                                                                                        /\ appends' = t.appends
@@ -634,7 +634,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ answers' = t.answers
                                                                                        /\ rules' = t.rules
                                                                              ELSE /\ IF IsFull(g, r)
-                                                                                        THEN /\ \E t \in Ends((UNION {NotJoined(t) : t \in TurnAway(Apply(s, "join/group-full"), r)}), 0):
+                                                                                        THEN /\ \E t \in Outcomes((UNION {EndRejectedJoin(t) : t \in RejectFull(Apply(s, "join/group-full"), r)}), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
                                                                                                   /\ appends' = t.appends
@@ -646,8 +646,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ answers' = t.answers
                                                                                                   /\ rules' = t.rules
                                                                                         ELSE /\ IF r.memberId = NoMember
-                                                                                                   THEN /\ IF Inconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(Apply(s, "join/new-inconsistent"), NoMember))), 0):
+                                                                                                   THEN /\ IF IsInconsistent(g, r)
+                                                                                                              THEN /\ \E t \in Outcomes((EndRejectedJoin(RejectInconsistent(Apply(s, "join/new-inconsistent"), NoMember))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -658,8 +658,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ committed' = t.committed
                                                                                                                         /\ answers' = t.answers
                                                                                                                         /\ rules' = t.rules
-                                                                                                              ELSE /\ IF StandsFor(g, r.instance) # NoMember
-                                                                                                                         THEN /\ \E t \in Ends((Joined(ComeBack(s, r))), 0):
+                                                                                                              ELSE /\ IF StaticMemberId(g, r.instance) # NoMember
+                                                                                                                         THEN /\ \E t \in Outcomes((EndJoin(RejoinStatic(s, r))), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
@@ -671,8 +671,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ answers' = t.answers
                                                                                                                                    /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.givesId /\ r.instance = NoInstance
-                                                                                                                                    THEN /\ \E t \in Ends((Recorded({GiveId(Apply(s, "join/member-id-required"), n)
-                                                                                                                                                                     : n \in Free(g, log)})), 0):
+                                                                                                                                    THEN /\ \E t \in Outcomes((RecordNewGroups({GiveId(Apply(s, "join/member-id-required"), n)
+                                                                                                                                                                         : n \in FreeNames(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -683,8 +683,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
-                                                                                                                                    ELSE /\ \E t \in Ends((Joined(UNION {AddMember(Apply(s, "join/new-member"), n, r)
-                                                                                                                                                                         : n \in Free(g, log)})), 0):
+                                                                                                                                    ELSE /\ \E t \in Outcomes((EndJoin(UNION {AddMember(Apply(s, "join/new-member"), n, r)
+                                                                                                                                                                             : n \in FreeNames(g, log)})), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -695,8 +695,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
-                                                                                                   ELSE /\ IF Inconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Ends((NotJoined(Inconsistency(Apply(s, "join/inconsistent"), r.memberId))), 0):
+                                                                                                   ELSE /\ IF IsInconsistent(g, r)
+                                                                                                              THEN /\ \E t \in Outcomes((EndRejectedJoin(RejectInconsistent(Apply(s, "join/inconsistent"), r.memberId))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -708,8 +708,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ answers' = t.answers
                                                                                                                         /\ rules' = t.rules
                                                                                                               ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
-                                                                                                                         THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/pending-static"),
-                                                                                                                                                                 JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
+                                                                                                                         THEN /\ \E t \in Outcomes((EndRejectedJoin(Answer(Apply(s, "join/pending-static"),
+                                                                                                                                                                     JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember)))), 0):
                                                                                                                                    /\ group' = t.group
                                                                                                                                    /\ holding' = t.holding
                                                                                                                                    /\ appends' = t.appends
@@ -721,7 +721,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ answers' = t.answers
                                                                                                                                    /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.memberId \in DOMAIN g.pending
-                                                                                                                                    THEN /\ \E t \in Ends((Joined(AddMember(Apply(s, "join/pending-member"), r.memberId, r))), 0):
+                                                                                                                                    THEN /\ \E t \in Outcomes((EndJoin(AddMember(Apply(s, "join/pending-member"), r.memberId, r))), 0):
                                                                                                                                               /\ group' = t.group
                                                                                                                                               /\ holding' = t.holding
                                                                                                                                               /\ appends' = t.appends
@@ -732,9 +732,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
-                                                                                                                                    ELSE /\ IF Fenced(g, r)
-                                                                                                                                               THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/fenced"),
-                                                                                                                                                                                       Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
+                                                                                                                                    ELSE /\ IF IsFenced(g, r)
+                                                                                                                                               THEN /\ \E t \in Outcomes((EndRejectedJoin(Answer(Apply(s, "join/fenced"),
+                                                                                                                                                                                           Refusal("FENCED_INSTANCE_ID", r.memberId)))), 0):
                                                                                                                                                          /\ group' = t.group
                                                                                                                                                          /\ holding' = t.holding
                                                                                                                                                          /\ appends' = t.appends
@@ -745,9 +745,9 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ committed' = t.committed
                                                                                                                                                          /\ answers' = t.answers
                                                                                                                                                          /\ rules' = t.rules
-                                                                                                                                               ELSE /\ IF r.instance # NoInstance /\ StandsFor(g, r.instance) = NoMember
-                                                                                                                                                          THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/unknown-instance"),
-                                                                                                                                                                                                  Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
+                                                                                                                                               ELSE /\ IF r.instance # NoInstance /\ StaticMemberId(g, r.instance) = NoMember
+                                                                                                                                                          THEN /\ \E t \in Outcomes((EndRejectedJoin(Answer(Apply(s, "join/unknown-instance"),
+                                                                                                                                                                                                      Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                     /\ group' = t.group
                                                                                                                                                                     /\ holding' = t.holding
                                                                                                                                                                     /\ appends' = t.appends
@@ -759,8 +759,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ answers' = t.answers
                                                                                                                                                                     /\ rules' = t.rules
                                                                                                                                                           ELSE /\ IF r.memberId \notin DOMAIN g.members
-                                                                                                                                                                     THEN /\ \E t \in Ends((NotJoined(Answer(Apply(s, "join/unknown-member"),
-                                                                                                                                                                                                             Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
+                                                                                                                                                                     THEN /\ \E t \in Outcomes((EndRejectedJoin(Answer(Apply(s, "join/unknown-member"),
+                                                                                                                                                                                                                 Refusal("UNKNOWN_MEMBER_ID", r.memberId)))), 0):
                                                                                                                                                                                /\ group' = t.group
                                                                                                                                                                                /\ holding' = t.holding
                                                                                                                                                                                /\ appends' = t.appends
@@ -772,7 +772,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                /\ answers' = t.answers
                                                                                                                                                                                /\ rules' = t.rules
                                                                                                                                                                      ELSE /\ IF g.state = "PreparingRebalance"
-                                                                                                                                                                                THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/rejoin-preparing"), r))), 0):
+                                                                                                                                                                                THEN /\ \E t \in Outcomes((EndJoin(Rejoin(Apply(s, "join/rejoin-preparing"), r))), 0):
                                                                                                                                                                                           /\ group' = t.group
                                                                                                                                                                                           /\ holding' = t.holding
                                                                                                                                                                                           /\ appends' = t.appends
@@ -783,8 +783,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                           /\ committed' = t.committed
                                                                                                                                                                                           /\ answers' = t.answers
                                                                                                                                                                                           /\ rules' = t.rules
-                                                                                                                                                                                ELSE /\ IF g.state = "CompletingRebalance" /\ Unchanged(g, r)
-                                                                                                                                                                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "join/repeated-completing"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                                ELSE /\ IF g.state = "CompletingRebalance" /\ IsUnchanged(g, r)
+                                                                                                                                                                                           THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/repeated-completing"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                                                                                      /\ group' = t.group
                                                                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                                                                      /\ appends' = t.appends
@@ -796,7 +796,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                                                                      /\ rules' = t.rules
                                                                                                                                                                                            ELSE /\ IF g.state = "CompletingRebalance"
-                                                                                                                                                                                                      THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/changed-completing"), r))), 0):
+                                                                                                                                                                                                      THEN /\ \E t \in Outcomes((EndJoin(Rejoin(Apply(s, "join/changed-completing"), r))), 0):
                                                                                                                                                                                                                 /\ group' = t.group
                                                                                                                                                                                                                 /\ holding' = t.holding
                                                                                                                                                                                                                 /\ appends' = t.appends
@@ -808,7 +808,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                                                                 /\ rules' = t.rules
                                                                                                                                                                                                       ELSE /\ IF g.leader = r.memberId
-                                                                                                                                                                                                                 THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/leader-stable"), r))), 0):
+                                                                                                                                                                                                                 THEN /\ \E t \in Outcomes((EndJoin(Rejoin(Apply(s, "join/leader-stable"), r))), 0):
                                                                                                                                                                                                                            /\ group' = t.group
                                                                                                                                                                                                                            /\ holding' = t.holding
                                                                                                                                                                                                                            /\ appends' = t.appends
@@ -819,8 +819,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                            /\ committed' = t.committed
                                                                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                                                                            /\ rules' = t.rules
-                                                                                                                                                                                                                 ELSE /\ IF ~Unchanged(g, r)
-                                                                                                                                                                                                                            THEN /\ \E t \in Ends((Joined(Rejoin(Apply(s, "join/changed-stable"), r))), 0):
+                                                                                                                                                                                                                 ELSE /\ IF ~IsUnchanged(g, r)
+                                                                                                                                                                                                                            THEN /\ \E t \in Outcomes((EndJoin(Rejoin(Apply(s, "join/changed-stable"), r))), 0):
                                                                                                                                                                                                                                       /\ group' = t.group
                                                                                                                                                                                                                                       /\ holding' = t.holding
                                                                                                                                                                                                                                       /\ appends' = t.appends
@@ -831,7 +831,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ answers' = t.answers
                                                                                                                                                                                                                                       /\ rules' = t.rules
-                                                                                                                                                                                                                            ELSE /\ \E t \in Ends(({Answer(Apply(Begin, "join/repeated-stable"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
+                                                                                                                                                                                                                            ELSE /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/repeated-stable"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
                                                                                                                                                                                                                                       /\ group' = t.group
                                                                                                                                                                                                                                       /\ holding' = t.holding
                                                                                                                                                                                                                                       /\ appends' = t.appends
@@ -845,7 +845,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
 
 SyncGroup == \E r \in SyncGroupRequests(group):
                IF SyncsByProtocol /\ r.protocolType = Null
-                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/protocol-missing"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                  THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/protocol-missing"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
@@ -856,8 +856,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ committed' = t.committed
                             /\ answers' = t.answers
                             /\ rules' = t.rules
-                  ELSE /\ IF NoId(r)
-                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/invalid-group-id"), (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                  ELSE /\ IF IsEmptyGroupId(r)
+                             THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/invalid-group-id"), (SyncAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
@@ -868,8 +868,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ committed' = t.committed
                                        /\ answers' = t.answers
                                        /\ rules' = t.rules
-                             ELSE /\ IF Refuses
-                                        THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("sync/not-active", "sync/loading", "sync/not-coordinator"))), (SyncAnswer(This, RefusedSync)))}), 0):
+                             ELSE /\ IF IsRefused
+                                        THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("sync/not-active", "sync/loading", "sync/not-coordinator"))), (SyncAnswer(This, RefusedSync)))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
@@ -880,8 +880,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                   /\ committed' = t.committed
                                                   /\ answers' = t.answers
                                                   /\ rules' = t.rules
-                                        ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/no-group"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                        ELSE /\ IF IsDead(group) \/ r.groupId = ""
+                                                   THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/no-group"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
@@ -893,7 +893,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ answers' = t.answers
                                                              /\ rules' = t.rules
                                                    ELSE /\ IF EmptyRefusesSync /\ group.state = "Empty"
-                                                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/empty-group"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                              THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/empty-group"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -904,8 +904,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ committed' = t.committed
                                                                         /\ answers' = t.answers
                                                                         /\ rules' = t.rules
-                                                              ELSE /\ IF Unregistered(group, r)
-                                                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/unknown-instance"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                              ELSE /\ IF IsUnknownInstance(group, r)
+                                                                         THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/unknown-instance"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -916,8 +916,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ committed' = t.committed
                                                                                    /\ answers' = t.answers
                                                                                    /\ rules' = t.rules
-                                                                         ELSE /\ IF Fenced(group, r)
-                                                                                    THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/fenced"), (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                         ELSE /\ IF IsFenced(group, r)
+                                                                                    THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/fenced"), (SyncAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -929,7 +929,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ answers' = t.answers
                                                                                               /\ rules' = t.rules
                                                                                     ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                               THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/unknown-member"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                               THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/unknown-member"), (SyncAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -941,7 +941,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ answers' = t.answers
                                                                                                          /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
-                                                                                                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/other-generation"), (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                          THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/other-generation"), (SyncAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
@@ -953,7 +953,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
-                                                                                                                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/other-protocol-type"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                                                     THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/other-protocol-type"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -965,8 +965,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
                                                                                                                      ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
-                                                                                                                                /\ ~(AnyUntilChosen /\ group.protocolName = Null)
-                                                                                                                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/other-protocol-name"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
+                                                                                                                                /\ ~(AnyProtocolUntilChosen /\ group.protocolName = Null)
+                                                                                                                                THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/other-protocol-name"), (SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL")))}), 0):
                                                                                                                                           /\ group' = t.group
                                                                                                                                           /\ holding' = t.holding
                                                                                                                                           /\ appends' = t.appends
@@ -978,7 +978,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ answers' = t.answers
                                                                                                                                           /\ rules' = t.rules
                                                                                                                                 ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "sync/preparing"), (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                                           THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "sync/preparing"), (SyncAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                                                      /\ group' = t.group
                                                                                                                                                      /\ holding' = t.holding
                                                                                                                                                      /\ appends' = t.appends
@@ -990,8 +990,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                      /\ rules' = t.rules
                                                                                                                                            ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
-                                                                                                                                                      THEN /\ \E t \in Ends((StoreAssignments(ParkSync(First("sync/leader-completing"), r.memberId),
-                                                                                                                                                                                              r.assignments)), 0):
+                                                                                                                                                      THEN /\ \E t \in Outcomes((StoreAssignments(ParkSync(Applied("sync/leader-completing"), r.memberId),
+                                                                                                                                                                                                  r.assignments)), 0):
                                                                                                                                                                 /\ group' = t.group
                                                                                                                                                                 /\ holding' = t.holding
                                                                                                                                                                 /\ appends' = t.appends
@@ -1003,8 +1003,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                 /\ rules' = t.rules
                                                                                                                                                       ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                                                 THEN /\ \E t \in Ends(({HoldRequest(ParkSync(First("sync/follower-completing"), r.memberId),
-                                                                                                                                                                                                     "SyncGroup", r.memberId)}), 0):
+                                                                                                                                                                 THEN /\ \E t \in Outcomes(({HoldRequest(ParkSync(Applied("sync/follower-completing"), r.memberId),
+                                                                                                                                                                                                         "SyncGroup", r.memberId)}), 0):
                                                                                                                                                                            /\ group' = t.group
                                                                                                                                                                            /\ holding' = t.holding
                                                                                                                                                                            /\ appends' = t.appends
@@ -1015,10 +1015,10 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                            /\ committed' = t.committed
                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                            /\ rules' = t.rules
-                                                                                                                                                                 ELSE /\ \E t \in Ends(({Answer(Synced(First("sync/stable"), r.memberId),
-                                                                                                                                                                                                [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
-                                                                                                                                                                                                   !.protocolType = group.protocolType, !.protocolName = group.protocolName,
-                                                                                                                                                                                                   !.assignment = group.members[r.memberId].assignment])}), 0):
+                                                                                                                                                                 ELSE /\ \E t \in Outcomes(({Answer(NoteSyncedInStable(Applied("sync/stable"), r.memberId),
+                                                                                                                                                                                                    [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
+                                                                                                                                                                                                       !.protocolType = group.protocolType, !.protocolName = group.protocolName,
+                                                                                                                                                                                                       !.assignment = group.members[r.memberId].assignment])}), 0):
                                                                                                                                                                            /\ group' = t.group
                                                                                                                                                                            /\ holding' = t.holding
                                                                                                                                                                            /\ appends' = t.appends
@@ -1031,8 +1031,8 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                            /\ rules' = t.rules
 
 Heartbeat == \E r \in HeartbeatRequests(group):
-               IF NoId(r)
-                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+               IF IsEmptyGroupId(r)
+                  THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                             /\ group' = t.group
                             /\ holding' = t.holding
                             /\ appends' = t.appends
@@ -1043,8 +1043,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ committed' = t.committed
                             /\ answers' = t.answers
                             /\ rules' = t.rules
-                  ELSE /\ IF Refuses
-                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"))), (ErrorAnswer(This, RefusedWith("NONE"))))}), 0):
+                  ELSE /\ IF IsRefused
+                             THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"))), (ErrorAnswer(This, RefusalError("NONE"))))}), 0):
                                        /\ group' = t.group
                                        /\ holding' = t.holding
                                        /\ appends' = t.appends
@@ -1055,8 +1055,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                        /\ committed' = t.committed
                                        /\ answers' = t.answers
                                        /\ rules' = t.rules
-                             ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                        THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/no-group"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                             ELSE /\ IF IsDead(group) \/ r.groupId = ""
+                                        THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/no-group"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                   /\ group' = t.group
                                                   /\ holding' = t.holding
                                                   /\ appends' = t.appends
@@ -1067,8 +1067,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ committed' = t.committed
                                                   /\ answers' = t.answers
                                                   /\ rules' = t.rules
-                                        ELSE /\ IF Unregistered(group, r)
-                                                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                        ELSE /\ IF IsUnknownInstance(group, r)
+                                                   THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                              /\ group' = t.group
                                                              /\ holding' = t.holding
                                                              /\ appends' = t.appends
@@ -1079,8 +1079,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ committed' = t.committed
                                                              /\ answers' = t.answers
                                                              /\ rules' = t.rules
-                                                   ELSE /\ IF Fenced(group, r)
-                                                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                   ELSE /\ IF IsFenced(group, r)
+                                                              THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                         /\ group' = t.group
                                                                         /\ holding' = t.holding
                                                                         /\ appends' = t.appends
@@ -1091,8 +1091,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ committed' = t.committed
                                                                         /\ answers' = t.answers
                                                                         /\ rules' = t.rules
-                                                              ELSE /\ IF ~AliveInPreparing /\ group.state # "Stable"
-                                                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/unstable"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                              ELSE /\ IF ~HeartbeatsInPreparing /\ group.state # "Stable"
+                                                                         THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/unstable"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                    /\ group' = t.group
                                                                                    /\ holding' = t.holding
                                                                                    /\ appends' = t.appends
@@ -1104,7 +1104,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ answers' = t.answers
                                                                                    /\ rules' = t.rules
                                                                          ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                    THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/unknown-member"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                    THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/unknown-member"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                               /\ group' = t.group
                                                                                               /\ holding' = t.holding
                                                                                               /\ appends' = t.appends
@@ -1115,8 +1115,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ committed' = t.committed
                                                                                               /\ answers' = t.answers
                                                                                               /\ rules' = t.rules
-                                                                                    ELSE /\ IF group.state = "CompletingRebalance" /\ ~AliveInCompleting
-                                                                                               THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                    ELSE /\ IF group.state = "CompletingRebalance" /\ ~HeartbeatsInCompleting
+                                                                                               THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                          /\ group' = t.group
                                                                                                          /\ holding' = t.holding
                                                                                                          /\ appends' = t.appends
@@ -1128,7 +1128,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ answers' = t.answers
                                                                                                          /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
-                                                                                                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, "heartbeat/other-generation"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                          THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "heartbeat/other-generation"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                     /\ group' = t.group
                                                                                                                     /\ holding' = t.holding
                                                                                                                     /\ appends' = t.appends
@@ -1140,8 +1140,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                     THEN /\ \E t \in Ends(({Later(Rearmed(First("heartbeat/preparing"), r.memberId), "Heartbeat",
-                                                                                                                                                   ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                                     THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/preparing"), r.memberId), "Heartbeat",
+                                                                                                                                                       ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1152,8 +1152,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
-                                                                                                                     ELSE /\ \E t \in Ends(({Later(Rearmed(First("heartbeat/alive"), r.memberId), "Heartbeat",
-                                                                                                                                                   ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                                     ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId), "Heartbeat",
+                                                                                                                                                       ErrorAnswer(This, "NONE"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1166,8 +1166,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ rules' = t.rules
 
 LeaveGroup == \E r \in LeaveGroupRequests(group):
-                IF NoId(r)
-                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "leave/invalid-group-id"), (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
+                IF IsEmptyGroupId(r)
+                   THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "leave/invalid-group-id"), (LeaveAnswer(r, "INVALID_GROUP_ID", "")))}), 0):
                              /\ group' = t.group
                              /\ holding' = t.holding
                              /\ appends' = t.appends
@@ -1178,8 +1178,8 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ committed' = t.committed
                              /\ answers' = t.answers
                              /\ rules' = t.rules
-                   ELSE /\ IF Refuses
-                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("leave/not-active", "leave/loading", "leave/not-coordinator"))), (LeaveAnswer(r, Refused, "")))}), 0):
+                   ELSE /\ IF IsRefused
+                              THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("leave/not-active", "leave/loading", "leave/not-coordinator"))), (LeaveAnswer(r, Refused, "")))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1190,8 +1190,8 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                         /\ committed' = t.committed
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
-                              ELSE /\ IF Gone(group) \/ r.groupId = ""
-                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "leave/no-group"), (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
+                              ELSE /\ IF IsDead(group) \/ r.groupId = ""
+                                         THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "leave/no-group"), (LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID")))}), 0):
                                                    /\ group' = t.group
                                                    /\ holding' = t.holding
                                                    /\ appends' = t.appends
@@ -1202,8 +1202,8 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ committed' = t.committed
                                                    /\ answers' = t.answers
                                                    /\ rules' = t.rules
-                                         ELSE /\ \E t \in Ends((LeaveFrom(First(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
-                                                                          r.members, <<>>, 1)), 0):
+                                         ELSE /\ \E t \in Outcomes((LeaveFrom(Applied(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
+                                                                              r.members, <<>>, 1)), 0):
                                                    /\ group' = t.group
                                                    /\ holding' = t.holding
                                                    /\ appends' = t.appends
@@ -1216,8 +1216,8 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ rules' = t.rules
 
 OffsetCommit == \E r \in OffsetCommitRequests(group):
-                  IF r.nothing
-                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/nothing"), (ErrorAnswer(This, "NONE")))}), 0):
+                  IF r.noPartitions
+                     THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/nothing"), (ErrorAnswer(This, "NONE")))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1228,8 +1228,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ committed' = t.committed
                                /\ answers' = t.answers
                                /\ rules' = t.rules
-                     ELSE /\ IF Refuses
-                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("commit/not-active", "commit/loading", "commit/not-coordinator"))), (ErrorAnswer(This, Refused)))}), 0):
+                     ELSE /\ IF IsRefused
+                                THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("commit/not-active", "commit/loading", "commit/not-coordinator"))), (ErrorAnswer(This, Refused)))}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
@@ -1240,8 +1240,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                           /\ committed' = t.committed
                                           /\ answers' = t.answers
                                           /\ rules' = t.rules
-                                ELSE /\ IF Gone(group) /\ r.generation < 0
-                                           THEN /\ \E t \in Ends((StoreOffsets(OffsetsOnly(First("commit/simple-no-group")), r)), 0):
+                                ELSE /\ IF IsDead(group) /\ r.generation < 0
+                                           THEN /\ \E t \in Outcomes((StoreOffsets(GroupOfOffsets(Applied("commit/simple-no-group")), r)), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
@@ -1252,8 +1252,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                      /\ committed' = t.committed
                                                      /\ answers' = t.answers
                                                      /\ rules' = t.rules
-                                           ELSE /\ IF Gone(group) /\ SaysNotFound
-                                                      THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/not-found"), (ErrorAnswer(This, "GROUP_ID_NOT_FOUND")))}), 0):
+                                           ELSE /\ IF IsDead(group) /\ ReturnsNotFound
+                                                      THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/not-found"), (ErrorAnswer(This, "GROUP_ID_NOT_FOUND")))}), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
@@ -1264,8 +1264,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                 /\ committed' = t.committed
                                                                 /\ answers' = t.answers
                                                                 /\ rules' = t.rules
-                                                      ELSE /\ IF Gone(group)
-                                                                 THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/no-group"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                      ELSE /\ IF IsDead(group)
+                                                                 THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/no-group"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
@@ -1276,8 +1276,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                            /\ committed' = t.committed
                                                                            /\ answers' = t.answers
                                                                            /\ rules' = t.rules
-                                                                 ELSE /\ IF Fenced(group, r)
-                                                                            THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                 ELSE /\ IF IsFenced(group, r)
+                                                                            THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1289,7 +1289,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
                                                                             ELSE /\ IF group.state = "Empty" /\ r.generation < 0
-                                                                                       THEN /\ \E t \in Ends((StoreOffsets(First("commit/simple-empty"), r)), 0):
+                                                                                       THEN /\ \E t \in Outcomes((StoreOffsets(Applied("commit/simple-empty"), r)), 0):
                                                                                                  /\ group' = t.group
                                                                                                  /\ holding' = t.holding
                                                                                                  /\ appends' = t.appends
@@ -1300,8 +1300,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ committed' = t.committed
                                                                                                  /\ answers' = t.answers
                                                                                                  /\ rules' = t.rules
-                                                                                       ELSE /\ IF Unregistered(group, r)
-                                                                                                  THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                       ELSE /\ IF IsUnknownInstance(group, r)
+                                                                                                  THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                             /\ group' = t.group
                                                                                                             /\ holding' = t.holding
                                                                                                             /\ appends' = t.appends
@@ -1312,8 +1312,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ committed' = t.committed
                                                                                                             /\ answers' = t.answers
                                                                                                             /\ rules' = t.rules
-                                                                                                  ELSE /\ IF CompletingFirst /\ group.state = "CompletingRebalance"
-                                                                                                             THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                  ELSE /\ IF CompletingCheckedFirst /\ group.state = "CompletingRebalance"
+                                                                                                             THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                        /\ group' = t.group
                                                                                                                        /\ holding' = t.holding
                                                                                                                        /\ appends' = t.appends
@@ -1324,8 +1324,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ committed' = t.committed
                                                                                                                        /\ answers' = t.answers
                                                                                                                        /\ rules' = t.rules
-                                                                                                             ELSE /\ IF MembersAlone /\ r.generation < 0 /\ r.memberId = NoMember
-                                                                                                                        THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/simple-in-use"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                                             ELSE /\ IF OnlyMembersCommit /\ r.generation < 0 /\ r.memberId = NoMember
+                                                                                                                        THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/simple-in-use"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                                                   /\ group' = t.group
                                                                                                                                   /\ holding' = t.holding
                                                                                                                                   /\ appends' = t.appends
@@ -1337,7 +1337,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ answers' = t.answers
                                                                                                                                   /\ rules' = t.rules
                                                                                                                         ELSE /\ IF r.memberId \notin DOMAIN group.members
-                                                                                                                                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/unknown-member"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                                                                                   THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/unknown-member"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                                                                              /\ group' = t.group
                                                                                                                                              /\ holding' = t.holding
                                                                                                                                              /\ appends' = t.appends
@@ -1349,7 +1349,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                              /\ answers' = t.answers
                                                                                                                                              /\ rules' = t.rules
                                                                                                                                    ELSE /\ IF r.generation # group.generation
-                                                                                                                                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/other-generation"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                                                                                                              THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/other-generation"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                                                                                                         /\ group' = t.group
                                                                                                                                                         /\ holding' = t.holding
                                                                                                                                                         /\ appends' = t.appends
@@ -1361,7 +1361,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                         /\ answers' = t.answers
                                                                                                                                                         /\ rules' = t.rules
                                                                                                                                               ELSE /\ IF group.state = "CompletingRebalance"
-                                                                                                                                                         THEN /\ \E t \in Ends(({Answer(Apply(Begin, "commit/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
+                                                                                                                                                         THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "commit/completing"), (ErrorAnswer(This, "REBALANCE_IN_PROGRESS")))}), 0):
                                                                                                                                                                    /\ group' = t.group
                                                                                                                                                                    /\ holding' = t.holding
                                                                                                                                                                    /\ appends' = t.appends
@@ -1372,7 +1372,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                                    /\ committed' = t.committed
                                                                                                                                                                    /\ answers' = t.answers
                                                                                                                                                                    /\ rules' = t.rules
-                                                                                                                                                         ELSE /\ \E t \in Ends((StoreOffsets(Rearmed(First("commit/member"), r.memberId), r)), 0):
+                                                                                                                                                         ELSE /\ \E t \in Outcomes((StoreOffsets(RestartSession(Applied("commit/member"), r.memberId), r)), 0):
                                                                                                                                                                    /\ group' = t.group
                                                                                                                                                                    /\ holding' = t.holding
                                                                                                                                                                    /\ appends' = t.appends
@@ -1385,8 +1385,8 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                                    /\ rules' = t.rules
 
 OffsetFetch == \E r \in OffsetFetchRequests(group):
-                 IF Refuses
-                    THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("fetch/not-active", "fetch/loading", "fetch/not-coordinator"))), ([to |-> This, error |-> Refused, offset |-> -1]))}), 0):
+                 IF IsRefused
+                    THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("fetch/not-active", "fetch/loading", "fetch/not-coordinator"))), ([to |-> This, error |-> Refused, offset |-> -1]))}), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
                               /\ appends' = t.appends
@@ -1397,7 +1397,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ committed' = t.committed
                               /\ answers' = t.answers
                               /\ rules' = t.rules
-                    ELSE /\ \E t \in Ends((Fetched(Begin, r)), 0):
+                    ELSE /\ \E t \in Outcomes((Fetched(Begin, r)), 0):
                               /\ group' = t.group
                               /\ holding' = t.holding
                               /\ appends' = t.appends
@@ -1409,8 +1409,8 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ answers' = t.answers
                               /\ rules' = t.rules
 
-DescribeGroups == IF Refuses
-                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("describe/not-active", "describe/loading", "describe/not-coordinator"))), (NotDescribed(Refused)))}), 0):
+DescribeGroups == IF IsRefused
+                     THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("describe/not-active", "describe/loading", "describe/not-coordinator"))), (NotDescribed(Refused)))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1421,7 +1421,7 @@ DescribeGroups == IF Refuses
                                /\ committed' = t.committed
                                /\ answers' = t.answers
                                /\ rules' = t.rules
-                     ELSE /\ \E t \in Ends((Read(Begin, Described)), 0):
+                     ELSE /\ \E t \in Outcomes((ReadCommitted(Begin, Described)), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1434,9 +1434,9 @@ DescribeGroups == IF Refuses
                                /\ rules' = t.rules
 
 TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
-                     LET s == Commenced(Begin) IN
-                       IF r.nothing
-                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/nothing"), (ErrorAnswer(This, "NONE")))}), 0):
+                     LET s == CreatedByCommit(Begin) IN
+                       IF r.noPartitions
+                          THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "txn-commit/nothing"), (ErrorAnswer(This, "NONE")))}), 0):
                                     /\ group' = t.group
                                     /\ holding' = t.holding
                                     /\ appends' = t.appends
@@ -1447,8 +1447,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                     /\ committed' = t.committed
                                     /\ answers' = t.answers
                                     /\ rules' = t.rules
-                          ELSE /\ IF NoId(r)
-                                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+                          ELSE /\ IF IsEmptyGroupId(r)
+                                     THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "txn-commit/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                                                /\ group' = t.group
                                                /\ holding' = t.holding
                                                /\ appends' = t.appends
@@ -1459,8 +1459,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                /\ committed' = t.committed
                                                /\ answers' = t.answers
                                                /\ rules' = t.rules
-                                     ELSE /\ IF Refuses
-                                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"))), (ErrorAnswer(This, Refused)))}), 0):
+                                     ELSE /\ IF IsRefused
+                                                THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"))), (ErrorAnswer(This, Refused)))}), 0):
                                                           /\ group' = t.group
                                                           /\ holding' = t.holding
                                                           /\ appends' = t.appends
@@ -1471,8 +1471,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ committed' = t.committed
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
-                                                ELSE /\ IF TxnAsMembers /\ Gone(group) /\ r.generation >= 0
-                                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/no-group"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
+                                                ELSE /\ IF TxnChecksMembers /\ IsDead(group) /\ r.generation >= 0
+                                                           THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "txn-commit/no-group"), (ErrorAnswer(This, "ILLEGAL_GENERATION")))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1483,8 +1483,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ committed' = t.committed
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
-                                                           ELSE /\ IF TxnAsMembers /\ s.group.state = "Empty" /\ r.generation < 0
-                                                                      THEN /\ \E t \in Ends((StoreTransaction(Apply(s, "txn-commit/simple"), r)), 0):
+                                                           ELSE /\ IF TxnChecksMembers /\ s.group.state = "Empty" /\ r.generation < 0
+                                                                      THEN /\ \E t \in Outcomes((StoreTransaction(Apply(s, "txn-commit/simple"), r)), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1495,8 +1495,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ committed' = t.committed
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
-                                                                      ELSE /\ IF Unregistered(s.group, r)
-                                                                                 THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
+                                                                      ELSE /\ IF IsUnknownInstance(s.group, r)
+                                                                                 THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "txn-commit/unknown-instance"), (ErrorAnswer(This, "UNKNOWN_MEMBER_ID")))}), 0):
                                                                                            /\ group' = t.group
                                                                                            /\ holding' = t.holding
                                                                                            /\ appends' = t.appends
@@ -1507,8 +1507,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ committed' = t.committed
                                                                                            /\ answers' = t.answers
                                                                                            /\ rules' = t.rules
-                                                                                 ELSE /\ IF Fenced(s.group, r)
-                                                                                            THEN /\ \E t \in Ends(({Answer(Apply(Begin, "txn-commit/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
+                                                                                 ELSE /\ IF IsFenced(s.group, r)
+                                                                                            THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "txn-commit/fenced"), (ErrorAnswer(This, "FENCED_INSTANCE_ID")))}), 0):
                                                                                                       /\ group' = t.group
                                                                                                       /\ holding' = t.holding
                                                                                                       /\ appends' = t.appends
@@ -1520,8 +1520,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                       /\ answers' = t.answers
                                                                                                       /\ rules' = t.rules
                                                                                             ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
-                                                                                                       THEN /\ \E t \in Ends(({Answer(Apply(s, "txn-commit/unknown-member"),
-                                                                                                                                      ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
+                                                                                                       THEN /\ \E t \in Outcomes(({Answer(Apply(s, "txn-commit/unknown-member"),
+                                                                                                                                          ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}), 0):
                                                                                                                  /\ group' = t.group
                                                                                                                  /\ holding' = t.holding
                                                                                                                  /\ appends' = t.appends
@@ -1533,8 +1533,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                  /\ answers' = t.answers
                                                                                                                  /\ rules' = t.rules
                                                                                                        ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
-                                                                                                                  THEN /\ \E t \in Ends(({Answer(Apply(s, "txn-commit/other-generation"),
-                                                                                                                                                 ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
+                                                                                                                  THEN /\ \E t \in Outcomes(({Answer(Apply(s, "txn-commit/other-generation"),
+                                                                                                                                                     ErrorAnswer(This, "ILLEGAL_GENERATION"))}), 0):
                                                                                                                             /\ group' = t.group
                                                                                                                             /\ holding' = t.holding
                                                                                                                             /\ appends' = t.appends
@@ -1545,7 +1545,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ committed' = t.committed
                                                                                                                             /\ answers' = t.answers
                                                                                                                             /\ rules' = t.rules
-                                                                                                                  ELSE /\ \E t \in Ends((StoreTransaction(Apply(s, "txn-commit/pending"), r)), 0):
+                                                                                                                  ELSE /\ \E t \in Outcomes((StoreTransaction(Apply(s, "txn-commit/pending"), r)), 0):
                                                                                                                             /\ group' = t.group
                                                                                                                             /\ holding' = t.holding
                                                                                                                             /\ appends' = t.appends
@@ -1558,8 +1558,8 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ rules' = t.rules
 
 EndTxn == \E r \in EndTxnRequests(Begin):
-            IF NoId(r)
-               THEN /\ \E t \in Ends(({Answer(Apply(Begin, "end-txn/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
+            IF IsEmptyGroupId(r)
+               THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "end-txn/invalid-group-id"), (ErrorAnswer(This, "INVALID_GROUP_ID")))}), 0):
                          /\ group' = t.group
                          /\ holding' = t.holding
                          /\ appends' = t.appends
@@ -1570,8 +1570,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ committed' = t.committed
                          /\ answers' = t.answers
                          /\ rules' = t.rules
-               ELSE /\ IF WritesMarkers /\ Refuses
-                          THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"))), (ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER")))}), 0):
+               ELSE /\ IF WritesMarkers /\ IsRefused
+                          THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"))), (ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER")))}), 0):
                                     /\ group' = t.group
                                     /\ holding' = t.holding
                                     /\ appends' = t.appends
@@ -1582,8 +1582,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ committed' = t.committed
                                     /\ answers' = t.answers
                                     /\ rules' = t.rules
-                          ELSE /\ IF WritesMarkers /\ failing # Fine
-                                     THEN /\ \E t \in Ends((NotMarked(First("end-txn/not-written"))), 0):
+                          ELSE /\ IF WritesMarkers /\ failing # NoError
+                                     THEN /\ \E t \in Outcomes((MarkerFails(Applied("end-txn/not-written"))), 0):
                                                /\ group' = t.group
                                                /\ holding' = t.holding
                                                /\ appends' = t.appends
@@ -1595,8 +1595,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                /\ answers' = t.answers
                                                /\ rules' = t.rules
                                      ELSE /\ IF ~active
-                                                THEN /\ \E t \in Ends(({Answer(Marked(First("end-txn/not-active"), r.committed),
-                                                                               ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}), 0):
+                                                THEN /\ \E t \in Outcomes(({Answer(WriteMarker(Applied("end-txn/not-active"), r.committed),
+                                                                                   ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}), 0):
                                                           /\ group' = t.group
                                                           /\ holding' = t.holding
                                                           /\ appends' = t.appends
@@ -1607,9 +1607,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                           /\ committed' = t.committed
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
-                                                ELSE /\ IF Gone(group) \/ ~group.awaited
-                                                           THEN /\ \E t \in Ends(({Later(Marked(First("end-txn/nothing-pending"), r.committed), "EndTxn",
-                                                                                         ErrorAnswer(This, "NONE"))}), 0):
+                                                ELSE /\ IF IsDead(group) \/ ~group.awaitsMarker
+                                                           THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(WriteMarker(Applied("end-txn/nothing-pending"), r.committed), "EndTxn",
+                                                                                             ErrorAnswer(This, "NONE"))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1621,8 +1621,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
                                                            ELSE /\ IF r.committed
-                                                                      THEN /\ \E t \in Ends(({Later(Ended(Marked(First("end-txn/committed"), TRUE), TRUE), "EndTxn",
-                                                                                                    ErrorAnswer(This, "NONE"))}), 0):
+                                                                      THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/committed"), TRUE), TRUE), "EndTxn",
+                                                                                                        ErrorAnswer(This, "NONE"))}), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1633,8 +1633,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                                 /\ committed' = t.committed
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
-                                                                      ELSE /\ \E t \in Ends(({Later(Ended(Marked(First("end-txn/aborted"), FALSE), FALSE), "EndTxn",
-                                                                                                    ErrorAnswer(This, "NONE"))}), 0):
+                                                                      ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/aborted"), FALSE), FALSE), "EndTxn",
+                                                                                                        ErrorAnswer(This, "NONE"))}), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1648,7 +1648,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
 
 ListGroups == \E r \in ListGroupsRequests:
                 IF ~active
-                   THEN /\ \E t \in Ends(({Answer(Apply(Begin, "list/not-active"), ([to |-> This, error |-> Refused, groups |-> {}]))}), 0):
+                   THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "list/not-active"), ([to |-> This, error |-> Refused, groups |-> {}]))}), 0):
                              /\ group' = t.group
                              /\ holding' = t.holding
                              /\ appends' = t.appends
@@ -1660,7 +1660,7 @@ ListGroups == \E r \in ListGroupsRequests:
                              /\ answers' = t.answers
                              /\ rules' = t.rules
                    ELSE /\ IF serving = "loading"
-                              THEN /\ \E t \in Ends(({Answer(Apply(Begin, "list/loading"), ([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]))}), 0):
+                              THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "list/loading"), ([to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]))}), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1671,7 +1671,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ committed' = t.committed
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
-                              ELSE /\ \E t \in Ends((ReadList(Begin, r)), 0):
+                              ELSE /\ \E t \in Outcomes((ReadList(Begin, r)), 0):
                                         /\ group' = t.group
                                         /\ holding' = t.holding
                                         /\ appends' = t.appends
@@ -1684,8 +1684,8 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ rules' = t.rules
 
 DeleteGroups == /\ Administered /\ DeletesGroups
-                /\ IF Refuses
-                      THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("delete/not-active", "delete/loading", "delete/not-coordinator"))), (DeleteAnswer("NONE", {Refused})))}), 0):
+                /\ IF IsRefused
+                      THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("delete/not-active", "delete/loading", "delete/not-coordinator"))), (DeleteAnswer("NONE", {Refused})))}), 0):
                                 /\ group' = t.group
                                 /\ holding' = t.holding
                                 /\ appends' = t.appends
@@ -1696,9 +1696,9 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                 /\ committed' = t.committed
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
-                      ELSE /\ IF Gone(group)
-                                 THEN /\ \E t \in Ends(({Later(First("delete/no-group"), "DeleteGroups",
-                                                               DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}), 0):
+                      ELSE /\ IF IsDead(group)
+                                 THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(Applied("delete/no-group"), "DeleteGroups",
+                                                                   DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
@@ -1710,8 +1710,8 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
                                  ELSE /\ IF group.state # "Empty"
-                                            THEN /\ \E t \in Ends(({Later(First("delete/not-empty"), "DeleteGroups",
-                                                                          DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}), 0):
+                                            THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(Applied("delete/not-empty"), "DeleteGroups",
+                                                                              DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}), 0):
                                                       /\ group' = t.group
                                                       /\ holding' = t.holding
                                                       /\ appends' = t.appends
@@ -1723,8 +1723,8 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                       /\ answers' = t.answers
                                                       /\ rules' = t.rules
                                             ELSE /\ IF RemovalFails(Begin, TRUE)
-                                                       THEN /\ \E t \in Ends(({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
-                                                                               : t \in NotRemoved(First("delete/empty"))}), 0):
+                                                       THEN /\ \E t \in Outcomes(({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
+                                                                                   : t \in RemovalIsRolledBack(Applied("delete/empty"))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -1735,8 +1735,8 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ committed' = t.committed
                                                                  /\ answers' = t.answers
                                                                  /\ rules' = t.rules
-                                                       ELSE /\ \E t \in Ends(({Later(Deleted(Removed(First("delete/empty"), HasOffset(group), TRUE)),
-                                                                                     "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                       ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
+                                                                                         "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -1749,8 +1749,8 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ rules' = t.rules
 
 OffsetDelete == \E r \in OffsetDeleteRequests(group):
-                  IF NoId(r)
-                     THEN /\ \E t \in Ends(({Answer(Apply(Begin, "offset-delete/invalid-group-id"), (OffsetDeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
+                  IF IsEmptyGroupId(r)
+                     THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "offset-delete/invalid-group-id"), (OffsetDeleteAnswer("INVALID_GROUP_ID", {})))}), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -1761,9 +1761,9 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                /\ committed' = t.committed
                                /\ answers' = t.answers
                                /\ rules' = t.rules
-                     ELSE /\ IF Refuses
-                                THEN /\ \E t \in Ends(({Answer(Apply(Begin, (Why("offset-delete/not-active", "offset-delete/loading",
-                                                                                 "offset-delete/not-coordinator"))), (OffsetDeleteAnswer(Refused, {})))}), 0):
+                     ELSE /\ IF IsRefused
+                                THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, (ByReason("offset-delete/not-active", "offset-delete/loading",
+                                                                                     "offset-delete/not-coordinator"))), (OffsetDeleteAnswer(Refused, {})))}), 0):
                                           /\ group' = t.group
                                           /\ holding' = t.holding
                                           /\ appends' = t.appends
@@ -1774,8 +1774,8 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                           /\ committed' = t.committed
                                           /\ answers' = t.answers
                                           /\ rules' = t.rules
-                                ELSE /\ IF Gone(group)
-                                           THEN /\ \E t \in Ends(({Answer(Apply(Begin, "offset-delete/no-group"), (OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
+                                ELSE /\ IF IsDead(group)
+                                           THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "offset-delete/no-group"), (OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {})))}), 0):
                                                      /\ group' = t.group
                                                      /\ holding' = t.holding
                                                      /\ appends' = t.appends
@@ -1787,7 +1787,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                      /\ answers' = t.answers
                                                      /\ rules' = t.rules
                                            ELSE /\ IF group.state = "Empty"
-                                                      THEN /\ \E t \in Ends((OffsetDeleted(First("offset-delete/empty"), r.topic)), 0):
+                                                      THEN /\ \E t \in Outcomes((OffsetDeleted(Applied("offset-delete/empty"), r.topic)), 0):
                                                                 /\ group' = t.group
                                                                 /\ holding' = t.holding
                                                                 /\ appends' = t.appends
@@ -1799,8 +1799,8 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                 /\ answers' = t.answers
                                                                 /\ rules' = t.rules
                                                       ELSE /\ IF group.protocolType = "consumer" /\ r.topic \in group.subscribed
-                                                                 THEN /\ \E t \in Ends(({Later(First("offset-delete/consumers"), "OffsetDelete",
-                                                                                               OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}), 0):
+                                                                 THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(Applied("offset-delete/consumers"), "OffsetDelete",
+                                                                                                   OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}), 0):
                                                                            /\ group' = t.group
                                                                            /\ holding' = t.holding
                                                                            /\ appends' = t.appends
@@ -1812,7 +1812,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                            /\ answers' = t.answers
                                                                            /\ rules' = t.rules
                                                                  ELSE /\ IF group.protocolType = "consumer"
-                                                                            THEN /\ \E t \in Ends((OffsetDeleted(First("offset-delete/consumers"), r.topic)), 0):
+                                                                            THEN /\ \E t \in Outcomes((OffsetDeleted(Applied("offset-delete/consumers"), r.topic)), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1823,7 +1823,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ committed' = t.committed
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
-                                                                            ELSE /\ \E t \in Ends(({Answer(Apply(Begin, "offset-delete/not-consumers"), (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
+                                                                            ELSE /\ \E t \in Outcomes(({Answer(Apply(Begin, "offset-delete/not-consumers"), (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
                                                                                       /\ group' = t.group
                                                                                       /\ holding' = t.holding
                                                                                       /\ appends' = t.appends
@@ -1836,7 +1836,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ rules' = t.rules
 
 Advance == IF Timed
-              THEN /\ \E t \in Ends(({First("time/pass")}), 1):
+              THEN /\ \E t \in Outcomes(({Applied("time/pass")}), 1):
                         /\ group' = t.group
                         /\ holding' = t.holding
                         /\ appends' = t.appends
@@ -1848,7 +1848,7 @@ Advance == IF Timed
                         /\ answers' = t.answers
                         /\ rules' = t.rules
               ELSE /\ group # NoGroup /\ group.joinTimer.initial
-                   /\ \E t \in Ends(({First("time/pass")}), (group.joinTimer.left)):
+                   /\ \E t \in Outcomes(({Applied("time/pass")}), (group.joinTimer.left)):
                         /\ group' = t.group
                         /\ holding' = t.holding
                         /\ appends' = t.appends
@@ -1861,7 +1861,7 @@ Advance == IF Timed
                         /\ rules' = t.rules
 
 Cleanup == /\ Expires
-           /\ \E t \in Ends((Cleaned(Begin)), 0):
+           /\ \E t \in Outcomes((CleanUp(Begin)), 0):
                 /\ group' = t.group
                 /\ holding' = t.holding
                 /\ appends' = t.appends
@@ -1874,7 +1874,7 @@ Cleanup == /\ Expires
                 /\ rules' = t.rules
 
 HoldAppends == /\ MaxHeld > 0 /\ ~holding
-               /\ \E t \in Ends(({[First("log/hold") EXCEPT !.holding = TRUE]}), 0):
+               /\ \E t \in Outcomes(({[Applied("log/hold") EXCEPT !.holding = TRUE]}), 0):
                     /\ group' = t.group
                     /\ holding' = t.holding
                     /\ appends' = t.appends
@@ -1887,7 +1887,7 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ rules' = t.rules
 
 ReleaseAppends == /\ holding
-                  /\ \E t \in Ends((Released(First("log/release"))), 0):
+                  /\ \E t \in Outcomes((CompleteHeld(Applied("log/release"))), 0):
                        /\ group' = t.group
                        /\ holding' = t.holding
                        /\ appends' = t.appends
@@ -1899,9 +1899,9 @@ ReleaseAppends == /\ holding
                        /\ answers' = t.answers
                        /\ rules' = t.rules
 
-FailAppends == /\ Fails /\ failing = Fine
+FailAppends == /\ Fails /\ failing = NoError
                /\ \E error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"}:
-                    \E t \in Ends(({[First("log/fail") EXCEPT !.failing = error]}), 0):
+                    \E t \in Outcomes(({[Applied("log/fail") EXCEPT !.failing = error]}), 0):
                       /\ group' = t.group
                       /\ holding' = t.holding
                       /\ appends' = t.appends
@@ -1914,7 +1914,7 @@ FailAppends == /\ Fails /\ failing = Fine
                       /\ rules' = t.rules
 
 Crash == /\ Logged
-         /\ \E t \in Ends(({Crashed(First("failover/crash"))}), 0):
+         /\ \E t \in Outcomes(({Crashed(Applied("failover/crash"))}), 0):
               /\ group' = t.group
               /\ holding' = t.holding
               /\ appends' = t.appends
@@ -1927,7 +1927,7 @@ Crash == /\ Logged
               /\ rules' = t.rules
 
 Unload == /\ Moves /\ active /\ serving # "unloaded"
-          /\ \E t \in Ends(({Unloaded(First("failover/unload"))}), 0):
+          /\ \E t \in Outcomes(({Unloaded(Applied("failover/unload"))}), 0):
                /\ group' = t.group
                /\ holding' = t.holding
                /\ appends' = t.appends
@@ -1940,7 +1940,7 @@ Unload == /\ Moves /\ active /\ serving # "unloaded"
                /\ rules' = t.rules
 
 Loading == /\ Moves /\ active /\ serving # "loading"
-           /\ \E t \in Ends(({[Unloaded(First("failover/loading")) EXCEPT !.serving = "loading"]}), 0):
+           /\ \E t \in Outcomes(({[Unloaded(Applied("failover/loading")) EXCEPT !.serving = "loading"]}), 0):
                 /\ group' = t.group
                 /\ holding' = t.holding
                 /\ appends' = t.appends
@@ -1953,7 +1953,7 @@ Loading == /\ Moves /\ active /\ serving # "loading"
                 /\ rules' = t.rules
 
 Load == /\ Moves /\ active /\ serving # "served"
-        /\ \E t \in Ends(({Loaded(First("failover/load"))}), 0):
+        /\ \E t \in Outcomes(({Loaded(Applied("failover/load"))}), 0):
              /\ group' = t.group
              /\ holding' = t.holding
              /\ appends' = t.appends
@@ -1966,7 +1966,7 @@ Load == /\ Moves /\ active /\ serving # "served"
              /\ rules' = t.rules
 
 Shutdown == /\ Moves /\ active
-            /\ \E t \in Ends(({ShutDown(First("failover/shutdown"))}), 0):
+            /\ \E t \in Outcomes(({ShutDown(Applied("failover/shutdown"))}), 0):
                  /\ group' = t.group
                  /\ holding' = t.holding
                  /\ appends' = t.appends
@@ -1986,7 +1986,7 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-45d4a881a71b0fcbb29afcdc6cc5052f
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-68f77543c6b38a4aae02fe74bdf3dae0
 
 \* To observe each step once: the answers and rules of a state are forgotten before the next step.
 Observation == \/ rules = {} /\ Next

@@ -1,21 +1,21 @@
 ------------------------------- MODULE Failover -------------------------------
-(* The partition moves, the process dies, it is shut down.                    *)
+(* The partition moves, the process dies, it status shut down.                    *)
 EXTENDS Waiting
 
 \* What is left of an append: a commit's answer, or a static member's if it still waits for it. Who
 \* waits while a rebalance is prepared is told at once. GC:1073
-Outliving(g, a) ==
+AppendAfterUnload(g, a) ==
   LET n == a.memberId
       due == IF n \notin Members(g) THEN FALSE
              ELSE g.members[n].awaitingJoin /\ g.joinTimer = NoTimer
-  IN IF a.kind # "static" THEN [a EXCEPT !.outlived = TRUE]
-     ELSE [a EXCEPT !.memberId = NoMember, !.outlived = @ \/ due,
-                    !.answer = IF due THEN ToldNewId(Held, g, a) ELSE @]
+  IN IF a.kind # "static" THEN [a EXCEPT !.afterUnload = TRUE]
+     ELSE [a EXCEPT !.memberId = NoMember, !.afterUnload = @ \/ due,
+                    !.answer = IF due THEN NewIdAnswer(Held, g, a) ELSE @]
 
 \* Who waits is told to look elsewhere; commits and static members on their way are answered later.
 \* GC:869
 Unloaded(before) ==
-  LET s == Lost(before)
+  LET s == FailDeferred(before)
       g == s.group
       members == IF g = NoGroup THEN {} ELSE DOMAIN g.members
       joins == {n \in members : g.members[n].awaitingJoin /\ g.joinTimer # NoTimer}
@@ -24,23 +24,23 @@ Unloaded(before) ==
       kept == SelectSeq(s.appends, outlives)
   IN [s EXCEPT
         !.group = NoGroup, !.serving = "unloaded",
-        !.appends = [i \in DOMAIN kept |-> Outliving(g, kept[i])],
+        !.appends = [i \in DOMAIN kept |-> AppendAfterUnload(g, kept[i])],
         !.answers = @
           \cup {[JoinAnswer(Parked("JoinGroup", n), "NOT_COORDINATOR", n) EXCEPT
                    !.generation = RefusedGeneration] : n \in joins}
           \cup {SyncAnswer(Parked("SyncGroup", n), "NOT_COORDINATOR") : n \in syncs}]
 
 LoadedMember(m) ==
-  [protocols |-> m.protocols, isNew |-> FALSE, told |-> TRUE, sessionLeft |-> SessionTicks,
+  [protocols |-> m.protocols, isNew |-> FALSE, idKnown |-> TRUE, sessionLeft |-> SessionTicks,
    awaitingJoin |-> FALSE, awaitingSync |-> FALSE, assignment |-> m.assignment,
-   instance |-> m.instance, spared |-> LoadedAreStatic, unsynced |-> FALSE]
+   instance |-> m.instance, nullInstance |-> LoadedCountAsStatic, unsynced |-> FALSE]
 
 \* The group as it was last recorded, with the offsets. GMM:564
 Loaded(s) ==
   LET r == s.log.group
       alone == [NewGroup EXCEPT
-                  !.state = IF EmptyDies THEN "Dead" ELSE "Empty", !.offset = s.log.offset,
-                  !.transaction = s.log.transaction, !.awaited = s.log.transaction # NoTransaction]
+                  !.state = IF EmptyGroupsDie THEN "Dead" ELSE "Empty", !.offset = s.log.offset,
+                  !.transaction = s.log.transaction, !.awaitsMarker = s.log.transaction # NoTransaction]
       bare == s.log.offset = NoOffset /\ s.log.transaction = NoTransaction
       instances == {r.members[n].instance : n \in DOMAIN r.members} \ {NoInstance}
       restored ==
@@ -53,7 +53,7 @@ Loaded(s) ==
            !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]
       rule == IF r # NoRecord /\ DOMAIN r.members # {} THEN "failover/restored"
               ELSE "failover/restored-empty"
-      found == IF r = NoRecord THEN ~bare /\ ~EmptyDies ELSE TRUE
+      found == IF r = NoRecord THEN ~bare /\ ~EmptyGroupsDie ELSE TRUE
   IN [ApplyIf(s, found, rule) EXCEPT
         !.serving = "served",
         !.group = IF r # NoRecord
@@ -62,12 +62,12 @@ Loaded(s) ==
 
 \* What was on its way to the log is in it, and never answered. GMM:544
 Crashed(s) ==
-  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = Everything, !.active = TRUE]
+  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = AllCommitted, !.active = TRUE]
   IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
 
 \* What is served will be loaded when it comes back, even if it is unloaded now. GC:118, 4.1 GCS:2262
 ShutDown(s) ==
-  LET keepsAny == s.group # NoGroup \/ s.committed # Everything
+  LET keepsAny == s.group # NoGroup \/ s.committed # AllCommitted
       unloaded == Unloaded(ApplyIf(s, keepsAny, "failover/unload"))
   IN [(IF ShutdownUnloads THEN [unloaded EXCEPT !.serving = s.serving] ELSE s)
       EXCEPT !.active = FALSE]

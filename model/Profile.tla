@@ -34,18 +34,18 @@ ChecksFirstOffer   == ~Old  \* of who joins an Empty group (KAFKA-6005)
 SyncsByProtocol    == ~Old  \* SyncGroup says type and name (KIP-559)
 LeavesInBatches    == ~Old  \* (KIP-345)
 FetchesStable      == ~Old  \* (KIP-447)
-AliveInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10134)
+HeartbeatsInCompleting  == ~Old  \* heartbeats count in CompletingRebalance (KAFKA-10134)
 FiltersStates      == ~Old  \* ListGroups does (KIP-518)
 DeletesGroups      == ~Old  \* (KIP-229)
 DeletesOffsets     == ~Old  \* and knows what consumers subscribe to (KIP-496)
 RetainedFromEmpty  == ~Old  \* not each offset by itself (KIP-211)
-DroppedKeepTimers  == Old   \* and end one day: 0.10.2 GC:685,739
+DroppedTimersRun  == Old   \* and end one day: 0.10.2 GC:685,739
 EmptyRefusesSync   == Version = "4.1"  \* SyncGroup looks first whether anybody is there
-CompletingFirst    == Old   \* a commit is refused before its member is looked at
-AliveInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
-EmptyDies          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
-Begins             == IF EmptyDies THEN "Stable" ELSE "Empty"
-LoadedAreStatic    == Version = "2.7"  \* whoever is loaded from the log (until KAFKA-10497)
+CompletingCheckedFirst    == Old   \* a commit is refused before its member is looked at
+HeartbeatsInPreparing   == Version # "0.10.0"  \* heartbeats count in PreparingRebalance
+EmptyGroupsDie          == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
+FirstState             == IF EmptyGroupsDie THEN "Stable" ELSE "Empty"
+LoadedCountAsStatic    == Version = "2.7"  \* whoever is loaded from the log (until KAFKA-10497)
 ReplicasAreMapped  == Version # "0.10.0"  \* NOT_ENOUGH_REPLICAS of an append
 CleansGroups       == Version # "0.10.0"  \* not only offsets (KAFKA-2720)
 RebalanceTimeout   == IF Version = "0.10.0" THEN SessionTicks ELSE RebalanceTicks
@@ -55,34 +55,34 @@ Newest == Version = "4.1"
 EveryDelayGrows    == Newest   \* by who joins, not only that of the first generation
 ExpiryEndsDelay    == Newest   \* if who expires is the last one waited for
 SyncsExpire        == Newest   \* the time to sync is limited (KAFKA-12890)
-SyncsAreAlive      == ~Newest  \* a SyncGroup in Stable starts the session anew
+SyncsRestartSessions      == ~Newest  \* a SyncGroup in Stable starts the session anew
 AssignmentsStay    == Newest   \* and show in every state, until a generation fails
 LeavesTogether     == Newest   \* a batch leaves before the group is looked at
-AnyUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
-MembersAlone       == Newest   \* commit to a group that has members
-SaysNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
-HidesUnwritten     == Newest   \* a group shows once anything was written to its partition
-ExpiresInPeace     == Newest   \* nothing while a group rebalances (KAFKA-13636)
-AwaitsTransactions == Newest   \* nothing expires that a transaction has pending
-UndoesFailures     == Newest   \* of appends, whole
+AnyProtocolUntilChosen     == Newest   \* SyncGroup's protocol is right where none is chosen
+OnlyMembersCommit       == Newest   \* commit to a group that has members
+ReturnsNotFound       == Newest   \* of the group: OffsetCommit and DescribeGroups do
+HidesUnpersisted     == Newest   \* a group shows once anything was written to its partition
+ExpiresOnlyInStable     == Newest   \* nothing while a group rebalances (KAFKA-13636)
+TransactionsKeepOffsets == Newest   \* nothing expires that a transaction has pending
+FailuresAreRolledBack     == Newest   \* of appends, whole
 WritesMarkers      == Newest   \* the coordinator does, if it is the group's, or nobody
 TombstonesEndTransactions == Newest  \* what removes an offset removes those that are pending
 RemovalsAreWritten == Newest   \* and if that fails, nothing is removed
-TxnAsMembers       == Newest   \* who commits in a transaction must be one, if it names anything
-AnyCase            == Newest   \* of the states that are asked for
+TxnChecksMembers       == Newest   \* who commits in a transaction must be one, if it names anything
+FilterIgnoresCase            == Newest   \* of the states that are asked for
 FiltersTypes       == Newest   \* ListGroups does (KIP-848)
-LastOffsetTakesGroup == ~Newest  \* if it is Empty and the offset is deleted
-AnswersWait        == Newest   \* until all that is written is committed, which alone is read
-ReturnedAreOthers  == Newest   \* static members: what is on its way for the one before reaches nobody
+LastOffsetRemovesGroup == ~Newest  \* if it is Empty and the offset is deleted
+ResponsesAreDeferred        == Newest   \* until all that is written is committed, which alone is read
+ReplacementsAreNew  == Newest   \* static members: what is on its way for the one before reaches nobody
 ChecksInstances    == Newest   \* a group.instance.id that stands for no member is refused
 SkipsAssignment    == Newest   \* a leader that is back is told to (KIP-814)
-ReturnedStayNew    == ~Newest  \* if their first generation has not begun
-AnyJoinEnds        == ~Newest  \* the join phase, not only one that is parked
-ForgetsTurnedAway  == Newest   \* with all that is its own, and nothing else
+ReplacementsStayNew    == ~Newest  \* if their first generation has not begun
+RejectedJoinsComplete        == ~Newest  \* the join phase, not only one that is parked
+RejectionRemovesMember  == Newest   \* with all that is its own, and nothing else
 CommitsInTransactions == ~Old
-ActiveFirst        == Version # "2.7"  \* a shutdown is told before an empty group id
-RuntimeIsElsewhere == Newest   \* if it is not the group's: told last, and without the member's id
-LoadsUnsynced      == ~Newest  \* a SyncGroup while loading is told to join again
+ActiveCheckedFirst        == Version # "2.7"  \* a shutdown is told before an empty group id
+RuntimeChecksLast == Newest   \* if it is not the group's: told last, and without the member's id
+LoadingRestartsSync      == ~Newest  \* a SyncGroup while loading is told to join again
 RecordsNewGroups   == Newest   \* as soon as a JoinGroup brings them into being
 ShutdownUnloads    == Newest   \* and tells who waits
 TimeoutIsUnavailable == Newest \* REQUEST_TIMED_OUT of an append
@@ -91,6 +91,6 @@ TimeoutIsUnavailable == Newest \* REQUEST_TIMED_OUT of an append
 RetentionTicks == NewMemberTicks
 
 \* Appends that are incomplete at a time, or answers that wait.
-MaxHeld == IF "held-appends" \notin Features THEN 0 ELSE IF AnswersWait THEN 2 ELSE 1
+MaxHeld == IF "held-appends" \notin Features THEN 0 ELSE IF ResponsesAreDeferred THEN 2 ELSE 1
 
 =============================================================================

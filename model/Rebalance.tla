@@ -40,7 +40,7 @@ DropMembers(s, names) ==
       g == [s.group EXCEPT
               !.members = left,
               !.statics = [i \in DOMAIN statics |->
-                IF statics[i] \in names THEN GoneId ELSE statics[i]]]
+                IF statics[i] \in names THEN RemovedId ELSE statics[i]]]
       t == [s EXCEPT !.appends = [i \in DOMAIN @ |->
               [s.appends[i] EXCEPT !.memberId = IF @ \in names THEN NoMember ELSE @]]]
   IN IF s.group.leader \notin names THEN {[t EXCEPT !.group = g]}
@@ -55,19 +55,19 @@ ForgetInstance(s, instance) == [s EXCEPT !.group.statics = Without(@, {instance}
 KeepTimers(g, dropped) ==
   LET left == {g.members[n].sessionLeft : n \in dropped} \ {Stopped}
       count(k) == Cardinality({n \in dropped : g.members[n].sessionLeft = k})
-      before(k) == IF k \in DOMAIN g.ghosts THEN g.ghosts[k] ELSE 0
-  IN [k \in DOMAIN g.ghosts \cup left |-> before(k) + count(k)]
+      before(k) == IF k \in DOMAIN g.orphanedTimers THEN g.orphanedTimers[k] ELSE 0
+  IN [k \in DOMAIN g.orphanedTimers \cup left |-> before(k) + count(k)]
 
 DropNotRejoined(s, absent) ==
   IF absent = {} THEN {s}
-  ELSE LET kept == [Apply(s, "rebalance/drop-not-rejoined") EXCEPT !.group.ghosts =
-                      IF DroppedKeepTimers THEN KeepTimers(s.group, absent) ELSE @]
+  ELSE LET kept == [Apply(s, "rebalance/drop-not-rejoined") EXCEPT !.group.orphanedTimers =
+                      IF DroppedTimersRun THEN KeepTimers(s.group, absent) ELSE @]
        IN DropMembers(kept, absent)
 
 \* The member is answered, and its session starts anew.
-Admitted(m) ==
-  [RearmSession([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
-     !.isNew = FALSE, !.told = @ \/ m.awaitingJoin, !.unsynced = SyncsExpire]
+StartMemberGeneration(m) ==
+  [RestartTimer([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
+     !.isNew = FALSE, !.idKnown = @ \/ m.awaitingJoin, !.unsynced = SyncsExpire]
 
 \* To what the members of a new generation have subscribed. GM:468
 Subscribed(g, name) ==
@@ -83,17 +83,17 @@ BeginGeneration(s, name) ==
             : n \in {k \in DOMAIN g.members : g.members[k].awaitingJoin}},
         !.group = [g EXCEPT
           !.syncLeft = IF SyncsExpire THEN RebalanceTimeout ELSE @,
-          !.members = [n \in DOMAIN g.members |-> Admitted(g.members[n])]]]
+          !.members = [n \in DOMAIN g.members |-> StartMemberGeneration(g.members[n])]]]
 
 \* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
-Buried(s) ==
+MarkDead(s) ==
   [RemoveGroup(Apply(s, "rebalance/complete-dead")) EXCEPT
      !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
                                 !.unstable = s.group.unstable],
      !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
 
 \* One leads that has joined. GM:276
-LedByOneWhoJoined(s) ==
+ElectJoinedLeader(s) ==
   LET g == s.group
       joined == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
   IN IF DOMAIN g.members = {} \/ g.leader \in joined THEN {s}
@@ -103,7 +103,7 @@ LedByOneWhoJoined(s) ==
 CompleteJoin(s) ==
   LET absent == {n \in DOMAIN s.group.members : /\ ~s.group.members[n].awaitingJoin
                                                 /\ s.group.members[n].instance = NoInstance
-                                                /\ ~s.group.members[n].spared}
+                                                /\ ~s.group.members[n].nullInstance}
       \* Nobody has joined. GC:1199
       again(t) == [Apply(t, "rebalance/nobody-rejoined") EXCEPT
                      !.group.joinTimer = [NoTimer EXCEPT !.left = Max(RebalanceTimeout, 1)]]
@@ -122,9 +122,9 @@ CompleteJoin(s) ==
            \* The only member offers nothing, and Kafka fails half-way. KAFKA-6005
            ELSE {Answer(Apply(t, "rebalance/no-protocol"),
                         JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
-      led(t) == IF LedByOneWhoJoined(t) = {} THEN {again(t)}
-                ELSE UNION {ended(raised(u)) : u \in LedByOneWhoJoined(t)}
-  IN UNION {IF EmptyDies /\ DOMAIN t.group.members = {} THEN {Buried(t)} ELSE led(t)
+      led(t) == IF ElectJoinedLeader(t) = {} THEN {again(t)}
+                ELSE UNION {ended(raised(u)) : u \in ElectJoinedLeader(t)}
+  IN UNION {IF EmptyGroupsDie /\ DOMAIN t.group.members = {} THEN {MarkDead(t)} ELSE led(t)
             : t \in DropNotRejoined(s, absent)}
 
 AllJoined(g) ==  \* Ids given out and not yet used are waited for. GC:1171
@@ -137,7 +137,7 @@ CheckJoinComplete(s) ==
   IF AllJoined(s.group) /\ ~s.group.joinTimer.initial THEN CompleteJoin(s) ELSE {s}
 
 \* Who expires may. 4.1 GMM:6765,6786
-CheckWithout(s) ==
+CheckJoinCompleteAfterRemoval(s) ==
   IF ExpiryEndsDelay /\ AllJoined(s.group) THEN CompleteJoin(s) ELSE CheckJoinComplete(s)
 
 \* GC:1123
@@ -168,11 +168,11 @@ MaybePrepareRebalance(s) ==  \* GC:1115
 \* GC:990
 AddMember(s, n, r) ==
   LET g == s.group
-      m == [protocols |-> r.protocols, isNew |-> NewMembersExpire, told |-> n \in DOMAIN g.pending,
+      m == [protocols |-> r.protocols, isNew |-> NewMembersExpire, idKnown |-> n \in DOMAIN g.pending,
             sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
             awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "",
             instance |-> r.instance,
-            spared |-> FALSE,  \* counts as static nevertheless
+            nullInstance |-> FALSE,  \* counts as static nevertheless
             unsynced |-> FALSE]  \* whether the generation waits for its SyncGroup
       grows == IF EveryDelayGrows THEN g.joinTimer.initial
                ELSE g.state = "PreparingRebalance" /\ g.generation = 0
@@ -186,26 +186,26 @@ AddMember(s, n, r) ==
 
 \* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
 ParkJoin(s, n, protocols) ==
-  [Replaced(s, "JoinGroup", n) EXCEPT !.parks = n, !.group.members[n] =
+  [DropParkedBefore(s, "JoinGroup", n) EXCEPT !.parks = n, !.group.members[n] =
      [@ EXCEPT !.protocols = protocols, !.awaitingJoin = TRUE,
                !.sessionLeft = IF s.group.members[n].isNew THEN @ ELSE Stopped]]
 
 \* A parked JoinGroup is told to start anew; a parked SyncGroup is never answered. GC:1147
-TakeOut(s, n) ==
+RemoveFromGroup(s, n) ==
   LET t == IF s.group.members[n].awaitingJoin /\ RemovedAreAnswered
            THEN Answer(s, JoinAnswer(Parked("JoinGroup", n), "UNKNOWN_MEMBER_ID", NoMember))
            ELSE s
   IN {ForgetInstance(u, s.group.members[n].instance) : u \in DropMembers(t, {n})}
 
 RemoveMember(s, n) ==
-  UNION {IF t.group.state = "PreparingRebalance" THEN CheckWithout(t) ELSE PrepareRebalance(t)
-         : t \in TakeOut(s, n)}
+  UNION {IF t.group.state = "PreparingRebalance" THEN CheckJoinCompleteAfterRemoval(t) ELSE PrepareRebalance(t)
+         : t \in RemoveFromGroup(s, n)}
 
-TakeBack(s, n) == [s EXCEPT !.group.pending = Without(@, {n})]
+DropPendingId(s, n) == [s EXCEPT !.group.pending = Without(@, {n})]
 
 \* GC:1163
 RemovePending(s, n) ==
-  LET t == TakeBack(s, n)
-  IN IF t.group.state = "PreparingRebalance" THEN CheckWithout(t) ELSE {t}
+  LET t == DropPendingId(s, n)
+  IN IF t.group.state = "PreparingRebalance" THEN CheckJoinCompleteAfterRemoval(t) ELSE {t}
 
 =============================================================================

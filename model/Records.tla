@@ -18,18 +18,18 @@ RecordGroup(s, given) ==
 
 \* A group of which nothing was written is written now, or forgotten if the append fails: surely if
 \* it is of this very step, else it may have been written with another one. 4.1 CR:873
-Settle(s, error) ==
-  LET written == [s EXCEPT !.group.unwritten = FALSE]
+PersistOrForget(s, error) ==
+  LET written == [s EXCEPT !.group.notPersisted = FALSE]
       forgotten == [Apply(s, "log/group-forgotten") EXCEPT !.group = NoGroup]
-  IN IF ~s.group.unwritten THEN {s}
-     ELSE IF error = Fine THEN {written}
+  IN IF ~s.group.notPersisted THEN {s}
+     ELSE IF error = NoError THEN {written}
      ELSE IF s.found THEN {written, forgotten} ELSE {forgotten}
 
 \* For these two nobody waits, nor is told if they fail, but who leaves. GC:1213, 0.10.0 GMM:136
 RecordEmpty(s) ==
-  Settle(IF s.failing = Fine THEN NoteWritten(RecordGroup(s, NoEntries)) ELSE [s EXCEPT !.failing = Fine],
+  PersistOrForget(IF s.failing = NoError THEN NoteWritten(RecordGroup(s, NoEntries)) ELSE [s EXCEPT !.failing = NoError],
          s.failing)
 RemoveGroup(s) ==
-  IF s.failing = Fine THEN [s EXCEPT !.log.group = NoRecord] ELSE [s EXCEPT !.failing = Fine]
+  IF s.failing = NoError THEN [s EXCEPT !.log.group = NoRecord] ELSE [s EXCEPT !.failing = NoError]
 
 =============================================================================

@@ -3,49 +3,49 @@
 EXTENDS StaticMembers, Transactions, Waiting
 
 \* Not (Empty and something offered, or the same type and a protocol all support). GM:442
-Inconsistent(g, r) ==
+IsInconsistent(g, r) ==
   IF ~ChecksFirstOffer /\ DOMAIN g.members = {} THEN FALSE
   ELSE IF g.state = "Empty" THEN r.protocols = <<>>
   ELSE \/ g.protocolType # r.protocolType
        \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
 
 \* An unknown member id brings the group into being, even if it is then refused.
-Created(s) ==
+CreatedByJoin(s) ==
   LET g == IF s.group = NoGroup THEN NewGroup ELSE s.group
-      type == IF EmptyDies THEN "consumer" ELSE Null
-  IN IF Gone(s.group) THEN [s EXCEPT !.group = [g EXCEPT !.state = Begins, !.protocolType = type]]
+      type == IF EmptyGroupsDie THEN "consumer" ELSE Null
+  IN IF IsDead(s.group) THEN [s EXCEPT !.group = [g EXCEPT !.state = FirstState, !.protocolType = type]]
      ELSE s
 
-Inconsistency(s, memberId) ==
+RejectInconsistent(s, memberId) ==
   Answer(s, Refusal("INCONSISTENT_GROUP_PROTOCOL", memberId))
 
 GiveId(s, n) ==
   Answer([s EXCEPT !.group.pending = With(@, n, SessionTicks)],
          JoinAnswer(This, "MEMBER_ID_REQUIRED", n))
 
-Unchanged(g, r) == g.members[r.memberId].protocols = r.protocols
+IsUnchanged(g, r) == g.members[r.memberId].protocols = r.protocols
 
 Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
 
-Recorded(steps) == {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in steps}
+RecordNewGroups(steps) == {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in steps}
 
-Completed(steps) ==
-  Recorded(UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
+CompleteJoins(steps) ==
+  RecordNewGroups(UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
                   : s \in steps})
 
 \* The JoinGroup is parked, and not for an append of its own.
 HoldJoin(s) ==
-  IF \E i \in DOMAIN s.appends : s.appends[i].kind = "static" /\ s.appends[i].told = s.parks THEN s
+  IF \E i \in DOMAIN s.appends : s.appends[i].kind = "static" /\ s.appends[i].newId = s.parks THEN s
   ELSE IF IsParked(s, "JoinGroup", s.parks) THEN HoldRequest(s, "JoinGroup", s.parks)
   ELSE s
 
 \* Who parks is of no matter after that.
-Joined(steps) == {[HoldJoin(s) EXCEPT !.parks = NoMember] : s \in Completed(steps)}
+EndJoin(steps) == {[HoldJoin(s) EXCEPT !.parks = NoMember] : s \in CompleteJoins(steps)}
 
 \* The same after a JoinGroup that is not parked, where that counts.
-NotJoined(s) == IF AnyJoinEnds THEN Joined({s}) ELSE Recorded({s})
+EndRejectedJoin(s) == IF RejectedJoinsComplete THEN EndJoin({s}) ELSE RecordNewGroups({s})
 
-Rearmed(s, n) == [s EXCEPT !.group.members[n] = RearmSession(@)]
+RestartSession(s, n) == [s EXCEPT !.group.members[n] = RestartTimer(@)]
 
 \* The generation waits for it no longer; once it waits for nobody, the time is off. 4.1 GMM:7586
 NoteSynced(s, n) ==
@@ -54,7 +54,7 @@ NoteSynced(s, n) ==
   IN [s EXCEPT !.group = [g EXCEPT !.syncLeft = IF waits THEN @ ELSE Stopped]]
 
 ParkSync(s, n) ==  \* GC:408
-  [NoteSynced(Replaced(s, "SyncGroup", n), n) EXCEPT
+  [NoteSynced(DropParkedBefore(s, "SyncGroup", n), n) EXCEPT
      !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
 
 \* All have left, some of them or none: in 4.1 only now the group is looked at. 4.1 GMM:7976
@@ -63,20 +63,20 @@ AfterBatch(s, errors) ==
   THEN {s}
   ELSE IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE PrepareRebalance(s)
 
-Synced(s, n) == IF SyncsAreAlive THEN Rearmed(s, n) ELSE NoteSynced(s, n)
+NoteSyncedInStable(s, n) == IF SyncsRestartSessions THEN RestartSession(s, n) ELSE NoteSynced(s, n)
 
 \* The rule for one member of a batch: a group.instance.id goes before the member id.
 LeaveRule(g, n, instance) ==
-  LET known == StandsFor(g, instance)
+  LET known == StaticMemberId(g, instance)
       fenced == n # NoMember /\ known \notin {NoMember, n}
       given == n \in DOMAIN g.pending
   IN IF given /\ (LeavesTogether \/ (~fenced /\ instance = NoInstance))
      THEN "leave/pending-member"                                    \* GC:477
-     ELSE IF Unregistered(g, [instance |-> instance])
+     ELSE IF IsUnknownInstance(g, [instance |-> instance])
      THEN "leave/unknown-instance"                                  \* 4.1 CG:805
      ELSE IF fenced THEN "leave/fenced"                             \* GC:475
      ELSE IF given THEN "leave/pending-static"                      \* GC:479
-     ELSE IF known = GoneId THEN "leave/static-gone"                \* GC:493
+     ELSE IF known = RemovedId THEN "leave/static-gone"                \* GC:493
      ELSE IF known = NoMember /\ n \notin DOMAIN g.members
      THEN "leave/unknown-member"                                    \* GC:489
      ELSE "leave/member"                                            \* GC:492
@@ -86,9 +86,9 @@ LeaveError(rule) ==
   ELSE IF rule = "leave/fenced" THEN "FENCED_INSTANCE_ID" ELSE "NONE"
 
 \* An answer that waits names whom it is about.
-LaterToBatch(s, members, answer) ==
-  LET t == Later(s, "LeaveGroup", answer)
-  IN IF s.committed = Everything THEN t
+AnswerBatchWhenCommitted(s, members, answer) ==
+  LET t == AnswerWhenCommitted(s, "LeaveGroup", answer)
+  IN IF s.committed = AllCommitted THEN t
      ELSE [t EXCEPT !.appends[Len(t.appends)].members = members]
 
 RECURSIVE LeaveFrom(_, _, _, _)
@@ -99,16 +99,16 @@ LeaveFrom(before, members, errors, i) ==  \* each leaves before the next is look
       fails == {Answer(s, [to |-> This, error |-> "UNKNOWN_SERVER_ERROR", errors |-> <<>>])}
       n == members[i].memberId
       instance == members[i].instance
-      known == StandsFor(s.group, instance)
+      known == StaticMemberId(s.group, instance)
       leaver == IF known = NoMember THEN n ELSE known
-      pending == IF LeavesTogether THEN {TakeBack(s, n)} ELSE RemovePending(s, n)
-      left == IF LeavesTogether THEN TakeOut(s, leaver) ELSE RemoveMember(s, leaver)
+      pending == IF LeavesTogether THEN {DropPendingId(s, n)} ELSE RemovePending(s, n)
+      left == IF LeavesTogether THEN RemoveFromGroup(s, leaver) ELSE RemoveMember(s, leaver)
       fine == [to |-> This, error |-> "NONE", errors |-> errors]
       \* That the group is empty is not stored. leave/empty-not-stored 4.1 GMM:7993
       failed(t) == LeavesTogether /\ s.failing # t.failing
       refusal == [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
       answered(t) == IF failed(t) THEN Answer(Apply(t, "leave/empty-not-stored"), refusal)
-                     ELSE LaterToBatch(t, members, fine)
+                     ELSE AnswerBatchWhenCommitted(t, members, fine)
   IN IF i > Len(members) THEN {answered(t) : t \in AfterBatch(s, errors)}
      ELSE CASE rule \in {"leave/pending-static", "leave/static-gone"} -> fails
             [] rule = "leave/pending-member" -> UNION {rest(t) : t \in pending}
@@ -120,7 +120,7 @@ LeaveAnswer(r, error, each) ==
    errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.members |-> each]]
 
 FetchRule(g, requireStable) ==
-  IF Gone(g) /\ ~EmptyDies THEN "fetch/no-group"                                    \* GMM:492
+  IF IsDead(g) /\ ~EmptyGroupsDie THEN "fetch/no-group"                                    \* GMM:492
   ELSE IF requireStable /\ g.unstable # 0 THEN "fetch/unstable"                     \* GMM:510
   ELSE IF requireStable /\ g.transaction # NoTransaction THEN "fetch/in-transaction"  \* GM:692
   ELSE "fetch/committed"                                                            \* GMM:514
@@ -133,19 +133,19 @@ FetchAnswer(g, requireStable) ==
 
 \* Where it is the answers that wait, a stable offset does too.
 Fetched(s, r) ==
-  LET told(t) == {Answer(Apply(t, FetchRule(t.group, FALSE)), FetchAnswer(t.group, FALSE))}
+  LET read(t) == {Answer(Apply(t, FetchRule(t.group, FALSE)), FetchAnswer(t.group, FALSE))}
       rule == FetchRule(s.group, TRUE)
-  IN IF r.requireStable THEN {Later(Apply(s, rule), "OffsetFetch", FetchAnswer(s.group, TRUE))}
-     ELSE Read(s, told)
+  IN IF r.requireStable THEN {AnswerWhenCommitted(Apply(s, rule), "OffsetFetch", FetchAnswer(s.group, TRUE))}
+     ELSE ReadCommitted(s, read)
 
 NotDescribed(error) ==
   [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",
    metadata |-> NoEntries, assignments |-> NoEntries]
 
 DescribeRule(g) ==
-  IF Gone(g) /\ SaysNotFound THEN "describe/not-found"     \* 4.1 GMM:774
-  ELSE IF Gone(g) THEN "describe/no-group"                 \* GC:825
-  ELSE IF g.unwritten THEN "describe/unwritten"            \* 4.1 GMM:745
+  IF IsDead(g) /\ ReturnsNotFound THEN "describe/not-found"     \* 4.1 GMM:774
+  ELSE IF IsDead(g) THEN "describe/no-group"                 \* GC:825
+  ELSE IF g.notPersisted THEN "describe/unwritten"            \* 4.1 GMM:745
   ELSE IF g.state = "Stable" THEN "describe/stable"        \* GM:561
   ELSE "describe/unstable"                                 \* GM:568
 
@@ -153,8 +153,8 @@ Described(before) ==
   LET s == Apply(before, DescribeRule(before.group))
       g == s.group
       shown == [NotDescribed("NONE") EXCEPT !.state = "Dead"]
-      gone == Answer(s, [shown EXCEPT !.error = IF SaysNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
-      there == Answer([s EXCEPT !.group.unwritten = FALSE],
+      gone == Answer(s, [shown EXCEPT !.error = IF ReturnsNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
+      there == Answer([s EXCEPT !.group.notPersisted = FALSE],
             [shown EXCEPT
                !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
                !.protocolType = IF g.protocolType = Null THEN "" ELSE g.protocolType,
@@ -163,23 +163,23 @@ Described(before) ==
                  IF g.state = "Stable" THEN MetadataOf(g.members[n], g.protocolName) ELSE ""],
                !.assignments = [n \in DOMAIN g.members |->
                  IF g.state = "Stable" \/ AssignmentsStay THEN g.members[n].assignment ELSE ""]])
-  IN IF Gone(g) THEN {gone}
-     ELSE IF g.unwritten THEN {gone, there}
+  IN IF IsDead(g) THEN {gone}
+     ELSE IF g.notPersisted THEN {gone, there}
      ELSE {there}
 
 \* A TxnOffsetCommit brings the group into being, even if it is then refused. GC:680
-Commenced(s) ==
-  IF s.group = NoGroup THEN [s EXCEPT !.group = [NewGroup EXCEPT !.unwritten = HidesUnwritten]]
+CreatedByCommit(s) ==
+  IF s.group = NoGroup THEN [s EXCEPT !.group = [NewGroup EXCEPT !.notPersisted = HidesUnpersisted]]
   ELSE s
 
 \* The states that a filter asks for.
-Wanted(filter) == {filter} \cup (IF AnyCase /\ filter = "empty" THEN {"Empty"} ELSE {})
+StatesOf(filter) == {filter} \cup (IF FilterIgnoresCase /\ filter = "empty" THEN {"Empty"} ELSE {})
 
 ListRule(g, r) ==
-  IF Gone(g) THEN "list/no-group"                                                   \* GC:813
-  ELSE IF r.filter # Null /\ g.state \notin Wanted(r.filter) THEN "list/other-state"  \* GC:815
+  IF IsDead(g) THEN "list/no-group"                                                   \* GC:813
+  ELSE IF r.filter # Null /\ g.state \notin StatesOf(r.filter) THEN "list/other-state"  \* GC:815
   ELSE IF r.type \notin {Null, "classic"} THEN "list/other-type"                     \* 4.1 GMM:622
-  ELSE IF g.unwritten THEN "list/unwritten"                                          \* 4.1 GMM:627
+  ELSE IF g.notPersisted THEN "list/unwritten"                                          \* 4.1 GMM:627
   ELSE "list/group"                                                                  \* GC:816
 
 Listed(before, r) ==
@@ -189,14 +189,14 @@ Listed(before, r) ==
       shown == [state |-> g.state,
                 protocolType |-> IF g.protocolType = Null THEN "" ELSE g.protocolType]
       listed(t, groups) == Answer(t, [to |-> This, error |-> "NONE", groups |-> groups])
-      there == listed([s EXCEPT !.group.unwritten = FALSE], {shown})
+      there == listed([s EXCEPT !.group.notPersisted = FALSE], {shown})
   IN CASE rule = "list/group"     -> {there}
        [] rule = "list/unwritten" -> {listed(s, {}), there}
        [] OTHER                   -> {listed(s, {})}
 
 ReadList(s, r) ==
   LET listed(t) == Listed(t, r)
-  IN Read(s, listed)
+  IN ReadCommitted(s, listed)
 
 \* With the ids that were given out. GMM:834
 Deleted(s) == [NoteRemoved(Apply(s, "group/deleted")) EXCEPT !.group = NoGroup]
@@ -209,15 +209,15 @@ OffsetDeleted(s, topic) ==
   LET g == IF topic # "topic" THEN s.group
            ELSE [s.group EXCEPT !.offset = NoOffset, !.unstable = 0,
                                 !.transaction = NoTransaction,
-                                !.awaited = @ /\ ~TombstonesEndTransactions]
+                                !.awaitsMarker = @ /\ ~TombstonesEndTransactions]
       removes == topic = "topic" /\ HasOffset(s.group)
-      left == g.offset # NoOffset \/ g.unstable # 0 \/ g.awaited
-      dies == g.state = "Empty" /\ ~left /\ LastOffsetTakesGroup
-      t == Removed(s, removes, dies)
+      left == g.offset # NoOffset \/ g.unstable # 0 \/ g.awaitsMarker
+      dies == g.state = "Empty" /\ ~left /\ LastOffsetRemovesGroup
+      t == WriteRemoval(s, removes, dies)
   IN IF RemovalFails(s, removes)                \* offset-delete/not-stored 4.1 GCS:2072
      THEN {Answer(Apply(u, "offset-delete/not-stored"),
-                  OffsetDeleteAnswer(CommitError(s.failing), {})) : u \in NotRemoved(s)}
-     ELSE {Later(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
+                  OffsetDeleteAnswer(CommitError(s.failing), {})) : u \in RemovalIsRolledBack(s)}
+     ELSE {AnswerWhenCommitted(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
                  "OffsetDelete", OffsetDeleteAnswer("NONE", {<<topic, "NONE">>}))}
 
 =============================================================================

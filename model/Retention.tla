@@ -10,13 +10,13 @@ Committed(at, r) ==
   ELSE [at |-> at, left |-> r.retention, fixed |-> RetainedFromEmpty]
 
 \* Nothing is left at the least, or where the time has to be past, less than nothing.
-Least == IF RetainedFromEmpty THEN 0 ELSE -1
+LeastLeft == IF RetainedFromEmpty THEN 0 ELSE -1
 AgedOffset(offset, ticks) ==
-  [offset EXCEPT !.left = IF @ = Forever THEN @ ELSE Max(@ - ticks, Least)]
+  [offset EXCEPT !.left = IF @ = Forever THEN @ ELSE Max(@ - ticks, LeastLeft)]
 AgedEmpty(left, ticks) == IF left = Stopped THEN left ELSE Max(left - ticks, 0)
 
 \* What is retained grows old wherever it is, and whoever has the log.
-Aged(s, ticks) ==
+AgeOffsets(s, ticks) ==
   LET t == [s EXCEPT
               !.log.offset = AgedOffset(@, ticks),
               !.log.transaction.offset = AgedOffset(@, ticks),

@@ -3,7 +3,7 @@
 EXTENDS State
 
 \* A parked request counts as a heartbeat, but not that of a new member.
-RearmSession(m) ==
+RestartTimer(m) ==
   [m EXCEPT !.sessionLeft =
      IF (m.awaitingJoin \/ m.awaitingSync) /\ ~m.isNew THEN Stopped ELSE SessionTicks]
 
@@ -20,7 +20,7 @@ PropagateAssignment(s, error) ==
   IN [s EXCEPT
         !.answers = @ \cup {answer(n) : n \in parked},
         !.group.members = [n \in DOMAIN g.members |->
-          IF n \in parked THEN RearmSession([g.members[n] EXCEPT !.awaitingSync = FALSE])
+          IF n \in parked THEN RestartTimer([g.members[n] EXCEPT !.awaitingSync = FALSE])
                           ELSE g.members[n]]]
 
 =============================================================================

@@ -13,16 +13,16 @@ IsFull(g, r) ==
 
 \* The member id is forgotten, and the instance id, each by itself; in 4.1 the member with its
 \* own, and an id that was given out. 4.1 GMM:6170
-TurnAway(s, r) ==
+RejectFull(s, r) ==
   LET known == r.memberId \in DOMAIN s.group.members
       own == IF known THEN s.group.members[r.memberId].instance ELSE NoInstance
-      instance == IF ForgetsTurnedAway THEN own ELSE r.instance
-      kept == IF ForgetsTurnedAway THEN [s EXCEPT !.group.pending = Without(@, {r.memberId})] ELSE s
+      instance == IF RejectionRemovesMember THEN own ELSE r.instance
+      kept == IF RejectionRemovesMember THEN [s EXCEPT !.group.pending = Without(@, {r.memberId})] ELSE s
   IN {Answer(ForgetInstance(t, instance), Refusal("GROUP_MAX_SIZE_REACHED", NoMember))
        : t \in IF known THEN DropMembers(kept, {r.memberId}) ELSE {kept}}
 
 \* Names that the one who takes a member's place may be given.
-FreeBut(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
+FreeNamesWithout(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
 
 FencedParked(m, n) ==
   (IF m.awaitingJoin THEN {JoinAnswer(Parked("JoinGroup", n), "FENCED_INSTANCE_ID", n)} ELSE {})
@@ -30,13 +30,13 @@ FencedParked(m, n) ==
 
 \* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. If
 \* the generation waits for its SyncGroup, it does so under the old id. GM:305, 4.1 CG:577
-TakePlace(s, r, n) ==
+ReplaceMember(s, r, n) ==
   LET g == s.group
-      old == StandsFor(g, r.instance)
+      old == StaticMemberId(g, r.instance)
       m == g.members[old]
-      renewed == RearmSession([m EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE,
-                                        !.told = FALSE, !.protocols = r.protocols,
-                                        !.isNew = @ /\ ReturnedStayNew, !.unsynced = FALSE])
+      renewed == RestartTimer([m EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE,
+                                        !.idKnown = FALSE, !.protocols = r.protocols,
+                                        !.isNew = @ /\ ReplacementsStayNew, !.unsynced = FALSE])
       parked == [renewed EXCEPT !.awaitingJoin = TRUE,
                                 !.sessionLeft = IF renewed.isNew THEN @ ELSE Stopped]
   IN [s EXCEPT
@@ -47,57 +47,57 @@ TakePlace(s, r, n) ==
         !.group.lostSync = @ \/ m.unsynced,
         !.group.statics = With(@, r.instance, n),
         !.appends = [i \in DOMAIN @ |-> [s.appends[i] EXCEPT
-          !.memberId = IF @ # old THEN @ ELSE IF ReturnedAreOthers THEN NoMember ELSE n,
+          !.memberId = IF @ # old THEN @ ELSE IF ReplacementsAreNew THEN NoMember ELSE n,
           !.of = IF @ = old THEN NoMember ELSE @,
           !.members = [k \in DOMAIN @ |->
-            [@[k] EXCEPT !.memberId = IF @ = old THEN GoneId ELSE @]],
-          !.told = IF @ = old THEN GoneId ELSE @,
-          !.leader = IF @ = old THEN GoneId ELSE @,
+            [@[k] EXCEPT !.memberId = IF @ = old THEN RemovedId ELSE @]],
+          !.newId = IF @ = old THEN RemovedId ELSE @,
+          !.leader = IF @ = old THEN RemovedId ELSE @,
           !.assignments = Without(@, {old})]]]
 
 \* In Stable: whether the vote may go to the same protocol as before, and to another.
-VotedBy(g, r) ==
-  SelectProtocol([g.members EXCEPT ![StandsFor(g, r.instance)].protocols = r.protocols])
+VoteWith(g, r) ==
+  SelectProtocol([g.members EXCEPT ![StaticMemberId(g, r.instance)].protocols = r.protocols])
 
 \* The new id cannot be stored: all is as it was, but that nobody waits under the old one any more,
 \* and its session begins anew. 4.1 GMM:7252
-NotReplaced(s, old) ==
+RollBackReplacement(s, old) ==
   LET g == s.group
       m == [g.members[old] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE]
-      told == Answer(Apply(s, "log/new-id-failed"), [CurrentGeneration(This, g, NoMember) EXCEPT
+      rejected == Answer(Apply(s, "log/new-id-failed"), [CurrentGeneration(This, g, NoMember) EXCEPT
                            !.error = GroupError(s.failing), !.members = NoEntries])
-  IN Settle([told EXCEPT !.answers = @ \cup FencedParked(g.members[old], old),
-                         !.group.members[old] = RearmSession(m), !.failing = Fine],
+  IN PersistOrForget([rejected EXCEPT !.answers = @ \cup FencedParked(g.members[old], old),
+                         !.group.members[old] = RestartTimer(m), !.failing = NoError],
             s.failing)
 
 \* The new id is stored; the answer names who led before, so that nobody assigns again, or tells a
 \* leader that it need not. GC:1053, 4.1 GMM:7274
 StoreNewId(s, r, n) ==
   LET led == s.group.leader
-      old == StandsFor(s.group, r.instance)
-      t == [TakePlace(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
-  IN IF UndoesFailures /\ s.failing # Fine THEN NotReplaced(s, old)
-     ELSE AppendToLog(t, [NoEntry EXCEPT
-       !.kind = "static", !.told = n, !.memberId = n,
-       !.replaced = IF s.failing = Fine THEN @ ELSE old,
-       !.wasTold = s.failing = Fine \/ s.group.members[old].told,
-       !.offered = IF s.failing = Fine THEN @ ELSE r.protocols,
-       !.current = r.skips, !.leader = IF s.holding /\ led = old THEN GoneId ELSE led])
+      old == StaticMemberId(s.group, r.instance)
+      t == [ReplaceMember(s, r, n) EXCEPT !.group.members[n].sessionLeft = SessionTicks]
+  IN IF FailuresAreRolledBack /\ s.failing # NoError THEN RollBackReplacement(s, old)
+     ELSE AppendToLog(t, [NoAppend EXCEPT
+       !.kind = "static", !.newId = n, !.memberId = n,
+       !.replaced = IF s.failing = NoError THEN @ ELSE old,
+       !.idWasKnown = s.failing = NoError \/ s.group.members[old].idKnown,
+       !.offered = IF s.failing = NoError THEN @ ELSE r.protocols,
+       !.current = r.skips, !.leader = IF s.holding /\ led = old THEN RemovedId ELSE led])
 
-ComeBack(s, r) ==
+RejoinStatic(s, r) ==
   LET g == s.group
-      free == FreeBut(g, StandsFor(g, r.instance))
-      taken == {TakePlace(s, r, n) : n \in free \ InLog(s.log)}
+      free == FreeNamesWithout(g, StaticMemberId(g, r.instance))
+      taken == {ReplaceMember(s, r, n) : n \in free \ IdsInLog(s.log)}
       \* 4.1 GMM:7274, GC:1053
       same == Apply(s, IF r.skips THEN "join/static-restarted" ELSE "join/static-unchanged")
       rebalance(rule) == UNION {PrepareRebalance(Apply(t, rule)) : t \in taken}
-  IN IF StandsFor(g, r.instance) = GoneId                                  \* GM:312
+  IN IF StaticMemberId(g, r.instance) = RemovedId                                  \* GM:312
      THEN {Answer(Apply(s, "join/static-gone"),
                   JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
      ELSE CASE g.state = "Stable" ->                                       \* GC:1090
-                 (IF g.protocolName \in VotedBy(g, r)
+                 (IF g.protocolName \in VoteWith(g, r)
                   THEN UNION {StoreNewId(same, r, n) : n \in free} ELSE {})
-                 \cup (IF VotedBy(g, r) \ {g.protocolName} # {}
+                 \cup (IF VoteWith(g, r) \ {g.protocolName} # {}
                        THEN rebalance("join/static-changed") ELSE {})
             [] g.state = "CompletingRebalance" ->                          \* GC:1098
                  rebalance("join/static-completing")

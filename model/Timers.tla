@@ -1,9 +1,9 @@
 -------------------------------- MODULE Timers --------------------------------
-(* What every timer has left grows less; with nothing left it fires.          *)
+(* What every timer has left grows less; with noPartitions left it fires.          *)
 EXTENDS Rebalance, Retention
 
 Elapse(before, ticks) ==
-  LET s == Aged(before, ticks)
+  LET s == AgeOffsets(before, ticks)
   IN IF s.group = NoGroup \/ ticks = 0 THEN s
   ELSE LET g == s.group
            less(left) == IF left = Stopped THEN Stopped ELSE left - ticks
@@ -12,8 +12,8 @@ Elapse(before, ticks) ==
                 !.members = [n \in DOMAIN g.members |->
                   [g.members[n] EXCEPT !.sessionLeft = less(@)]],
                 !.pending = [n \in DOMAIN g.pending |-> less(g.pending[n])],
-                !.ghosts = [k \in {left - ticks : left \in DOMAIN g.ghosts} |->
-                  g.ghosts[k + ticks]],
+                !.orphanedTimers = [k \in {left - ticks : left \in DOMAIN g.orphanedTimers} |->
+                  g.orphanedTimers[k + ticks]],
                 !.syncLeft = less(@),
                 !.joinTimer.left = less(@)]]
 
@@ -21,7 +21,7 @@ Timers(g) ==
   IF g = NoGroup THEN {}
   ELSE {[kind |-> "session", of |-> n, left |-> g.members[n].sessionLeft] : n \in DOMAIN g.members}
        \cup {[kind |-> "pending", of |-> n, left |-> g.pending[n]] : n \in DOMAIN g.pending}
-       \cup {[kind |-> "ghost", of |-> "", left |-> k] : k \in DOMAIN g.ghosts}
+       \cup {[kind |-> "orphaned", of |-> "", left |-> k] : k \in DOMAIN g.orphanedTimers}
        \cup {[kind |-> "join", of |-> "", left |-> g.joinTimer.left]}
        \cup {[kind |-> "syncs", of |-> "", left |-> g.syncLeft]}
 
@@ -30,7 +30,7 @@ DueNext(g, ticks) ==
   IN {t \in due : \A other \in due : t.left =< other.left}
 
 \* The end of the rebalance timeout, or of one round of initial delay. DelayedJoin.scala:44,69
-EndJoinPhase(s) ==
+JoinTimerExpires(s) ==
   LET g == s.group
       timer == g.joinTimer
       round == Min(DelayTicks, timer.extension)
@@ -43,22 +43,22 @@ EndJoinPhase(s) ==
                                 ELSE "time/rebalance-timeout"))
 
 \* 0.10.2 GC:739
-EndGhost(s, left) ==
-  LET ghosts == s.group.ghosts
-      fewer == IF ghosts[left] = 1 THEN Without(ghosts, {left})
-               ELSE With(ghosts, left, ghosts[left] - 1)
-      t == [Apply(s, "time/ghost-expired") EXCEPT !.group.ghosts = fewer]
+OrphanedTimerExpires(s, left) ==
+  LET orphanedTimers == s.group.orphanedTimers
+      fewer == IF orphanedTimers[left] = 1 THEN Without(orphanedTimers, {left})
+               ELSE With(orphanedTimers, left, orphanedTimers[left] - 1)
+      t == [Apply(s, "time/ghost-expired") EXCEPT !.group.orphanedTimers = fewer]
   IN IF s.group.state \in {"CompletingRebalance", "Stable"} THEN PrepareRebalance(t) ELSE {t}
 
 \* That of a static member which came back and waits for the log ends without effect.
-EndSession(s, n) ==
+SessionExpires(s, n) ==
   LET m == s.group.members[n]
   IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
      ELSE RemoveMember(Apply(s, IF m.isNew THEN "time/new-member-expired"
                                 ELSE "time/session-expired"), n)
 
 \* It runs while somebody has not synced; static members are not spared. 4.1 GMM:7117
-EndSyncs(s) ==
+SyncTimerExpires(s) ==
   LET unsynced == {n \in DOMAIN s.group.members : s.group.members[n].unsynced}
       instances == {s.group.members[n].instance : n \in unsynced}
       rule == IF unsynced # {} THEN "time/syncs-expired" ELSE "time/lost-sync-expired"
@@ -67,17 +67,17 @@ EndSyncs(s) ==
 
 \* With nothing left.
 Fire(s, timer) ==
-  CASE timer.kind = "session" -> EndSession(s, timer.of)     \* GC:1278
+  CASE timer.kind = "session" -> SessionExpires(s, timer.of)     \* GC:1278
     [] timer.kind = "pending" -> RemovePending(Apply(s, "time/pending-expired"), timer.of)  \* GC:1282
-    [] timer.kind = "ghost"   -> EndGhost(s, 0)
-    [] timer.kind = "join"    -> EndJoinPhase(s)
-    [] timer.kind = "syncs"   -> EndSyncs(s)
+    [] timer.kind = "orphaned"   -> OrphanedTimerExpires(s, 0)
+    [] timer.kind = "join"    -> JoinTimerExpires(s)
+    [] timer.kind = "syncs"   -> SyncTimerExpires(s)
 
 RECURSIVE PassTime(_, _)
 PassTime(s, ticks) ==
   LET due == IF s.active THEN DueNext(s.group, ticks) ELSE {}
       first == (CHOOSE t \in due : TRUE).left
-  IN IF ~s.active THEN {Aged(s, ticks)}
+  IN IF ~s.active THEN {AgeOffsets(s, ticks)}
      ELSE IF due = {} THEN {Elapse(s, ticks)}
      ELSE UNION {UNION {PassTime(t, ticks - first) : t \in Fire(Elapse(s, first), timer)}
                  : timer \in due}

@@ -81,12 +81,12 @@ EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 # What the log does not say of a member, as it is when it is loaded.
 LOADED = {
     "isNew": False,
-    "told": True,
+    "idKnown": True,
     "sessionLeft": -1,
     "awaitingJoin": False,
     "awaitingSync": False,
     "unsynced": False,
-    "spared": False,
+    "nullInstance": False,
 }
 
 # Where the parked requests of members and the held commits are numbered from, in a named form.
@@ -110,7 +110,7 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
 
 
 def _committed(said: dict[str, Value], instance: Instance) -> Committed | None:
-    shows = said["shows"]
+    shows = said["visible"]
     removed = Group(protocol_type=_nullable(said["protocolType"]))
     group = removed if shows == "removed" else None
     committed = Committed(shows == "newest", group, _offsets(said["offset"], instance))
@@ -158,7 +158,7 @@ def _offset(offset: Value, instance: Instance) -> Offset:
 def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
     error = ErrorCode[entry["error"]]
     if entry["kind"] == "static":
-        append = StaticAppend(entry["told"], entry["memberId"] or None, entry["leader"] or None)
+        append = StaticAppend(entry["newId"], entry["memberId"] or None, entry["leader"] or None)
         outlived = (COMMITS + place, _new_id(dict(entry["answer"]))) if entry["answer"] else None
         return append._replace(current=entry["current"], outlived=outlived)
     if entry["kind"] == "answer":
@@ -174,7 +174,7 @@ def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
             (),
             PRODUCER_ID if transactional else None,
         )
-        return offsets._replace(error=error, outlived=entry["outlived"])
+        return offsets._replace(error=error, outlived=entry["afterUnload"])
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
     request_id = _parked(entry["of"], SYNCS, place) if entry["of"] else None
     return GroupAppend(entry["generation"], given, error, request_id)
@@ -237,12 +237,12 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         group["newMemberAdded"],
         _offsets(group["offset"], instance),
         unstable,
-        _ghosts(group["ghosts"], instance),
+        _ghosts(group["orphanedTimers"], instance),
         tuple(group["statics"]),
         _ms(group["syncLeft"], instance),
-        group["unwritten"],
+        group["notPersisted"],
         _transactions(dict(group["transaction"]), instance),
-        (PRODUCER_ID,) if group["awaited"] else (),
+        (PRODUCER_ID,) if group["awaitsMarker"] else (),
         None if group["subscribed"] == EVERY_TOPIC else tuple(sorted(group["subscribed"])),
         _ms(group["emptyLeft"], instance),
         group["lostSync"],
@@ -250,10 +250,10 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
 
 
 def _transactions(transaction: dict[str, Value], instance: Instance) -> tuple[PendingOffset, ...]:
-    if transaction["is"] == "none":
+    if transaction["status"] == "none":
         return ()
     # Not more than one append is held at a time.
-    request_id = COMMITS if transaction["is"] == "held" else None
+    request_id = COMMITS if transaction["status"] == "held" else None
     newer = transaction["newer"]
     offset = _offset(transaction["offset"], instance)
     return (PendingOffset(PRODUCER_ID, PARTITION, offset, request_id, newer),)
@@ -276,14 +276,14 @@ def _member(name: str, member: dict[str, Value], instance: Instance) -> Member:
         _rebalance_ticks(instance) * instance.tick_ms,
         tuple(Protocol(p["name"], _metadata(p["metadata"])) for p in protocols),
         member["isNew"],
-        member["told"],
+        member["idKnown"],
         _ms(member["sessionLeft"], instance),
         JOINS + number if member["awaitingJoin"] else None,
         SYNCS + number if member["awaitingSync"] else None,
         member["assignment"].encode(),
         member["instance"] or None,
         member["unsynced"],
-        member["spared"],
+        member["nullInstance"],
     )
 
 
