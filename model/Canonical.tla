@@ -1,7 +1,8 @@
------------------------------- MODULE Canonical -------------------------------
-(* What status the same about two states: which number a generation has (whether  *)
-(* two are equal counts, and whether one status the first), what was assigned to  *)
-(* somebody who status gone, and time, where none passes. How a step may end.     *)
+------------------------------ MODULE Canonical ------------------------------
+(* The canonical form of a state. Only so many generations are told apart:  *)
+(* what counts is whether two are equal, and whether one is the first.      *)
+(* Assignments of removed members, and timers where no time passes, are     *)
+(* dropped. Outcomes gives the states in which a step may end.              *)
 EXTENDS Timers, Waiting
 
 Untimed(g) ==
@@ -17,10 +18,10 @@ Untimed(g) ==
                    THEN [@ EXCEPT !.left = g.joinTimer.round, !.extension = Forever]
                    ELSE [NoTimer EXCEPT !.left = Forever]]
 
-\* Generations are counted from `cut` on, and who is not `known` has no name.
+\* Generations are counted from `cut` on. Member ids that are not `known` become RemovedId.
 CanonicalAppend(a, known, cut) ==
   LET answers == a.kind = "static" /\ a.answer # NoEntries
-      \* No rule looks at what it tells, and who bears those names by then is loaded from the log.
+      \* No rule reads the ids in its response. Members under those names are loaded from the log.
       gone == a.kind = "static" /\ a.memberId = NoMember
       named == IF gone THEN {NoMember} ELSE known \cup {NoMember}
       Known(n) == IF n \in named THEN n ELSE RemovedId
@@ -45,12 +46,13 @@ CanonicalState(s) ==
                            ELSE [@ EXCEPT !.generation = Min(@, Generations)],
              !.appends = appends]
 
-\* Steps that differ in the rules alone are the same unless the rules are observed.
+\* Steps that differ only in the rules are the same, unless the rules are observed.
 Observe(s) == IF Observed THEN s ELSE [s EXCEPT !.rules = {}]
 
-\* How a step may end: timers of no length fire before it is done.
+\* The states in which a step may end. Timers with nothing left fire before it ends.
 Outcomes(steps, ticks) ==
-  {t \in {Observe(CanonicalState(StillDeferred(u))) : u \in UNION {PassTime(s, ticks) : s \in steps}} :
-     Len(t.appends) =< MaxHeld}
+  LET ended == UNION {PassTime(s, ticks) : s \in steps}
+  IN {t \in {Observe(CanonicalState(StillDeferred(s))) : s \in ended} :
+        Len(t.appends) =< MaxHeld}
 
-=============================================================================
+==============================================================================

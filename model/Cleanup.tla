@@ -1,24 +1,25 @@
-------------------------------- MODULE Cleanup --------------------------------
-(* The cleanup: expired offsets go, and groups that are left with none.        *)
+------------------------------- MODULE Cleanup -------------------------------
+(* The cleanup removes expired offsets, and groups that have none left.     *)
 EXTENDS Transactions, Timers
 
-\* The offset has no more time, its own or that of a group without members.
+\* Whether the retention of an offset is over: its own, or that of a group without members.
 IsOver(offset) == offset.left =< LeastLeft
 IsOverWithGroup(g) == IsOver([g.offset EXCEPT !.left = IF g.offset.fixed THEN @ ELSE g.emptyLeft])
 
-\* The rule that says which offsets expire. 4.1 CG:949
+\* The rule that decides which offsets expire. 4.1 CG:949
 RetentionRule(s) ==
   LET g == s.group
       readable == g.protocolType = "consumer" /\ g.subscribed # Topics
   IN IF g = NoGroup \/ ~s.active THEN "cleanup/nothing"                  \* GMM:786
-     ELSE IF ~RetainedFromEmpty THEN "cleanup/each-by-itself"            \* 0.10.2 GM:303
-     ELSE IF g.protocolType = Null THEN "cleanup/simple"                 \* GM:755
-     ELSE IF g.state = "Empty" THEN "cleanup/empty"                      \* GM:734
+     ELSE IF ~RetainedFromEmpty THEN "cleanup/each-by-itself"                 \* 0.10.2 GM:303
+     ELSE IF g.protocolType = Null THEN "cleanup/simple"                             \* GM:755
+     ELSE IF g.state = "Empty" THEN "cleanup/empty"                                  \* GM:734
      ELSE IF readable /\ (g.state = "Stable" \/ ~ExpiresOnlyInStable)
-     THEN "cleanup/consumers"                                            \* GM:745
-     ELSE "cleanup/in-use"                                               \* GM:760
+     THEN "cleanup/consumers"                                                        \* GM:745
+     ELSE "cleanup/in-use"                                                           \* GM:760
 
-\* Whether the one offset expires. What is on its way to the log keeps it, but in 0.10.0, GMM:545.
+\* Whether the one offset expires. A commit whose append is not complete keeps it, except in
+\* 0.10.0 (GMM:545).
 Expired(g, rule) ==
   IF g.offset = NoOffset THEN FALSE
   ELSE IF g.unstable # 0 /\ ~EmptyGroupsDie THEN FALSE
@@ -28,8 +29,8 @@ Expired(g, rule) ==
          [] rule = "cleanup/consumers" -> IsOver(g.offset) /\ "topic" \notin g.subscribed
          [] OTHER                      -> FALSE
 
-\* Without its offset whatever a transaction has pending is newer. An Empty group that has no
-\* offset left, nor awaits any, is gone. GMM:784
+\* Once the offset is removed, a pending offset of a transaction is newer. An Empty group without
+\* an offset, and without a pending one, is removed. GMM:784
 CleanUp(s) ==
   LET g == s.group
       rule == RetentionRule(s)
@@ -44,8 +45,8 @@ CleanUp(s) ==
       t == WriteRemoval(ApplyIf(looked, expired, "cleanup/expired"), expired, dies)
   IN IF rule = "cleanup/nothing" THEN {looked}
      ELSE IF RemovalFails(s, expired \/ dies) THEN RemovalIsRolledBack(looked)
-     ELSE IF dies                                                        \* GMM:808
+     ELSE IF dies                                                                   \* GMM:808
      THEN {[NoteRemoved(Apply(t, "cleanup/group-gone")) EXCEPT !.group = NoGroup]}
      ELSE {[t EXCEPT !.group = left]}
 
-=============================================================================
+==============================================================================

@@ -1,5 +1,5 @@
-------------------------------- MODULE Clients --------------------------------
-(* What clients ask, feature by feature.                                      *)
+------------------------------- MODULE Clients -------------------------------
+(* The requests that clients send, feature by feature.                      *)
 EXTENDS State
 
 CurrentGenerationId(g) == IF g = NoGroup THEN 0 ELSE g.generation
@@ -14,7 +14,8 @@ JoinGroupRequests(g, l) ==
       static == IF FreeNames(g, l) = {} /\ StaticId(g) = NoMember THEN {}
                 ELSE {newcomer(skips) : skips \in {FALSE, SkipsAssignment}}
   IN {join(n) : n \in KnownIds(g) \cup Pending(g) \cup {UnknownId}}
-     \cup {[join(n) EXCEPT !.protocolType = "connect"] : n \in IF Administered THEN Pending(g) ELSE {}}
+     \cup {[join(n) EXCEPT !.protocolType = "connect"]
+             : n \in IF Administered THEN Pending(g) ELSE {}}
      \cup {[join(n) EXCEPT !.protocols = Offers[i]] : n \in KnownIds(g), i \in DOMAIN Offers}
      \cup {[join(n) EXCEPT !.protocols = <<>>] : n \in KnownIds(g) \cup {NoMember}}
      \cup (IF "max-size" \in Features THEN static ELSE {})
@@ -40,7 +41,7 @@ SyncGroupRequests(g) ==
      \cup (IF "static-members" \notin Features THEN {}
            ELSE {[sync(n) EXCEPT !.instance = Instance, !.protocolName = "range"]
                   : n \in KnownIds(g) \cup {UnknownId}})
-     \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in KnownIds(g)}  \* a leader that assigns nothing
+     \cup (IF ~SyncsByProtocol THEN {sync(n) : n \in KnownIds(g)}  \* a leader without assignments
            ELSE UNION {{[sync(n) EXCEPT !.protocolType = "connect"],
                         [sync(n) EXCEPT !.protocolName = "roundrobin"]} : n \in KnownIds(g)})
      \cup (IF g # NoGroup THEN {}
@@ -97,7 +98,8 @@ TxnOffsetCommitRequests(g) ==
                                 instance |-> NoInstance, tooLong |-> FALSE, noPartitions |-> FALSE,
                                 retention |-> Stopped]
   IN (IF "static-members" \notin Features \/ ~CommitsInTransactions THEN {}
-      ELSE {[commit(n, CurrentGenerationId(g) + 1) EXCEPT !.instance = Instance] : n \in KnownIds(g) \cup {UnknownId}})
+      ELSE {[commit(n, CurrentGenerationId(g) + 1) EXCEPT !.instance = Instance]
+             : n \in KnownIds(g) \cup {UnknownId}})
      \cup (IF ~Transacted THEN {}
            ELSE {commit(n, CurrentGenerationId(g)) : n \in KnownIds(g) \cup {UnknownId, NoMember}}
                 \cup {commit(n, CurrentGenerationId(g) - 1) : n \in KnownIds(g)}
@@ -107,7 +109,7 @@ TxnOffsetCommitRequests(g) ==
                             [commit(NoMember, -1) EXCEPT !.noPartitions = TRUE],
                             [commit(NoMember, 0) EXCEPT !.groupId = ""]}))
 
-\* No marker comes before a TxnOffsetCommit that is on its way to the log.
+\* No marker is written while the append of a TxnOffsetCommit is not complete.
 EndTxnRequests(s) ==
   LET marker(committed) == [groupId |-> GroupId, committed |-> committed]
   IN IF ~Transacted THEN {}
@@ -115,7 +117,7 @@ EndTxnRequests(s) ==
            ELSE {marker(b) : b \in BOOLEAN})
           \cup (IF s.group # NoGroup THEN {} ELSE {[marker(TRUE) EXCEPT !.groupId = ""]})
 
-\* A null filter is none.
+\* A filter that is Null is not set.
 ListGroupsRequests ==
   IF ~Administered THEN {}
   ELSE {[filter |-> Null, type |-> Null]}
@@ -128,4 +130,4 @@ OffsetDeleteRequests(g) ==
   ELSE {[groupId |-> GroupId, topic |-> topic] : topic \in Topics}
        \cup (IF g # NoGroup THEN {} ELSE {[groupId |-> "", topic |-> "topic"]})
 
-=============================================================================
+==============================================================================

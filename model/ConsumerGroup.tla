@@ -1,46 +1,47 @@
 ---------------------------- MODULE ConsumerGroup ----------------------------
-(* One consumer group at its coordinator, as Apache Kafka keeps it: the        *)
-(* classic protocol, versions 0.10.0, 0.10.2, 2.7, 4.1. Each process of the    *)
-(* algorithm status an API of the coordinator, or something else that happens to   *)
-(* it; the labels are the names of the Python functions that transcribe them.  *)
-(* The modules below are named as those in Python. TLC and the Python explorer *)
-(* are held to the same states.                                                *)
+(* A consumer group and its coordinator, as in Apache Kafka: the classic       *)
+(* protocol, versions 0.10.0, 0.10.2, 2.7 and 4.1. Each process of the         *)
+(* algorithm is an API of the coordinator, a fault, or the passing of time.    *)
+(* TLC and the Python explorer must find the same states, transitions,         *)
+(* responses and rules.                                                        *)
 (*                                                                             *)
-(* A step of the coordinator status a value on its way: a record of the variables. *)
-(* An operator that takes one gives the set of steps that may follow where     *)
-(* Kafka leaves something open: who leads after the leader left, a tied vote,  *)
-(* the order of timers due together.                                           *)
+(* A step is a record of the variables, which operators change one after the   *)
+(* other. An operator that returns a set of steps makes a nondeterministic     *)
+(* choice: the leader after the leader left, the winner of a tied vote, the    *)
+(* order of timers that are due together.                                      *)
 (*                                                                             *)
-(* Comments name the rules and cite Kafka's source, at tag 2.7.2 where they    *)
-(* say no other: GC status GroupCoordinator.scala, GM GroupMetadata.scala, GMM     *)
-(* GroupMetadataManager.scala. At branch 4.1 GMM status GroupMetadataManager.java, *)
-(* CG ClassicGroup.java, OMM OffsetMetadataManager.java, CR                    *)
-(* CoordinatorRuntime.java, GCS GroupCoordinatorService.java.                  *)
+(* Apply(s, "heartbeat/alive") records the id of the rule that a step applies. *)
+(* The ids are those of the Python tables. Comments cite Kafka's source, at    *)
+(* tag 2.7.2 unless they name another version: GC is GroupCoordinator.scala,   *)
+(* GM GroupMetadata.scala, GMM GroupMetadataManager.scala. At branch 4.1 GMM   *)
+(* is GroupMetadataManager.java, CG ClassicGroup.java, OMM                     *)
+(* OffsetMetadataManager.java, CR CoordinatorRuntime.java, GCS                 *)
+(* GroupCoordinatorService.java.                                               *)
 EXTENDS Requests, Failover, Cleanup, Canonical, Clients
 
 (*--algorithm ConsumerGroup
 
 variables
   group   = NoGroup,
-  holding = FALSE,  \* whether appends to the log stay incomplete
-  appends = <<>>,   \* those that do
-  serving = "served",  \* the partition; or "loading", or "unloaded"
-  active  = TRUE,   \* not shut down
-  failing = NoError,   \* the error of the next append
-  log     = NoLog,  \* if it is kept
-  committed = AllCommitted,  \* what is read while something is written that is not committed
-  answers = {},     \* what the last step answered
-  rules   = {};     \* that the last step applied, if they are observed
+  holding = FALSE,  \* whether appends to the log are held, and stay incomplete
+  appends = <<>>,   \* the held ones
+  serving = "served",        \* the partition; or "loading", or "unloaded"
+  active  = TRUE,            \* the coordinator is not shut down
+  failing = NoError,         \* the error of the next append
+  log     = NoLog,           \* empty in an instance that never loads it
+  committed = AllCommitted,  \* what requests that only read see
+  answers = {},              \* the responses of the last step
+  rules   = {};              \* the ids of the rules that the last step applied, if Observed
 
 define
-  \* What is told apart by the instances that do not look at the answers.
+  \* The VIEW of the instances: states that differ in responses and rules are the same.
   State == <<group, holding, appends, serving, active, failing, log, committed>>
   Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
             active |-> active, failing |-> failing, log |-> log, committed |-> committed,
             answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
-            parks |-> NoMember]  \* whose JoinGroup this step parks
+            parks |-> NoMember]  \* the member whose JoinGroup this step parks
 
-  \* One of three, by why the coordinator refuses every request of an API. GC:856
+  \* One of three values, by the reason why the coordinator rejects every request. GC:856
   ByReason(notActive, loading, notCoordinator) ==
     IF ~active THEN notActive                               \* GC:859
     ELSE IF serving = "loading" /\ ~Old THEN loading        \* GC:861
@@ -53,7 +54,7 @@ define
   IsEmptyGroupId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveCheckedFirst)
 end define
 
-\* The step ends in one of the ways it may.
+\* The step ends in one of its outcomes.
 macro Finish(steps, ticks) begin
   with t \in Outcomes(steps, ticks) do
     group   := t.group;
@@ -69,7 +70,7 @@ macro Finish(steps, ticks) begin
   end with;
 end macro
 
-\* One rule applies, and gives this answer.
+\* A step that applies one rule, which only answers.
 macro Reply(rule, answer) begin
   Finish({Answer(Apply(Begin, rule), answer)}, 0);
 end macro
@@ -77,63 +78,65 @@ end macro
 process JoinGroup = "JoinGroup"
 begin join_group:  \* GC:156
   while TRUE do
-    with r \in JoinGroupRequests(group, log), g = CreatedByJoin(Begin).group, s = CreatedByJoin(Begin) do
+    with r \in JoinGroupRequests(group, log),
+         s = CreatedByJoin(Begin), g = CreatedByJoin(Begin).group do
       if ActiveCheckedFirst /\ ~active then          \* before the id: 0.10.2 GC:101, 4.1 GCS:851
         Reply("join/not-active", Refusal(Refused, r.memberId));
-      elsif r.groupId = "" then                                                  \* GC:857
+      elsif r.groupId = "" then                                                        \* GC:857
         Reply("join/invalid-group-id", Refusal("INVALID_GROUP_ID", r.memberId));
-      elsif IsRefused /\ ~RuntimeChecksLast then                                  \* GC:859
+      elsif IsRefused /\ ~RuntimeChecksLast then                                       \* GC:859
         Reply(ByReason("join/not-active", "join/loading", "join/not-coordinator"),
               Refusal(Refused, r.memberId));
-      elsif r.sessionTicks = 0 then                                              \* GC:172
+      elsif r.sessionTicks = 0 then                                                    \* GC:172
         Reply("join/session-timeout-out-of-range",
               Refusal("INVALID_SESSION_TIMEOUT", r.memberId));
-      elsif IsRefused then                                                \* 4.1 CR:2207,2209
+      elsif IsRefused then                                                   \* 4.1 CR:2207,2209
         Reply(ByReason("", "join/loading", "join/not-coordinator"), Refusal(Refused, NoMember));
-      elsif IsDead(group) /\ r.memberId # NoMember then                            \* GC:180
+      elsif IsDead(group) /\ r.memberId # NoMember then                                \* GC:180
         Reply("join/no-group", Refusal("UNKNOWN_MEMBER_ID", r.memberId));
-      elsif IsFull(g, r) then                                                    \* GC:184
+      elsif IsFull(g, r) then                                                          \* GC:184
         Finish(UNION {EndRejectedJoin(t) : t \in RejectFull(Apply(s, "join/group-full"), r)}, 0);
       elsif r.memberId = NoMember then
-        if IsInconsistent(g, r) then                                               \* GC:220
-          Finish(EndRejectedJoin(RejectInconsistent(Apply(s, "join/new-inconsistent"), NoMember)), 0);
+        if IsInconsistent(g, r) then                                                   \* GC:220
+          Finish(EndRejectedJoin(RejectInconsistent(Apply(s, "join/new-inconsistent"),
+                                                    NoMember)), 0);
         elsif StaticMemberId(g, r.instance) # NoMember then
           Finish(EndJoin(RejoinStatic(s, r)), 0);
-        elsif r.givesId /\ r.instance = NoInstance then                          \* GC:227
+        elsif r.givesId /\ r.instance = NoInstance then                                \* GC:227
           Finish(RecordNewGroups({GiveId(Apply(s, "join/member-id-required"), n)
                            : n \in FreeNames(g, log)}), 0);
-        else                                                                     \* GC:238
+        else                                                                           \* GC:238
           Finish(EndJoin(UNION {AddMember(Apply(s, "join/new-member"), n, r)
                                : n \in FreeNames(g, log)}), 0);
         end if;
-      elsif IsInconsistent(g, r) then                                              \* GC:262
+      elsif IsInconsistent(g, r) then                                                  \* GC:262
         Finish(EndRejectedJoin(RejectInconsistent(Apply(s, "join/inconsistent"), r.memberId)), 0);
-      elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then      \* GC:267
+      elsif r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance then            \* GC:267
         Finish(EndRejectedJoin(Answer(Apply(s, "join/pending-static"),
                                 JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))), 0);
-      elsif r.memberId \in DOMAIN g.pending then                                 \* GC:264
+      elsif r.memberId \in DOMAIN g.pending then                                       \* GC:264
         Finish(EndJoin(AddMember(Apply(s, "join/pending-member"), r.memberId, r)), 0);
-      elsif IsFenced(g, r) then                                                    \* GC:277
+      elsif IsFenced(g, r) then                                                        \* GC:277
         Finish(EndRejectedJoin(Answer(Apply(s, "join/fenced"),
                                 Refusal("FENCED_INSTANCE_ID", r.memberId))), 0);
-      elsif r.instance # NoInstance /\ StaticMemberId(g, r.instance) = NoMember then  \* GC:280
+      elsif r.instance # NoInstance /\ StaticMemberId(g, r.instance) = NoMember then   \* GC:280
         Finish(EndRejectedJoin(Answer(Apply(s, "join/unknown-instance"),
                                 Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
-      elsif r.memberId \notin DOMAIN g.members then                              \* GC:280
+      elsif r.memberId \notin DOMAIN g.members then                                    \* GC:280
         Finish(EndRejectedJoin(Answer(Apply(s, "join/unknown-member"),
                                 Refusal("UNKNOWN_MEMBER_ID", r.memberId))), 0);
-      elsif g.state = "PreparingRebalance" then                                  \* GC:289
+      elsif g.state = "PreparingRebalance" then                                        \* GC:289
         Finish(EndJoin(Rejoin(Apply(s, "join/rejoin-preparing"), r)), 0);
-      elsif g.state = "CompletingRebalance" /\ IsUnchanged(g, r) then              \* GC:293
+      elsif g.state = "CompletingRebalance" /\ IsUnchanged(g, r) then                  \* GC:293
         Reply("join/repeated-completing",
               CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
-      elsif g.state = "CompletingRebalance" then                                 \* GC:311
+      elsif g.state = "CompletingRebalance" then                                       \* GC:311
         Finish(EndJoin(Rejoin(Apply(s, "join/changed-completing"), r)), 0);
-      elsif g.leader = r.memberId then                                           \* GC:316
+      elsif g.leader = r.memberId then                                                 \* GC:316
         Finish(EndJoin(Rejoin(Apply(s, "join/leader-stable"), r)), 0);
-      elsif ~IsUnchanged(g, r) then                                                \* GC:321
+      elsif ~IsUnchanged(g, r) then                                                    \* GC:321
         Finish(EndJoin(Rejoin(Apply(s, "join/changed-stable"), r)), 0);
-      else                                                                       \* GC:326
+      else                                                                             \* GC:326
         Reply("join/repeated-stable",
               CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId));
       end if;
@@ -145,39 +148,39 @@ process SyncGroup = "SyncGroup"
 begin sync_group:  \* GC:347
   while TRUE do
     with r \in SyncGroupRequests(group) do
-      if SyncsByProtocol /\ r.protocolType = Null then  \* KafkaApis.scala:1585
+      if SyncsByProtocol /\ r.protocolType = Null then                   \* KafkaApis.scala:1585
         Reply("sync/protocol-missing", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif IsEmptyGroupId(r) then  \* GC:857
+      elsif IsEmptyGroupId(r) then                                                     \* GC:857
         Reply("sync/invalid-group-id", SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif IsRefused then                                        \* GC:357
+      elsif IsRefused then                                                             \* GC:357
         Reply(ByReason("sync/not-active", "sync/loading", "sync/not-coordinator"),
               SyncAnswer(This, RefusedSync));
-      elsif IsDead(group) \/ r.groupId = "" then  \* GC:367
+      elsif IsDead(group) \/ r.groupId = "" then                                       \* GC:367
         Reply("sync/no-group", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif EmptyRefusesSync /\ group.state = "Empty" then  \* 4.1 GMM:7352
+      elsif EmptyRefusesSync /\ group.state = "Empty" then                       \* 4.1 GMM:7352
         Reply("sync/empty-group", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif IsUnknownInstance(group, r) then  \* 4.1 CG:805
+      elsif IsUnknownInstance(group, r) then                                       \* 4.1 CG:805
         Reply("sync/unknown-instance", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif IsFenced(group, r) then  \* GC:389
+      elsif IsFenced(group, r) then                                                    \* GC:389
         Reply("sync/fenced", SyncAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif r.memberId \notin DOMAIN group.members then  \* GC:391
+      elsif r.memberId \notin DOMAIN group.members then                                \* GC:391
         Reply("sync/unknown-member", SyncAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif r.generation # group.generation then  \* GC:393
+      elsif r.generation # group.generation then                                       \* GC:393
         Reply("sync/other-generation", SyncAnswer(This, "ILLEGAL_GENERATION"));
-      elsif r.protocolType \notin {Null, group.protocolType} then  \* GC:395
+      elsif r.protocolType \notin {Null, group.protocolType} then                      \* GC:395
         Reply("sync/other-protocol-type", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif /\ r.protocolName \notin {Null, group.protocolName}
-            /\ ~(AnyProtocolUntilChosen /\ group.protocolName = Null) then  \* GC:397
+            /\ ~(AnyProtocolUntilChosen /\ group.protocolName = Null) then             \* GC:397
         Reply("sync/other-protocol-name", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
-      elsif group.state = "PreparingRebalance" then  \* GC:404
+      elsif group.state = "PreparingRebalance" then                                    \* GC:404
         Reply("sync/preparing", SyncAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then  \* GC:411
+      elsif group.state = "CompletingRebalance" /\ group.leader = r.memberId then      \* GC:411
         Finish(StoreAssignments(ParkSync(Applied("sync/leader-completing"), r.memberId),
                                 r.assignments), 0);
-      elsif group.state = "CompletingRebalance" then  \* GC:408
+      elsif group.state = "CompletingRebalance" then                                   \* GC:408
         Finish({HoldRequest(ParkSync(Applied("sync/follower-completing"), r.memberId),
                             "SyncGroup", r.memberId)}, 0);
-      else  \* GC:441
+      else                                                                             \* GC:441
         Finish({Answer(NoteSyncedInStable(Applied("sync/stable"), r.memberId),
                        [SyncAnswer(Parked("SyncGroup", r.memberId), "NONE") EXCEPT
                           !.protocolType = group.protocolType, !.protocolName = group.protocolName,
@@ -191,31 +194,31 @@ process Heartbeat = "Heartbeat"
 begin heartbeat:  \* GC:607
   while TRUE do
     with r \in HeartbeatRequests(group) do
-      if IsEmptyGroupId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then                                                        \* GC:857
         Reply("heartbeat/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif IsRefused then                                        \* GC:615
+      elsif IsRefused then                                                             \* GC:615
         Reply(ByReason("heartbeat/not-active", "heartbeat/loading", "heartbeat/not-coordinator"),
               ErrorAnswer(This, RefusalError("NONE")));
-      elsif IsDead(group) \/ r.groupId = "" then  \* GC:622
+      elsif IsDead(group) \/ r.groupId = "" then                                       \* GC:622
         Reply("heartbeat/no-group", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif IsUnknownInstance(group, r) then  \* 4.1 CG:805
+      elsif IsUnknownInstance(group, r) then                                       \* 4.1 CG:805
         Reply("heartbeat/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif IsFenced(group, r) then  \* GC:632
+      elsif IsFenced(group, r) then                                                    \* GC:632
         Reply("heartbeat/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif ~HeartbeatsInPreparing /\ group.state # "Stable" then  \* 0.10.0 GC:363
+      elsif ~HeartbeatsInPreparing /\ group.state # "Stable" then               \* 0.10.0 GC:363
         Reply("heartbeat/unstable", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif r.memberId \notin DOMAIN group.members then  \* GC:634
+      elsif r.memberId \notin DOMAIN group.members then                                \* GC:634
         Reply("heartbeat/unknown-member", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif group.state = "CompletingRebalance" /\ ~HeartbeatsInCompleting then  \* 0.10.2 GC:367
         Reply("heartbeat/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif r.generation # group.generation then  \* GC:636
+      elsif r.generation # group.generation then                                       \* GC:636
         Reply("heartbeat/other-generation", ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif group.state = "PreparingRebalance" then  \* GC:650
-        Finish({AnswerWhenCommitted(RestartSession(Applied("heartbeat/preparing"), r.memberId), "Heartbeat",
-                      ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
-      else  \* GC:643
-        Finish({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId), "Heartbeat",
-                      ErrorAnswer(This, "NONE"))}, 0);
+      elsif group.state = "PreparingRebalance" then                                    \* GC:650
+        Finish({AnswerWhenCommitted(RestartSession(Applied("heartbeat/preparing"), r.memberId),
+                                    "Heartbeat", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}, 0);
+      else                                                                             \* GC:643
+        Finish({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId),
+                                    "Heartbeat", ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
   end while;
@@ -225,14 +228,14 @@ process LeaveGroup = "LeaveGroup"
 begin leave_group:  \* GC:454
   while TRUE do
     with r \in LeaveGroupRequests(group) do
-      if IsEmptyGroupId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then                                                        \* GC:857
         Reply("leave/invalid-group-id", LeaveAnswer(r, "INVALID_GROUP_ID", ""));
-      elsif IsRefused then                                        \* GC:859
+      elsif IsRefused then                                                             \* GC:859
         Reply(ByReason("leave/not-active", "leave/loading", "leave/not-coordinator"),
               LeaveAnswer(r, Refused, ""));
-      elsif IsDead(group) \/ r.groupId = "" then  \* GC:462
+      elsif IsDead(group) \/ r.groupId = "" then                                       \* GC:462
         Reply("leave/no-group", LeaveAnswer(r, "NONE", "UNKNOWN_MEMBER_ID"));
-      else  \* GC:471
+      else                                                                             \* GC:471
         Finish(LeaveFrom(Applied(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
                          r.members, <<>>, 1), 0);
       end if;
@@ -244,34 +247,34 @@ process OffsetCommit = "OffsetCommit"
 begin offset_commit:  \* GC:686
   while TRUE do
     with r \in OffsetCommitRequests(group) do
-      if r.noPartitions then  \* KafkaApis.scala:434
+      if r.noPartitions then                                              \* KafkaApis.scala:434
         Reply("commit/nothing", ErrorAnswer(This, "NONE"));
-      elsif IsRefused then                                        \* GC:859
+      elsif IsRefused then                                                             \* GC:859
         Reply(ByReason("commit/not-active", "commit/loading", "commit/not-coordinator"),
               ErrorAnswer(This, Refused));
-      elsif IsDead(group) /\ r.generation < 0 then  \* GC:697
+      elsif IsDead(group) /\ r.generation < 0 then                                     \* GC:697
         Finish(StoreOffsets(GroupOfOffsets(Applied("commit/simple-no-group")), r), 0);
-      elsif IsDead(group) /\ ReturnsNotFound then  \* 4.1 OMM:468
+      elsif IsDead(group) /\ ReturnsNotFound then                                 \* 4.1 OMM:468
         Reply("commit/not-found", ErrorAnswer(This, "GROUP_ID_NOT_FOUND"));
-      elsif IsDead(group) then  \* GC:701
+      elsif IsDead(group) then                                                         \* GC:701
         Reply("commit/no-group", ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif IsFenced(group, r) then  \* GC:762
+      elsif IsFenced(group, r) then                                                    \* GC:762
         Reply("commit/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif group.state = "Empty" /\ r.generation < 0 then  \* GC:764
+      elsif group.state = "Empty" /\ r.generation < 0 then                             \* GC:764
         Finish(StoreOffsets(Applied("commit/simple-empty"), r), 0);
-      elsif IsUnknownInstance(group, r) then  \* 4.1 CG:805
+      elsif IsUnknownInstance(group, r) then                                       \* 4.1 CG:805
         Reply("commit/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
       elsif CompletingCheckedFirst /\ group.state = "CompletingRebalance" then  \* 0.10.2 GC:439
         Reply("commit/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      elsif OnlyMembersCommit /\ r.generation < 0 /\ r.memberId = NoMember then  \* 4.1 CG:853
+      elsif OnlyMembersCommit /\ r.generation < 0 /\ r.memberId = NoMember then    \* 4.1 CG:853
         Reply("commit/simple-in-use", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif r.memberId \notin DOMAIN group.members then  \* GC:767
+      elsif r.memberId \notin DOMAIN group.members then                                \* GC:767
         Reply("commit/unknown-member", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif r.generation # group.generation then  \* GC:769
+      elsif r.generation # group.generation then                                       \* GC:769
         Reply("commit/other-generation", ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif group.state = "CompletingRebalance" then  \* GC:780
+      elsif group.state = "CompletingRebalance" then                                   \* GC:780
         Reply("commit/completing", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"));
-      else  \* GC:773
+      else                                                                             \* GC:773
         Finish(StoreOffsets(RestartSession(Applied("commit/member"), r.memberId), r), 0);
       end if;
     end with;
@@ -282,7 +285,7 @@ process OffsetFetch = "OffsetFetch"
 begin offset_fetch:  \* GC:794
   while TRUE do
     with r \in OffsetFetchRequests(group) do
-      if IsRefused then                                           \* GC:859
+      if IsRefused then                                                                \* GC:859
         Reply(ByReason("fetch/not-active", "fetch/loading", "fetch/not-coordinator"),
               [to |-> This, error |-> Refused, offset |-> -1]);
       else
@@ -295,7 +298,7 @@ end process
 process DescribeGroups = "DescribeGroups"
 begin describe_groups:  \* GC:820
   while TRUE do
-    if IsRefused then                                             \* GC:859
+    if IsRefused then                                                                  \* GC:859
       Reply(ByReason("describe/not-active", "describe/loading", "describe/not-coordinator"),
             NotDescribed(Refused));
     else
@@ -308,28 +311,28 @@ process TxnOffsetCommit = "TxnOffsetCommit"
 begin txn_offset_commit:  \* GC:668
   while TRUE do
     with r \in TxnOffsetCommitRequests(group), s = CreatedByCommit(Begin) do
-      if r.noPartitions then  \* KafkaApis.scala:2393
+      if r.noPartitions then                                             \* KafkaApis.scala:2393
         Reply("txn-commit/nothing", ErrorAnswer(This, "NONE"));
-      elsif IsEmptyGroupId(r) then  \* GC:857
+      elsif IsEmptyGroupId(r) then                                                     \* GC:857
         Reply("txn-commit/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
-      elsif IsRefused then                                        \* GC:859
+      elsif IsRefused then                                                             \* GC:859
         Reply(ByReason("txn-commit/not-active", "txn-commit/loading", "txn-commit/not-coordinator"),
               ErrorAnswer(This, Refused));
-      elsif TxnChecksMembers /\ IsDead(group) /\ r.generation >= 0 then  \* 4.1 OMM:513
+      elsif TxnChecksMembers /\ IsDead(group) /\ r.generation >= 0 then           \* 4.1 OMM:513
         Reply("txn-commit/no-group", ErrorAnswer(This, "ILLEGAL_GENERATION"));
-      elsif TxnChecksMembers /\ s.group.state = "Empty" /\ r.generation < 0 then  \* 4.1 CG:840
+      elsif TxnChecksMembers /\ s.group.state = "Empty" /\ r.generation < 0 then   \* 4.1 CG:840
         Finish(StoreTransaction(Apply(s, "txn-commit/simple"), r), 0);
       elsif IsUnknownInstance(s.group, r) then
         Reply("txn-commit/unknown-instance", ErrorAnswer(This, "UNKNOWN_MEMBER_ID"));
-      elsif IsFenced(s.group, r) then  \* GC:735
+      elsif IsFenced(s.group, r) then                                                  \* GC:735
         Reply("txn-commit/fenced", ErrorAnswer(This, "FENCED_INSTANCE_ID"));
-      elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then  \* GC:737
+      elsif NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members then            \* GC:737
         Finish({Answer(Apply(s, "txn-commit/unknown-member"),
                        ErrorAnswer(This, "UNKNOWN_MEMBER_ID"))}, 0);
-      elsif NamesGeneration(r) /\ r.generation # s.group.generation then  \* GC:740
+      elsif NamesGeneration(r) /\ r.generation # s.group.generation then               \* GC:740
         Finish({Answer(Apply(s, "txn-commit/other-generation"),
                        ErrorAnswer(This, "ILLEGAL_GENERATION"))}, 0);
-      else  \* GC:744
+      else                                                                             \* GC:744
         Finish(StoreTransaction(Apply(s, "txn-commit/pending"), r), 0);
       end if;
     end with;
@@ -340,26 +343,28 @@ process EndTxn = "EndTxn"
 begin end_txn:  \* GMM:883
   while TRUE do
     with r \in EndTxnRequests(Begin) do
-      if IsEmptyGroupId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then                                                        \* GC:857
         Reply("end-txn/invalid-group-id", ErrorAnswer(This, "INVALID_GROUP_ID"));
       elsif WritesMarkers /\ IsRefused then
         \* 4.1 GCS:2093, with the error for a transaction's coordinator: KafkaApis.scala:1797
         Reply(ByReason("end-txn/not-active", "end-txn/loading", "end-txn/not-coordinator"),
               ErrorAnswer(This, "NOT_LEADER_OR_FOLLOWER"));
-      elsif WritesMarkers /\ failing # NoError then  \* 4.1 CR:1187
+      elsif WritesMarkers /\ failing # NoError then                               \* 4.1 CR:1187
         Finish(MarkerFails(Applied("end-txn/not-written")), 0);
       elsif ~active then
         Finish({Answer(WriteMarker(Applied("end-txn/not-active"), r.committed),
                        ErrorAnswer(This, "UNKNOWN_SERVER_ERROR"))}, 0);
-      elsif IsDead(group) \/ ~group.awaitsMarker then  \* GMM:884
-        Finish({AnswerWhenCommitted(WriteMarker(Applied("end-txn/nothing-pending"), r.committed), "EndTxn",
-                      ErrorAnswer(This, "NONE"))}, 0);
-      elsif r.committed then                                    \* GM:670
-        Finish({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/committed"), TRUE), TRUE), "EndTxn",
-                      ErrorAnswer(This, "NONE"))}, 0);
-      else                                                      \* GM:661
-        Finish({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/aborted"), FALSE), FALSE), "EndTxn",
-                      ErrorAnswer(This, "NONE"))}, 0);
+      elsif IsDead(group) \/ ~group.awaitsMarker then                                 \* GMM:884
+        Finish({AnswerWhenCommitted(WriteMarker(Applied("end-txn/nothing-pending"), r.committed),
+                                    "EndTxn", ErrorAnswer(This, "NONE"))}, 0);
+      elsif r.committed then                                                           \* GM:670
+        Finish({AnswerWhenCommitted(
+                  EndTransaction(WriteMarker(Applied("end-txn/committed"), TRUE), TRUE),
+                  "EndTxn", ErrorAnswer(This, "NONE"))}, 0);
+      else                                                                             \* GM:661
+        Finish({AnswerWhenCommitted(
+                  EndTransaction(WriteMarker(Applied("end-txn/aborted"), FALSE), FALSE),
+                  "EndTxn", ErrorAnswer(This, "NONE"))}, 0);
       end if;
     end with;
   end while;
@@ -369,9 +374,9 @@ process ListGroups = "ListGroups"
 begin list_groups:  \* GC:806
   while TRUE do
     with r \in ListGroupsRequests do
-      if ~active then  \* GC:808
+      if ~active then                                                                  \* GC:808
         Reply("list/not-active", [to |-> This, error |-> Refused, groups |-> {}]);
-      elsif serving = "loading" then  \* GC:810
+      elsif serving = "loading" then                                                   \* GC:810
         Reply("list/loading",
               [to |-> This, error |-> "COORDINATOR_LOAD_IN_PROGRESS", groups |-> {}]);
       else
@@ -385,21 +390,22 @@ process DeleteGroups = "DeleteGroups"
 begin delete_groups:  \* GC:510
   while TRUE do
     await Administered /\ DeletesGroups;
-    if IsRefused then                                             \* GC:859
+    if IsRefused then                                                                  \* GC:859
       Reply(ByReason("delete/not-active", "delete/loading", "delete/not-coordinator"),
             DeleteAnswer("NONE", {Refused}));
-    elsif IsDead(group) then  \* GC:523
+    elsif IsDead(group) then                                                           \* GC:523
       Finish({AnswerWhenCommitted(Applied("delete/no-group"), "DeleteGroups",
                     DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}, 0);
-    elsif group.state # "Empty" then  \* GC:534
+    elsif group.state # "Empty" then                                                   \* GC:534
       Finish({AnswerWhenCommitted(Applied("delete/not-empty"), "DeleteGroups",
                     DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}, 0);
-    elsif RemovalFails(Begin, TRUE) then  \* 4.1 GCS:1438
+    elsif RemovalFails(Begin, TRUE) then                                         \* 4.1 GCS:1438
       Finish({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
               : t \in RemovalIsRolledBack(Applied("delete/empty"))}, 0);
-    else  \* GC:530
-      Finish({AnswerWhenCommitted(Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
-                    "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}, 0);
+    else                                                                               \* GC:530
+      Finish({AnswerWhenCommitted(
+                Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
+                "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}, 0);
     end if;
   end while;
 end process
@@ -408,22 +414,22 @@ process OffsetDelete = "OffsetDelete"
 begin offset_delete:  \* GC:551
   while TRUE do
     with r \in OffsetDeleteRequests(group) do
-      if IsEmptyGroupId(r) then  \* GC:857
+      if IsEmptyGroupId(r) then                                                        \* GC:857
         Reply("offset-delete/invalid-group-id", OffsetDeleteAnswer("INVALID_GROUP_ID", {}));
-      elsif IsRefused then                                        \* GC:859
+      elsif IsRefused then                                                             \* GC:859
         Reply(ByReason("offset-delete/not-active", "offset-delete/loading",
                   "offset-delete/not-coordinator"),
               OffsetDeleteAnswer(Refused, {}));
-      elsif IsDead(group) then  \* GC:563
+      elsif IsDead(group) then                                                         \* GC:563
         Reply("offset-delete/no-group", OffsetDeleteAnswer("GROUP_ID_NOT_FOUND", {}));
-      elsif group.state = "Empty" then                          \* GC:574
+      elsif group.state = "Empty" then                                                 \* GC:574
         Finish(OffsetDeleted(Applied("offset-delete/empty"), r.topic), 0);
-      elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then  \* GC:577
+      elsif group.protocolType = "consumer" /\ r.topic \in group.subscribed then       \* GC:577
         Finish({AnswerWhenCommitted(Applied("offset-delete/consumers"), "OffsetDelete",
                       OffsetDeleteAnswer("NONE", {<<r.topic, "GROUP_SUBSCRIBED_TO_TOPIC">>}))}, 0);
-      elsif group.protocolType = "consumer" then                \* GC:577
+      elsif group.protocolType = "consumer" then                                       \* GC:577
         Finish(OffsetDeleted(Applied("offset-delete/consumers"), r.topic), 0);
-      else  \* GC:584
+      else                                                                             \* GC:584
         Reply("offset-delete/not-consumers", OffsetDeleteAnswer("NON_EMPTY_GROUP", {}));
       end if;
     end with;
@@ -517,7 +523,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5b6cc166c1de10c289994d68fa11821a
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d968786ac185d1c3cc80b21cde5b0226
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
           answers, rules
 
@@ -559,8 +565,8 @@ Init == (* Global variables *)
         /\ rules = {}
 
 JoinGroup == \E r \in JoinGroupRequests(group, log):
-               LET g == CreatedByJoin(Begin).group IN
-                 LET s == CreatedByJoin(Begin) IN
+               LET s == CreatedByJoin(Begin) IN
+                 LET g == CreatedByJoin(Begin).group IN
                    IF ActiveCheckedFirst /\ ~active
                       THEN /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/not-active"), (Refusal(Refused, r.memberId)))}), 0):
                                 /\ group' = t.group
@@ -647,7 +653,8 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ rules' = t.rules
                                                                                         ELSE /\ IF r.memberId = NoMember
                                                                                                    THEN /\ IF IsInconsistent(g, r)
-                                                                                                              THEN /\ \E t \in Outcomes((EndRejectedJoin(RejectInconsistent(Apply(s, "join/new-inconsistent"), NoMember))), 0):
+                                                                                                              THEN /\ \E t \in Outcomes((EndRejectedJoin(RejectInconsistent(Apply(s, "join/new-inconsistent"),
+                                                                                                                                                                            NoMember))), 0):
                                                                                                                         /\ group' = t.group
                                                                                                                         /\ holding' = t.holding
                                                                                                                         /\ appends' = t.appends
@@ -1140,8 +1147,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF group.state = "PreparingRebalance"
-                                                                                                                     THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/preparing"), r.memberId), "Heartbeat",
-                                                                                                                                                       ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
+                                                                                                                     THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/preparing"), r.memberId),
+                                                                                                                                                                     "Heartbeat", ErrorAnswer(This, "REBALANCE_IN_PROGRESS"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1152,8 +1159,8 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
-                                                                                                                     ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId), "Heartbeat",
-                                                                                                                                                       ErrorAnswer(This, "NONE"))}), 0):
+                                                                                                                     ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId),
+                                                                                                                                                                     "Heartbeat", ErrorAnswer(This, "NONE"))}), 0):
                                                                                                                                /\ group' = t.group
                                                                                                                                /\ holding' = t.holding
                                                                                                                                /\ appends' = t.appends
@@ -1608,8 +1615,8 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
                                                 ELSE /\ IF IsDead(group) \/ ~group.awaitsMarker
-                                                           THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(WriteMarker(Applied("end-txn/nothing-pending"), r.committed), "EndTxn",
-                                                                                             ErrorAnswer(This, "NONE"))}), 0):
+                                                           THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(WriteMarker(Applied("end-txn/nothing-pending"), r.committed),
+                                                                                                           "EndTxn", ErrorAnswer(This, "NONE"))}), 0):
                                                                      /\ group' = t.group
                                                                      /\ holding' = t.holding
                                                                      /\ appends' = t.appends
@@ -1621,8 +1628,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
                                                            ELSE /\ IF r.committed
-                                                                      THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/committed"), TRUE), TRUE), "EndTxn",
-                                                                                                        ErrorAnswer(This, "NONE"))}), 0):
+                                                                      THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(
+                                                                                                    EndTransaction(WriteMarker(Applied("end-txn/committed"), TRUE), TRUE),
+                                                                                                    "EndTxn", ErrorAnswer(This, "NONE"))}), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1633,8 +1641,9 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                                 /\ committed' = t.committed
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
-                                                                      ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(EndTransaction(WriteMarker(Applied("end-txn/aborted"), FALSE), FALSE), "EndTxn",
-                                                                                                        ErrorAnswer(This, "NONE"))}), 0):
+                                                                      ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(
+                                                                                                    EndTransaction(WriteMarker(Applied("end-txn/aborted"), FALSE), FALSE),
+                                                                                                    "EndTxn", ErrorAnswer(This, "NONE"))}), 0):
                                                                                 /\ group' = t.group
                                                                                 /\ holding' = t.holding
                                                                                 /\ appends' = t.appends
@@ -1735,8 +1744,9 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                                                  /\ committed' = t.committed
                                                                  /\ answers' = t.answers
                                                                  /\ rules' = t.rules
-                                                       ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
-                                                                                         "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}), 0):
+                                                       ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(
+                                                                                     Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
+                                                                                     "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}), 0):
                                                                  /\ group' = t.group
                                                                  /\ holding' = t.holding
                                                                  /\ appends' = t.appends
@@ -1986,9 +1996,10 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-68f77543c6b38a4aae02fe74bdf3dae0
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-b900b4c8fb5d3d577861bea4289e6b2a
 
-\* To observe each step once: the answers and rules of a state are forgotten before the next step.
+\* Every state with the responses and the rules of each step to it, if Observed. They are cleared
+\* before the next step, so that TLC takes the steps of each state only once.
 Observation == \/ rules = {} /\ Next
                \/ /\ rules # {} /\ UNCHANGED State
                   /\ rules' = {} /\ answers' = {}

@@ -1,9 +1,9 @@
-------------------------------- MODULE Failover -------------------------------
-(* The partition moves, the process dies, it status shut down.                    *)
+------------------------------ MODULE Failover -------------------------------
+(* The partition moves, the process crashes, the coordinator shuts down.    *)
 EXTENDS Waiting
 
-\* What is left of an append: a commit's answer, or a static member's if it still waits for it. Who
-\* waits while a rebalance is prepared is told at once. GC:1073
+\* What remains of an append after its group is unloaded: the response to a commit, or to a static
+\* member that still waits for it. While a rebalance is prepared the unload itself answers. GC:1073
 AppendAfterUnload(g, a) ==
   LET n == a.memberId
       due == IF n \notin Members(g) THEN FALSE
@@ -12,8 +12,8 @@ AppendAfterUnload(g, a) ==
      ELSE [a EXCEPT !.memberId = NoMember, !.afterUnload = @ \/ due,
                     !.answer = IF due THEN NewIdAnswer(Held, g, a) ELSE @]
 
-\* Who waits is told to look elsewhere; commits and static members on their way are answered later.
-\* GC:869
+\* Parked requests get NOT_COORDINATOR. Commits and static members whose append is not complete
+\* are answered when it completes. GC:869
 Unloaded(before) ==
   LET s == FailDeferred(before)
       g == s.group
@@ -35,12 +35,13 @@ LoadedMember(m) ==
    awaitingJoin |-> FALSE, awaitingSync |-> FALSE, assignment |-> m.assignment,
    instance |-> m.instance, nullInstance |-> LoadedCountAsStatic, unsynced |-> FALSE]
 
-\* The group as it was last recorded, with the offsets. GMM:564
+\* The group of the last record in the log, with the offsets. GMM:564
 Loaded(s) ==
   LET r == s.log.group
       alone == [NewGroup EXCEPT
                   !.state = IF EmptyGroupsDie THEN "Dead" ELSE "Empty", !.offset = s.log.offset,
-                  !.transaction = s.log.transaction, !.awaitsMarker = s.log.transaction # NoTransaction]
+                  !.transaction = s.log.transaction,
+                  !.awaitsMarker = s.log.transaction # NoTransaction]
       bare == s.log.offset = NoOffset /\ s.log.transaction = NoTransaction
       instances == {r.members[n].instance : n \in DOMAIN r.members} \ {NoInstance}
       restored ==
@@ -60,16 +61,18 @@ Loaded(s) ==
                   THEN [restored EXCEPT !.subscribed = Subscribed(restored, r.protocolName)]
                   ELSE IF bare THEN NoGroup ELSE alone]
 
-\* What was on its way to the log is in it, and never answered. GMM:544
+\* Appends that are not complete are in the log. Their requests are never answered. GMM:544
 Crashed(s) ==
-  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = AllCommitted, !.active = TRUE]
+  LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = AllCommitted,
+                     !.active = TRUE]
   IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
 
-\* What is served will be loaded when it comes back, even if it is unloaded now. GC:118, 4.1 GCS:2262
+\* A partition that is served now is loaded at the next start, even if the shutdown unloads it.
+\* GC:118, 4.1 GCS:2262
 ShutDown(s) ==
   LET keepsAny == s.group # NoGroup \/ s.committed # AllCommitted
       unloaded == Unloaded(ApplyIf(s, keepsAny, "failover/unload"))
   IN [(IF ShutdownUnloads THEN [unloaded EXCEPT !.serving = s.serving] ELSE s)
       EXCEPT !.active = FALSE]
 
-=============================================================================
+==============================================================================

@@ -1,9 +1,9 @@
---------------------------------- MODULE Log ----------------------------------
-(* Storing status a step of its own: an append completes at once, or when it status   *)
-(* released, or fails.                                                        *)
+--------------------------------- MODULE Log ---------------------------------
+(* An append to the log is a step of its own: it completes at once, or when it is *)
+(* released, or fails.                                                      *)
 EXTENDS Rebalance
 
-\* What the error of an append is to SyncGroup, and to OffsetCommit. GMM:283,430, 4.1 GMM:7533
+\* The error that OffsetCommit and SyncGroup return for a failed append. GMM:283,430, 4.1 GMM:7533
 CommitError(error) ==
   IF \/ error = "NOT_ENOUGH_REPLICAS" /\ ReplicasAreMapped
      \/ error = "REQUEST_TIMED_OUT" /\ TimeoutIsUnavailable
@@ -18,7 +18,7 @@ Awaits(s, entry) ==
   IF s.group = NoGroup THEN FALSE
   ELSE s.group.state = "CompletingRebalance" /\ s.group.generation = entry.generation
 
-\* The assignments reach the members, if the group still waits for them. GC:427
+\* The members get their assignments, if the group still waits for them. GC:427
 CompleteGroupAppend(s, entry) ==
   LET g == s.group
       given == [s EXCEPT !.group.members =
@@ -38,11 +38,12 @@ AnswerCommit(s, entry, place) ==
                 ELSE IF plain THEN "log/offsets-stored" ELSE "log/transaction-stored"
       failed == IF plain THEN "log/offsets-failed" ELSE "log/transaction-failed"
   IN IF entry.error = NoError
-     THEN AnswerWhenCommitted(Apply(s, stored), IF plain THEN "OffsetCommit" ELSE "TxnOffsetCommit", answer)
+     THEN AnswerWhenCommitted(Apply(s, stored),
+                              IF plain THEN "OffsetCommit" ELSE "TxnOffsetCommit", answer)
      ELSE Answer(Apply(s, failed), answer)
 
-\* What a transaction has committed before is the older one now. Of one that outlives its group
-\* nothing more comes than the answer. GMM:405
+\* A pending offset of a transaction is older now. After an unload only the response is left.
+\* GMM:405
 CompleteOffsetsAppend(s, entry, place) ==
   LET fine == entry.error = NoError
       t == [s EXCEPT !.group.offset = IF fine THEN entry.offset ELSE @,
@@ -51,7 +52,8 @@ CompleteOffsetsAppend(s, entry, place) ==
                        @ /\ ~(fine /\ s.group.transaction.status = "pending")]
   IN {AnswerCommit(IF entry.afterUnload THEN s ELSE t, entry, place)}
 
-\* If no marker has come in between, and no newer commit of the same transaction. GMM:408, GM:632
+\* The offset becomes pending, unless a marker or a newer commit of the transaction came first.
+\* GMM:408, GM:632
 CompleteTransactionAppend(s, entry, place) ==
   LET t == IF entry.error = NoError
            THEN [s EXCEPT !.group.transaction.status = IF @ = "held" THEN "pending" ELSE @]
@@ -59,8 +61,8 @@ CompleteTransactionAppend(s, entry, place) ==
            ELSE [s EXCEPT !.group.transaction = NoTransaction, !.group.awaitsMarker = FALSE]
   IN {AnswerCommit(IF entry.afterUnload THEN s ELSE t, entry, place)}
 
-\* The member has its old id again, but offers what it came back with; if it has come back yet again
-\* Kafka fails after that, and whoever waits is forgotten. GC:1061
+\* The member gets its old id back but keeps the protocols of the new request. If it has rejoined
+\* once more since, Kafka throws after that, and its parked JoinGroup is dropped. GC:1061
 RollBackNewId(s, entry) ==
   LET g == s.group
       n == entry.memberId
@@ -77,7 +79,7 @@ RollBackNewId(s, entry) ==
                !.group.leader = IF @ = n THEN old ELSE @,
                !.group.statics = With(@, m.instance, old)]
 
-\* What a static member that came back is answered once its new id is stored.
+\* The response to a static member that rejoined, once its new id is stored.
 NewIdAnswer(to, g, entry) ==
   LET leads == entry.current /\ g.leader = entry.newId
   IN [CurrentGeneration(to, g, entry.newId) EXCEPT
@@ -85,14 +87,14 @@ NewIdAnswer(to, g, entry) ==
         !.skips = leads,
         !.members = IF leads THEN MemberList(g) ELSE NoEntries]
 
-\* Of one that outlives its group nothing more comes than the answer.
+\* After an unload only the response is left.
 AnswerAfterUnload(s, entry) ==
   IF entry.error = NoError THEN Answer(Apply(s, "log/new-id-stored"), entry.answer)
   ELSE Answer(Apply(s, "log/new-id-failed"), [entry.answer EXCEPT
                     !.error = GroupError(entry.error), !.leader = entry.leader,
                     !.memberId = NoMember, !.members = NoEntries])
 
-\* A static member that came back is answered if it still waits. GC:1073
+\* A static member that rejoined is answered if it still waits. GC:1073
 CompleteStaticAppend(s, entry) ==
   LET g == s.group
       n == entry.memberId
@@ -127,21 +129,24 @@ AppendToLog(s, entry) ==
         THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE]
         ELSE [s EXCEPT !.log.transaction =
                 [status |-> "pending", newer |-> TRUE, offset |-> entry.offset]]
-      t == [(IF s.failing = NoError THEN NoteWritten(recorded) ELSE recorded) EXCEPT !.failing = NoError]
+      t == [(IF s.failing = NoError THEN NoteWritten(recorded) ELSE recorded)
+            EXCEPT !.failing = NoError]
       ends == [entry EXCEPT !.error = s.failing]
-      \* Where it is the answers that wait, what fails does so at once, and offsets take effect.
-      atOnce == ResponsesAreDeferred /\ (s.failing # NoError \/ entry.kind \in {"offsets", "transaction"})
+      \* Where responses are deferred, a failure takes effect at once, and so do offsets.
+      atOnce == /\ ResponsesAreDeferred
+                /\ s.failing # NoError \/ entry.kind \in {"offsets", "transaction"}
       appended == IF s.holding /\ ~atOnce THEN {[t EXCEPT !.appends = Append(@, ends)]}
                   ELSE CompleteAppend(t, ends, 0)
   IN UNION {PersistOrForget(u, s.failing) : u \in appended}
 
-\* Who made the group is told if it cannot be recorded, unless it was answered; the id that it was
-\* given then is nobody's. 4.1 GMM:6194
+\* If the record of a new group fails, the JoinGroup that created the group gets the error, unless
+\* it was answered. The id in that response belongs to no member. 4.1 GMM:6194
 StoreNewGroup(s) ==
   LET forgotten == [Apply(s, "log/group-forgotten") EXCEPT
                       !.failing = NoError, !.group = NoGroup,
                       !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
-  IN IF s.failing = NoError THEN NoteWritten([s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @])
+  IN IF s.failing = NoError
+     THEN NoteWritten([s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @])
      ELSE IF DOMAIN s.group.members = {} THEN forgotten
      ELSE Answer(forgotten, JoinAnswer(This, GroupError(s.failing), NoMember))
 
@@ -154,7 +159,7 @@ CompleteHeld(s) ==
   CompleteFrom([s EXCEPT !.appends = <<>>, !.holding = FALSE, !.committed = AllCommitted],
                s.appends, 1)
 
-\* The leader's assignments go to the log, nothing for those it forgot. GC:415
+\* The leader's assignments are appended. A member that it left out gets an empty one. GC:415
 StoreAssignments(s, given) ==
   AppendToLog(s, [NoAppend EXCEPT
     !.kind = "group", !.generation = s.group.generation,
@@ -162,7 +167,7 @@ StoreAssignments(s, given) ==
     !.of = IF ResponsesAreDeferred THEN s.group.leader ELSE @,
     !.assignments = [n \in DOMAIN s.group.members |-> IF n \in DOMAIN given THEN given[n] ELSE ""]])
 
-\* Where groups without members die, the offsets of one that never was are all there is of it.
+\* A group that has only offsets. In 0.10.0 it is Dead.
 GroupOfOffsets(s) ==
   IF s.group # NoGroup THEN s
   ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyGroupsDie THEN "Dead" ELSE "Empty",
@@ -173,8 +178,9 @@ StoreOffsets(s, r) ==
   IF r.tooLong
   THEN {AnswerWhenCommitted(Apply(s, "commit/metadata-too-large"), "OffsetCommit",
               ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
-  ELSE {IF s.holding /\ ~ResponsesAreDeferred THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
+  ELSE {IF s.holding /\ ~ResponsesAreDeferred
+        THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
         : t \in AppendToLog(s, [NoAppend EXCEPT !.kind = "offsets",
                                               !.offset = Committed(5, r)])}
 
-=============================================================================
+==============================================================================

@@ -1,5 +1,5 @@
------------------------------- MODULE Rebalance -------------------------------
-(* How a rebalance begins, ends, gains and loses members.                     *)
+------------------------------ MODULE Rebalance ------------------------------
+(* How a rebalance begins and ends, and how a group gains and loses members. *)
 EXTENDS Records
 
 SupportedByAll(members, name) ==  \* GM:446
@@ -22,10 +22,10 @@ SelectProtocol(members) ==
       voted == {vote(n) : n \in {m \in DOMAIN members : supported(m) # {}}}
   IN {name \in voted : \A other \in voted : votes(other) =< votes(name)}
 
-\* The members, each with what it says for the protocol that was chosen.
+\* The members, each with its metadata for the chosen protocol.
 MemberList(g) == [n \in DOMAIN g.members |-> MetadataOf(g.members[n], g.protocolName)]
 
-\* In Stable not even a leader gets the list: it need not assign again. GC:327
+\* In Stable a leader does not get the list either: it does not assign again. GC:327
 CurrentGeneration(to, g, n) ==
   [JoinAnswer(to, "NONE", n) EXCEPT
      !.generation = g.generation, !.leader = g.leader,
@@ -33,7 +33,7 @@ CurrentGeneration(to, g, n) ==
      !.members = IF n = g.leader /\ g.state = "CompletingRebalance"
                  THEN MemberList(g) ELSE NoEntries]
 
-\* If the leader is among them any other may follow it. GM:259
+\* If the leader is dropped, any other member may become the leader. GM:259
 DropMembers(s, names) ==
   LET left == Without(s.group.members, names)
       statics == s.group.statics
@@ -64,12 +64,12 @@ DropNotRejoined(s, absent) ==
                       IF DroppedTimersRun THEN KeepTimers(s.group, absent) ELSE @]
        IN DropMembers(kept, absent)
 
-\* The member is answered, and its session starts anew.
+\* The JoinGroup of the member is answered, and its session timer restarts.
 StartMemberGeneration(m) ==
   [RestartTimer([m EXCEPT !.awaitingJoin = FALSE]) EXCEPT
      !.isNew = FALSE, !.idKnown = @ \/ m.awaitingJoin, !.unsynced = SyncsExpire]
 
-\* To what the members of a new generation have subscribed. GM:468
+\* The topics that the members of a new generation subscribe to. GM:468
 Subscribed(g, name) ==
   IF ~DeletesOffsets \/ g.protocolType # "consumer" THEN Topics
   ELSE UNION {TopicsOf(MetadataOf(g.members[n], name)) : n \in DOMAIN g.members}
@@ -85,26 +85,26 @@ BeginGeneration(s, name) ==
           !.syncLeft = IF SyncsExpire THEN RebalanceTimeout ELSE @,
           !.members = [n \in DOMAIN g.members |-> StartMemberGeneration(g.members[n])]]]
 
-\* Its offsets stay; assignments on their way to the log reach nobody. 0.10.0 GC:657
+\* The offsets stay. Assignments whose append is not complete are dropped. 0.10.0 GC:657
 MarkDead(s) ==
   [RemoveGroup(Apply(s, "rebalance/complete-dead")) EXCEPT
      !.group = [NewGroup EXCEPT !.state = "Dead", !.offset = s.group.offset,
                                 !.unstable = s.group.unstable],
      !.appends = [i \in DOMAIN s.appends |-> [s.appends[i] EXCEPT !.generation = 0]]]
 
-\* One leads that has joined. GM:276
+\* A member that has joined becomes the leader. GM:276
 ElectJoinedLeader(s) ==
   LET g == s.group
       joined == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
   IN IF DOMAIN g.members = {} \/ g.leader \in joined THEN {s}
      ELSE {[Apply(s, "rebalance/elect-joined-leader") EXCEPT !.group.leader = n] : n \in joined}
 
-\* The join phase ends with those who joined; static members may be absent. GC:1183
+\* The join phase ends with the members that joined. Static members may be absent. GC:1183
 CompleteJoin(s) ==
   LET absent == {n \in DOMAIN s.group.members : /\ ~s.group.members[n].awaitingJoin
                                                 /\ s.group.members[n].instance = NoInstance
                                                 /\ ~s.group.members[n].nullInstance}
-      \* Nobody has joined. GC:1199
+      \* No member has joined. GC:1199
       again(t) == [Apply(t, "rebalance/nobody-rejoined") EXCEPT
                      !.group.joinTimer = [NoTimer EXCEPT !.left = Max(RebalanceTimeout, 1)]]
       raised(t) == [t EXCEPT !.group.generation = @ + 1, !.group.joinTimer = NoTimer]
@@ -119,7 +119,7 @@ CompleteJoin(s) ==
                                !.group.subscribed = Subscribed(t.group, Null)])
            ELSE IF names # {}
            THEN {BeginGeneration(Apply(t, "rebalance/complete"), name) : name \in names}
-           \* The only member offers nothing, and Kafka fails half-way. KAFKA-6005
+           \* The only member offers no protocol, and Kafka throws half-way. KAFKA-6005
            ELSE {Answer(Apply(t, "rebalance/no-protocol"),
                         JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
       led(t) == IF ElectJoinedLeader(t) = {} THEN {again(t)}
@@ -127,16 +127,16 @@ CompleteJoin(s) ==
   IN UNION {IF EmptyGroupsDie /\ DOMAIN t.group.members = {} THEN {MarkDead(t)} ELSE led(t)
             : t \in DropNotRejoined(s, absent)}
 
-AllJoined(g) ==  \* Ids given out and not yet used are waited for. GC:1171
+AllJoined(g) ==  \* A pending id counts as a member that has not joined. GC:1171
   /\ g.joinTimer # NoTimer
   /\ DOMAIN g.pending = {}
   /\ \A n \in DOMAIN g.members : g.members[n].awaitingJoin
 
-\* Who joins or leaves never cuts the initial delay short.
+\* A member that joins or leaves does not end the initial delay.
 CheckJoinComplete(s) ==
   IF AllJoined(s.group) /\ ~s.group.joinTimer.initial THEN CompleteJoin(s) ELSE {s}
 
-\* Who expires may. 4.1 GMM:6765,6786
+\* A member that expires may end it. 4.1 GMM:6765,6786
 CheckJoinCompleteAfterRemoval(s) ==
   IF ExpiryEndsDelay /\ AllJoined(s.group) THEN CompleteJoin(s) ELSE CheckJoinComplete(s)
 
@@ -168,11 +168,12 @@ MaybePrepareRebalance(s) ==  \* GC:1115
 \* GC:990
 AddMember(s, n, r) ==
   LET g == s.group
-      m == [protocols |-> r.protocols, isNew |-> NewMembersExpire, idKnown |-> n \in DOMAIN g.pending,
+      m == [protocols |-> r.protocols, isNew |-> NewMembersExpire,
+            idKnown |-> n \in DOMAIN g.pending,
             sessionLeft |-> IF NewMembersExpire THEN NewMemberTicks ELSE Stopped,
             awaitingJoin |-> TRUE, awaitingSync |-> FALSE, assignment |-> "",
             instance |-> r.instance,
-            nullInstance |-> FALSE,  \* counts as static nevertheless
+            nullInstance |-> FALSE,  \* whether it counts as static all the same
             unsynced |-> FALSE]  \* whether the generation waits for its SyncGroup
       grows == IF EveryDelayGrows THEN g.joinTimer.initial
                ELSE g.state = "PreparingRebalance" /\ g.generation = 0
@@ -184,13 +185,13 @@ AddMember(s, n, r) ==
           !.statics = IF r.instance = NoInstance THEN @ ELSE With(@, r.instance, n),
           !.newMemberAdded = @ \/ grows]])
 
-\* An earlier JoinGroup of the member that is still parked will never be answered. GM:496
+\* An earlier JoinGroup of the member that is still parked is never answered. GM:496
 ParkJoin(s, n, protocols) ==
   [DropParkedBefore(s, "JoinGroup", n) EXCEPT !.parks = n, !.group.members[n] =
      [@ EXCEPT !.protocols = protocols, !.awaitingJoin = TRUE,
                !.sessionLeft = IF s.group.members[n].isNew THEN @ ELSE Stopped]]
 
-\* A parked JoinGroup is told to start anew; a parked SyncGroup is never answered. GC:1147
+\* A parked JoinGroup gets UNKNOWN_MEMBER_ID; a parked SyncGroup is never answered. GC:1147
 RemoveFromGroup(s, n) ==
   LET t == IF s.group.members[n].awaitingJoin /\ RemovedAreAnswered
            THEN Answer(s, JoinAnswer(Parked("JoinGroup", n), "UNKNOWN_MEMBER_ID", NoMember))
@@ -198,7 +199,8 @@ RemoveFromGroup(s, n) ==
   IN {ForgetInstance(u, s.group.members[n].instance) : u \in DropMembers(t, {n})}
 
 RemoveMember(s, n) ==
-  UNION {IF t.group.state = "PreparingRebalance" THEN CheckJoinCompleteAfterRemoval(t) ELSE PrepareRebalance(t)
+  UNION {IF t.group.state = "PreparingRebalance"
+         THEN CheckJoinCompleteAfterRemoval(t) ELSE PrepareRebalance(t)
          : t \in RemoveFromGroup(s, n)}
 
 DropPendingId(s, n) == [s EXCEPT !.group.pending = Without(@, {n})]
@@ -208,4 +210,4 @@ RemovePending(s, n) ==
   LET t == DropPendingId(s, n)
   IN IF t.group.state = "PreparingRebalance" THEN CheckJoinCompleteAfterRemoval(t) ELSE {t}
 
-=============================================================================
+==============================================================================

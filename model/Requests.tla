@@ -1,19 +1,21 @@
-------------------------------- MODULE Requests -------------------------------
-(* What some requests do.                                                     *)
+------------------------------ MODULE Requests -------------------------------
+(* The effects of some requests.                                            *)
 EXTENDS StaticMembers, Transactions, Waiting
 
-\* Not (Empty and something offered, or the same type and a protocol all support). GM:442
+\* Whether the protocols of a JoinGroup do not fit the group: an Empty group needs one, any other
+\* group its own type and one that all members support. GM:442
 IsInconsistent(g, r) ==
   IF ~ChecksFirstOffer /\ DOMAIN g.members = {} THEN FALSE
   ELSE IF g.state = "Empty" THEN r.protocols = <<>>
   ELSE \/ g.protocolType # r.protocolType
        \/ ~\E i \in DOMAIN r.protocols : SupportedByAll(g.members, r.protocols[i].name)
 
-\* An unknown member id brings the group into being, even if it is then refused.
+\* A JoinGroup without a member id creates the group, even if it is then rejected.
 CreatedByJoin(s) ==
   LET g == IF s.group = NoGroup THEN NewGroup ELSE s.group
       type == IF EmptyGroupsDie THEN "consumer" ELSE Null
-  IN IF IsDead(s.group) THEN [s EXCEPT !.group = [g EXCEPT !.state = FirstState, !.protocolType = type]]
+  IN IF IsDead(s.group)
+     THEN [s EXCEPT !.group = [g EXCEPT !.state = FirstState, !.protocolType = type]]
      ELSE s
 
 RejectInconsistent(s, memberId) ==
@@ -27,27 +29,29 @@ IsUnchanged(g, r) == g.members[r.memberId].protocols = r.protocols
 
 Rejoin(s, r) == MaybePrepareRebalance(ParkJoin(s, r.memberId, r.protocols))
 
-RecordNewGroups(steps) == {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in steps}
+RecordNewGroups(steps) ==
+  {IF s.found \/ ~RecordsNewGroups THEN s ELSE StoreNewGroup(s) : s \in steps}
 
 CompleteJoins(steps) ==
   RecordNewGroups(UNION {IF s.group.state = "PreparingRebalance" THEN CheckJoinComplete(s) ELSE {s}
                   : s \in steps})
 
-\* The JoinGroup is parked, and not for an append of its own.
+\* The JoinGroup is parked, and does not wait for an append of its own.
 HoldJoin(s) ==
   IF \E i \in DOMAIN s.appends : s.appends[i].kind = "static" /\ s.appends[i].newId = s.parks THEN s
   ELSE IF IsParked(s, "JoinGroup", s.parks) THEN HoldRequest(s, "JoinGroup", s.parks)
   ELSE s
 
-\* Who parks is of no matter after that.
+\* After that the step does not need to know whose JoinGroup it parks.
 EndJoin(steps) == {[HoldJoin(s) EXCEPT !.parks = NoMember] : s \in CompleteJoins(steps)}
 
-\* The same after a JoinGroup that is not parked, where that counts.
+\* The same after a rejected JoinGroup, where that can complete the join phase.
 EndRejectedJoin(s) == IF RejectedJoinsComplete THEN EndJoin({s}) ELSE RecordNewGroups({s})
 
 RestartSession(s, n) == [s EXCEPT !.group.members[n] = RestartTimer(@)]
 
-\* The generation waits for it no longer; once it waits for nobody, the time is off. 4.1 GMM:7586
+\* The generation does not wait for this member any more. After the last one the timer stops.
+\* 4.1 GMM:7586
 NoteSynced(s, n) ==
   LET g == [s.group EXCEPT !.members[n].unsynced = FALSE]
       waits == g.lostSync \/ \E k \in DOMAIN g.members : g.members[k].unsynced
@@ -57,7 +61,7 @@ ParkSync(s, n) ==  \* GC:408
   [NoteSynced(DropParkedBefore(s, "SyncGroup", n), n) EXCEPT
      !.group.members[n].awaitingSync = TRUE, !.group.members[n].sessionLeft = Stopped]
 
-\* All have left, some of them or none: in 4.1 only now the group is looked at. 4.1 GMM:7976
+\* 4.1 checks the group only once the whole batch is processed, if any member left. 4.1 GMM:7976
 AfterBatch(s, errors) ==
   IF ~LeavesTogether \/ s.group.state = "Empty" \/ \A i \in DOMAIN errors : errors[i] # "NONE"
   THEN {s}
@@ -65,34 +69,34 @@ AfterBatch(s, errors) ==
 
 NoteSyncedInStable(s, n) == IF SyncsRestartSessions THEN RestartSession(s, n) ELSE NoteSynced(s, n)
 
-\* The rule for one member of a batch: a group.instance.id goes before the member id.
+\* The rule for one member of a batch. A group.instance.id has precedence over the member id.
 LeaveRule(g, n, instance) ==
   LET known == StaticMemberId(g, instance)
       fenced == n # NoMember /\ known \notin {NoMember, n}
       given == n \in DOMAIN g.pending
   IN IF given /\ (LeavesTogether \/ (~fenced /\ instance = NoInstance))
-     THEN "leave/pending-member"                                    \* GC:477
+     THEN "leave/pending-member"                                                     \* GC:477
      ELSE IF IsUnknownInstance(g, [instance |-> instance])
-     THEN "leave/unknown-instance"                                  \* 4.1 CG:805
-     ELSE IF fenced THEN "leave/fenced"                             \* GC:475
-     ELSE IF given THEN "leave/pending-static"                      \* GC:479
-     ELSE IF known = RemovedId THEN "leave/static-gone"                \* GC:493
+     THEN "leave/unknown-instance"                                               \* 4.1 CG:805
+     ELSE IF fenced THEN "leave/fenced"                                              \* GC:475
+     ELSE IF given THEN "leave/pending-static"                                       \* GC:479
+     ELSE IF known = RemovedId THEN "leave/static-gone"                              \* GC:493
      ELSE IF known = NoMember /\ n \notin DOMAIN g.members
-     THEN "leave/unknown-member"                                    \* GC:489
-     ELSE "leave/member"                                            \* GC:492
+     THEN "leave/unknown-member"                                                     \* GC:489
+     ELSE "leave/member"                                                             \* GC:492
 
 LeaveError(rule) ==
   IF rule \in {"leave/unknown-member", "leave/unknown-instance"} THEN "UNKNOWN_MEMBER_ID"
   ELSE IF rule = "leave/fenced" THEN "FENCED_INSTANCE_ID" ELSE "NONE"
 
-\* An answer that waits names whom it is about.
+\* A deferred response to a batch lists the members of the request.
 AnswerBatchWhenCommitted(s, members, answer) ==
   LET t == AnswerWhenCommitted(s, "LeaveGroup", answer)
   IN IF s.committed = AllCommitted THEN t
      ELSE [t EXCEPT !.appends[Len(t.appends)].members = members]
 
 RECURSIVE LeaveFrom(_, _, _, _)
-LeaveFrom(before, members, errors, i) ==  \* each leaves before the next is looked at. GC:471
+LeaveFrom(before, members, errors, i) ==  \* One member at a time. GC:471
   LET rule == LeaveRule(before.group, members[i].memberId, members[i].instance)
       s == IF i > Len(members) THEN before ELSE Apply(before, rule)
       rest(t) == LeaveFrom(t, members, Append(errors, LeaveError(rule)), i + 1)
@@ -104,7 +108,7 @@ LeaveFrom(before, members, errors, i) ==  \* each leaves before the next is look
       pending == IF LeavesTogether THEN {DropPendingId(s, n)} ELSE RemovePending(s, n)
       left == IF LeavesTogether THEN RemoveFromGroup(s, leaver) ELSE RemoveMember(s, leaver)
       fine == [to |-> This, error |-> "NONE", errors |-> errors]
-      \* That the group is empty is not stored. leave/empty-not-stored 4.1 GMM:7993
+      \* The record of the empty group failed. 4.1 GMM:7993
       failed(t) == LeavesTogether /\ s.failing # t.failing
       refusal == [fine EXCEPT !.error = CommitError(s.failing), !.errors = <<>>]
       answered(t) == IF failed(t) THEN Answer(Apply(t, "leave/empty-not-stored"), refusal)
@@ -120,7 +124,7 @@ LeaveAnswer(r, error, each) ==
    errors |-> IF each = "" THEN <<>> ELSE [i \in DOMAIN r.members |-> each]]
 
 FetchRule(g, requireStable) ==
-  IF IsDead(g) /\ ~EmptyGroupsDie THEN "fetch/no-group"                                    \* GMM:492
+  IF IsDead(g) /\ ~EmptyGroupsDie THEN "fetch/no-group"                             \* GMM:492
   ELSE IF requireStable /\ g.unstable # 0 THEN "fetch/unstable"                     \* GMM:510
   ELSE IF requireStable /\ g.transaction # NoTransaction THEN "fetch/in-transaction"  \* GM:692
   ELSE "fetch/committed"                                                            \* GMM:514
@@ -131,11 +135,12 @@ FetchAnswer(g, requireStable) ==
   IN [to |-> This, error |-> IF unstable THEN "UNSTABLE_OFFSET_COMMIT" ELSE "NONE",
       offset |-> IF g = NoGroup \/ unstable THEN -1 ELSE g.offset.at]
 
-\* Where it is the answers that wait, a stable offset does too.
+\* Where responses are deferred, a response with stable offsets is deferred too.
 Fetched(s, r) ==
   LET read(t) == {Answer(Apply(t, FetchRule(t.group, FALSE)), FetchAnswer(t.group, FALSE))}
       rule == FetchRule(s.group, TRUE)
-  IN IF r.requireStable THEN {AnswerWhenCommitted(Apply(s, rule), "OffsetFetch", FetchAnswer(s.group, TRUE))}
+  IN IF r.requireStable
+     THEN {AnswerWhenCommitted(Apply(s, rule), "OffsetFetch", FetchAnswer(s.group, TRUE))}
      ELSE ReadCommitted(s, read)
 
 NotDescribed(error) ==
@@ -143,17 +148,18 @@ NotDescribed(error) ==
    metadata |-> NoEntries, assignments |-> NoEntries]
 
 DescribeRule(g) ==
-  IF IsDead(g) /\ ReturnsNotFound THEN "describe/not-found"     \* 4.1 GMM:774
-  ELSE IF IsDead(g) THEN "describe/no-group"                 \* GC:825
-  ELSE IF g.notPersisted THEN "describe/unwritten"            \* 4.1 GMM:745
-  ELSE IF g.state = "Stable" THEN "describe/stable"        \* GM:561
-  ELSE "describe/unstable"                                 \* GM:568
+  IF IsDead(g) /\ ReturnsNotFound THEN "describe/not-found"                     \* 4.1 GMM:774
+  ELSE IF IsDead(g) THEN "describe/no-group"                                         \* GC:825
+  ELSE IF g.notPersisted THEN "describe/unwritten"                              \* 4.1 GMM:745
+  ELSE IF g.state = "Stable" THEN "describe/stable"                                  \* GM:561
+  ELSE "describe/unstable"                                                           \* GM:568
 
 Described(before) ==
   LET s == Apply(before, DescribeRule(before.group))
       g == s.group
       shown == [NotDescribed("NONE") EXCEPT !.state = "Dead"]
-      gone == Answer(s, [shown EXCEPT !.error = IF ReturnsNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
+      gone == Answer(s, [shown EXCEPT
+                           !.error = IF ReturnsNotFound THEN "GROUP_ID_NOT_FOUND" ELSE @])
       there == Answer([s EXCEPT !.group.notPersisted = FALSE],
             [shown EXCEPT
                !.state = IF g.state = "CompletingRebalance" THEN CompletingName ELSE g.state,
@@ -167,19 +173,19 @@ Described(before) ==
      ELSE IF g.notPersisted THEN {gone, there}
      ELSE {there}
 
-\* A TxnOffsetCommit brings the group into being, even if it is then refused. GC:680
+\* A TxnOffsetCommit creates the group, even if it is then rejected. GC:680
 CreatedByCommit(s) ==
   IF s.group = NoGroup THEN [s EXCEPT !.group = [NewGroup EXCEPT !.notPersisted = HidesUnpersisted]]
   ELSE s
 
-\* The states that a filter asks for.
+\* The states that a filter names.
 StatesOf(filter) == {filter} \cup (IF FilterIgnoresCase /\ filter = "empty" THEN {"Empty"} ELSE {})
 
 ListRule(g, r) ==
-  IF IsDead(g) THEN "list/no-group"                                                   \* GC:813
+  IF IsDead(g) THEN "list/no-group"                                                  \* GC:813
   ELSE IF r.filter # Null /\ g.state \notin StatesOf(r.filter) THEN "list/other-state"  \* GC:815
-  ELSE IF r.type \notin {Null, "classic"} THEN "list/other-type"                     \* 4.1 GMM:622
-  ELSE IF g.notPersisted THEN "list/unwritten"                                          \* 4.1 GMM:627
+  ELSE IF r.type \notin {Null, "classic"} THEN "list/other-type"                \* 4.1 GMM:622
+  ELSE IF g.notPersisted THEN "list/unwritten"                                  \* 4.1 GMM:627
   ELSE "list/group"                                                                  \* GC:816
 
 Listed(before, r) ==
@@ -198,13 +204,13 @@ ReadList(s, r) ==
   LET listed(t) == Listed(t, r)
   IN ReadCommitted(s, listed)
 
-\* With the ids that were given out. GMM:834
+\* The pending ids are removed too. GMM:834
 Deleted(s) == [NoteRemoved(Apply(s, "group/deleted")) EXCEPT !.group = NoGroup]
 
 DeleteAnswer(error, each) == [to |-> This, error |-> error, each |-> each]
 OffsetDeleteAnswer(error, topics) == [to |-> This, error |-> error, topics |-> topics]
 
-\* An Empty group that has no offset left is gone with the last. GM:699
+\* An Empty group is removed with its last offset. GM:699
 OffsetDeleted(s, topic) ==
   LET g == IF topic # "topic" THEN s.group
            ELSE [s.group EXCEPT !.offset = NoOffset, !.unstable = 0,
@@ -220,4 +226,4 @@ OffsetDeleted(s, topic) ==
      ELSE {AnswerWhenCommitted(IF dies THEN Deleted(t) ELSE [t EXCEPT !.group = g],
                  "OffsetDelete", OffsetDeleteAnswer("NONE", {<<topic, "NONE">>}))}
 
-=============================================================================
+==============================================================================

@@ -1,26 +1,27 @@
------------------------------- MODULE Retention -------------------------------
-(* For how long offsets are retained, and how that time passes.                *)
+------------------------------ MODULE Retention ------------------------------
+(* How long offsets are retained, and how that time passes.                 *)
 EXTENDS State
 
-\* An offset that is committed now, with a retention of its own unless that is Stopped. Where each has
-\* its own time anyway, it does not matter who has said how long that is.
+\* An offset that is committed now, with a retention of its own unless that is Stopped. Where every
+\* offset has its own retention, it does not matter whether the request or the broker set it.
 Committed(at, r) ==
   IF ~Expires THEN [NoOffset EXCEPT !.at = at]
   ELSE IF r.retention = Stopped THEN [NoOffset EXCEPT !.at = at, !.left = RetentionTicks]
   ELSE [at |-> at, left |-> r.retention, fixed |-> RetainedFromEmpty]
 
-\* Nothing is left at the least, or where the time has to be past, less than nothing.
+\* What is left at the least: 0, or -1 where the time must have passed.
 LeastLeft == IF RetainedFromEmpty THEN 0 ELSE -1
 AgedOffset(offset, ticks) ==
   [offset EXCEPT !.left = IF @ = Forever THEN @ ELSE Max(@ - ticks, LeastLeft)]
 AgedEmpty(left, ticks) == IF left = Stopped THEN left ELSE Max(left - ticks, 0)
 
-\* What is retained grows old wherever it is, and whoever has the log.
+\* Time passes for offsets in the group, in the log and in appends.
 AgeOffsets(s, ticks) ==
   LET t == [s EXCEPT
               !.log.offset = AgedOffset(@, ticks),
               !.log.transaction.offset = AgedOffset(@, ticks),
-              !.log.group = IF @ = NoRecord THEN @ ELSE [@ EXCEPT !.emptyLeft = AgedEmpty(@, ticks)],
+              !.log.group = IF @ = NoRecord THEN @
+                            ELSE [@ EXCEPT !.emptyLeft = AgedEmpty(@, ticks)],
               !.appends = [i \in DOMAIN @ |->
                 [s.appends[i] EXCEPT !.offset = AgedOffset(@, ticks)]]]
   IN IF ~Expires THEN s
@@ -29,4 +30,4 @@ AgeOffsets(s, ticks) ==
                     !.group.transaction.offset = AgedOffset(@, ticks),
                     !.group.emptyLeft = AgedEmpty(@, ticks)]
 
-=============================================================================
+==============================================================================

@@ -1,8 +1,8 @@
-------------------------------- MODULE Session --------------------------------
-(* A member's session timer, and parked SyncGroups.                           *)
+------------------------------- MODULE Session -------------------------------
+(* The session timer of a member, and parked SyncGroup requests.            *)
 EXTENDS State
 
-\* A parked request counts as a heartbeat, but not that of a new member.
+\* While a request is parked the timer is stopped, except for a new member.
 RestartTimer(m) ==
   [m EXCEPT !.sessionLeft =
      IF (m.awaitingJoin \/ m.awaitingSync) /\ ~m.isNew THEN Stopped ELSE SessionTicks]
@@ -23,4 +23,4 @@ PropagateAssignment(s, error) ==
           IF n \in parked THEN RestartTimer([g.members[n] EXCEPT !.awaitingSync = FALSE])
                           ELSE g.members[n]]]
 
-=============================================================================
+==============================================================================

@@ -1,8 +1,9 @@
----------------------------- MODULE StaticMembers -----------------------------
-(* Who comes back under its group.instance.id, or finds the group full.       *)
+---------------------------- MODULE StaticMembers ----------------------------
+(* Static members that rejoin by their group.instance.id, and full groups.  *)
 EXTENDS Log
 
-\* Who waits already is counted, so that the last to join again are the ones too many. GC:131
+\* In PreparingRebalance members with a parked JoinGroup count, so that the last ones to rejoin are
+\* rejected. GC:131
 IsFull(g, r) ==
   LET waits == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
   IN CASE g.state = "PreparingRebalance" ->
@@ -11,25 +12,25 @@ IsFull(g, r) ==
             r.memberId \notin DOMAIN g.members /\ Cardinality(DOMAIN g.members) >= MaxSize
        [] OTHER -> FALSE
 
-\* The member id is forgotten, and the instance id, each by itself; in 4.1 the member with its
-\* own, and an id that was given out. 4.1 GMM:6170
+\* The member id and the group.instance.id of the request are removed independently. 4.1 removes the
+\* member with its own group.instance.id, or the pending id. 4.1 GMM:6170
 RejectFull(s, r) ==
   LET known == r.memberId \in DOMAIN s.group.members
       own == IF known THEN s.group.members[r.memberId].instance ELSE NoInstance
       instance == IF RejectionRemovesMember THEN own ELSE r.instance
-      kept == IF RejectionRemovesMember THEN [s EXCEPT !.group.pending = Without(@, {r.memberId})] ELSE s
+      kept == IF RejectionRemovesMember THEN DropPendingId(s, r.memberId) ELSE s
   IN {Answer(ForgetInstance(t, instance), Refusal("GROUP_MAX_SIZE_REACHED", NoMember))
        : t \in IF known THEN DropMembers(kept, {r.memberId}) ELSE {kept}}
 
-\* Names that the one who takes a member's place may be given.
+\* The names that a member which replaces another may get.
 FreeNamesWithout(g, old) == Names \ ((DOMAIN g.members \cup DOMAIN g.pending) \ {old})
 
 FencedParked(m, n) ==
   (IF m.awaitingJoin THEN {JoinAnswer(Parked("JoinGroup", n), "FENCED_INSTANCE_ID", n)} ELSE {})
   \cup (IF m.awaitingSync THEN {SyncAnswer(Parked("SyncGroup", n), "FENCED_INSTANCE_ID")} ELSE {})
 
-\* The member goes on under a new id, its new JoinGroup parked; who waits under the old is told. If
-\* the generation waits for its SyncGroup, it does so under the old id. GM:305, 4.1 CG:577
+\* The member gets a new id, and its new JoinGroup is parked. Requests parked under the old id are
+\* fenced. If the generation waits for its SyncGroup, it waits for the old id. GM:305, 4.1 CG:577
 ReplaceMember(s, r, n) ==
   LET g == s.group
       old == StaticMemberId(g, r.instance)
@@ -55,12 +56,12 @@ ReplaceMember(s, r, n) ==
           !.leader = IF @ = old THEN RemovedId ELSE @,
           !.assignments = Without(@, {old})]]]
 
-\* In Stable: whether the vote may go to the same protocol as before, and to another.
+\* In Stable: the protocols that the vote may select with the new request.
 VoteWith(g, r) ==
   SelectProtocol([g.members EXCEPT ![StaticMemberId(g, r.instance)].protocols = r.protocols])
 
-\* The new id cannot be stored: all is as it was, but that nobody waits under the old one any more,
-\* and its session begins anew. 4.1 GMM:7252
+\* The new id cannot be stored. The group is as before, except that no request is parked under the
+\* old id and its session timer restarts. 4.1 GMM:7252
 RollBackReplacement(s, old) ==
   LET g == s.group
       m == [g.members[old] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE]
@@ -70,8 +71,8 @@ RollBackReplacement(s, old) ==
                          !.group.members[old] = RestartTimer(m), !.failing = NoError],
             s.failing)
 
-\* The new id is stored; the answer names who led before, so that nobody assigns again, or tells a
-\* leader that it need not. GC:1053, 4.1 GMM:7274
+\* The new id is stored. The response names the leader of before, so that no member assigns again,
+\* or tells the leader to skip the assignment. GC:1053, 4.1 GMM:7274
 StoreNewId(s, r, n) ==
   LET led == s.group.leader
       old == StaticMemberId(s.group, r.instance)
@@ -103,4 +104,4 @@ RejoinStatic(s, r) ==
                  rebalance("join/static-completing")
             [] OTHER -> {Apply(t, "join/static-preparing") : t \in taken}  \* GC:1102
 
-=============================================================================
+==============================================================================

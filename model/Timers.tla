@@ -1,5 +1,5 @@
--------------------------------- MODULE Timers --------------------------------
-(* What every timer has left grows less; with noPartitions left it fires.          *)
+------------------------------- MODULE Timers --------------------------------
+(* Time passes: every timer has less left, and fires with nothing left.     *)
 EXTENDS Rebalance, Retention
 
 Elapse(before, ticks) ==
@@ -50,14 +50,14 @@ OrphanedTimerExpires(s, left) ==
       t == [Apply(s, "time/ghost-expired") EXCEPT !.group.orphanedTimers = fewer]
   IN IF s.group.state \in {"CompletingRebalance", "Stable"} THEN PrepareRebalance(t) ELSE {t}
 
-\* That of a static member which came back and waits for the log ends without effect.
+\* The timer of a static member that rejoined and waits for its append ends without effect.
 SessionExpires(s, n) ==
   LET m == s.group.members[n]
   IN IF m.awaitingJoin /\ ~m.isNew THEN {[s EXCEPT !.group.members[n].sessionLeft = Stopped]}
      ELSE RemoveMember(Apply(s, IF m.isNew THEN "time/new-member-expired"
                                 ELSE "time/session-expired"), n)
 
-\* It runs while somebody has not synced; static members are not spared. 4.1 GMM:7117
+\* The timer runs while a member has not synced. It also removes static members. 4.1 GMM:7117
 SyncTimerExpires(s) ==
   LET unsynced == {n \in DOMAIN s.group.members : s.group.members[n].unsynced}
       instances == {s.group.members[n].instance : n \in unsynced}
@@ -65,10 +65,10 @@ SyncTimerExpires(s) ==
   IN UNION {PrepareRebalance([t EXCEPT !.group.statics = Without(@, instances)])
             : t \in DropMembers(Apply(s, rule), unsynced)}
 
-\* With nothing left.
+\* A timer that has nothing left. GC:1278,1282
 Fire(s, timer) ==
-  CASE timer.kind = "session" -> SessionExpires(s, timer.of)     \* GC:1278
-    [] timer.kind = "pending" -> RemovePending(Apply(s, "time/pending-expired"), timer.of)  \* GC:1282
+  CASE timer.kind = "session" -> SessionExpires(s, timer.of)
+    [] timer.kind = "pending" -> RemovePending(Apply(s, "time/pending-expired"), timer.of)
     [] timer.kind = "orphaned"   -> OrphanedTimerExpires(s, 0)
     [] timer.kind = "join"    -> JoinTimerExpires(s)
     [] timer.kind = "syncs"   -> SyncTimerExpires(s)
@@ -82,4 +82,4 @@ PassTime(s, ticks) ==
      ELSE UNION {UNION {PassTime(t, ticks - first) : t \in Fire(Elapse(s, first), timer)}
                  : timer \in due}
 
-=============================================================================
+==============================================================================

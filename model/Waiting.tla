@@ -1,6 +1,6 @@
-------------------------------- MODULE Waiting --------------------------------
-(* Who waits until what was written status committed, and status told if the partition *)
-(* status lost before that.                                                        *)
+------------------------------- MODULE Waiting -------------------------------
+(* Requests and responses that wait until records are committed, and the error *)
+(* that they get if the partition is lost before that.                      *)
 EXTENDS Log
 
 \* Whether a member's JoinGroup or SyncGroup is parked.
@@ -9,13 +9,13 @@ IsParked(s, api, n) ==
   ELSE IF api = "JoinGroup" THEN s.group.members[n].awaitingJoin
   ELSE s.group.members[n].awaitingSync
 
-\* A request is parked while something is written that is not committed.
+\* A request is parked while a record is not committed.
 HoldRequest(s, api, n) ==
   IF s.committed = AllCommitted THEN s
   ELSE [s EXCEPT !.appends = Append(@, [NoAppend EXCEPT !.kind = "request", !.api = api, !.of = n])]
 
-\* An entry of a parked request: the group waits for it no longer once it was answered; if it will
-\* not be answered, nobody's name is on it.
+\* The entry of a parked request: without a member id once it was answered, under RemovedId if it is
+\* never answered.
 DueRequest(s, entry) ==
   LET answered == \E a \in s.answers :
                 a.to = Parked(entry.api, entry.of) /\ a.error # "FENCED_INSTANCE_ID"
@@ -29,19 +29,20 @@ StillDeferred(s) ==
       waits(a) == ~(a.kind = "request" /\ a.of = NoMember)
   IN IF ~ResponsesAreDeferred THEN s ELSE [s EXCEPT !.appends = SelectSeq(due, waits)]
 
-\* What each API is answered with an error instead. A transaction's coordinator is told that this
-\* is not the leader. 4.1 GCS:1996
+\* The error that a deferred response becomes. EndTxn returns NOT_LEADER_OR_FOLLOWER to the
+\* transaction coordinator. 4.1 GCS:1996
 NotCoordinatorAnswer(entry) ==
   CASE entry.api = "LeaveGroup"   ->
          [entry.answer EXCEPT !.error = "NOT_COORDINATOR", !.errors = <<>>]
-    [] entry.api = "OffsetFetch"  -> [entry.answer EXCEPT !.error = "NOT_COORDINATOR", !.offset = -1]
+    [] entry.api = "OffsetFetch"  ->
+         [entry.answer EXCEPT !.error = "NOT_COORDINATOR", !.offset = -1]
     [] entry.api = "EndTxn"       -> [entry.answer EXCEPT !.error = "NOT_LEADER_OR_FOLLOWER"]
     [] entry.api = "DeleteGroups" -> [entry.answer EXCEPT !.each = {"NOT_COORDINATOR"}]
     [] entry.api = "OffsetDelete" ->
          [entry.answer EXCEPT !.error = "NOT_COORDINATOR", !.topics = {}]
     [] OTHER                      -> [entry.answer EXCEPT !.error = "NOT_COORDINATOR"]
 
-\* Who has a parked request is told, if nobody has yet.
+\* A parked request gets the error, unless it was answered in this step.
 FailRequest(s, api, n) ==
   LET to == IF n = RemovedId THEN Held ELSE Parked(api, n)
       answer == IF api = "JoinGroup" THEN JoinAnswer(to, "NOT_COORDINATOR", NoMember)
@@ -73,10 +74,10 @@ FailFrom(s, entries, place) ==
   IF place > Len(entries) THEN s
   ELSE FailFrom(FailOne(s, entries[place]), entries, place + 1)
 
-\* All that waits fails, in order.
+\* All that waits gets the error, in order.
 FailDeferred(s) ==
   IF ~ResponsesAreDeferred THEN s
   ELSE LET t == ApplyIf(s, s.appends # <<>>, "log/answers-lost")
        IN [FailFrom([t EXCEPT !.appends = <<>>], s.appends, 1) EXCEPT !.committed = AllCommitted]
 
-=============================================================================
+==============================================================================
