@@ -1,9 +1,8 @@
-"""The explorer beside TLC on the same instances, which is what `groupcheck bench` measures.
+"""The speed of the explorer and of TLC on the same instances: the table of `groupcheck bench`.
 
-They run one after the other. TLC has two workers and writes nothing of what it finds; its time is
-that of the whole process, so that its start counts. The explorer has one core and runs twice: as
-TLC does, with each member's name its own, and reduced by symmetry, where one state stands for all
-that differ in names alone.
+They run one after the other. TLC has two workers and writes no dump; its time is that of the whole
+process, including its start. The explorer has one core and runs twice: without symmetry, as TLC,
+and with symmetry, where one state stands for all that differ only in member names.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from support import tla
 WORKERS = 2
 
 HEAD = f"""\
-                                                         states a second            times TLC
-space                members  generations   states      edges    TLC  explorer  reduced  expl.  red.
+                                                         states a second           times TLC
+instance             members  generations   states transitions    TLC explorer  reduced  expl.  red.
 {"-" * 100}
 """
 
 
 class Measured(NamedTuple):
-    """One instance: what there is in it, and how many seconds each took to find it.
+    """One instance: its states and transitions, and the seconds that each run took.
 
-    `counted` is what TLC found: distinct states, and transitions.
+    `counted` are the distinct states and the transitions that TLC reports.
     """
 
     space: str
@@ -45,7 +44,7 @@ class Measured(NamedTuple):
 
     @property
     def agreed(self) -> bool:
-        """Whether both have found the same."""
+        """Whether TLC and the explorer found the same numbers."""
         return self.counted == (self.states, self.edges)
 
 
@@ -54,7 +53,7 @@ def measure(name: str, instance: Instance) -> Measured:
 
     Raises:
         OSError: there is no Java.
-        ValueError: TLC did not come to its end.
+        ValueError: TLC did not finish.
     """
     with tempfile.TemporaryDirectory() as folder:
         text = tla.config(name, instance)
@@ -64,7 +63,7 @@ def measure(name: str, instance: Instance) -> Measured:
     space, explorer_s = _timed(instance, symmetry=False)
     counted = checked.distinct, checked.generated - 1  # one is the initial state
     found = len(space.nodes), space.edge_count
-    del space  # which the next one shall not have to carry
+    del space  # frees its memory for the next run
     _, symmetric_s = _timed(instance, symmetry=True)
     instances = instance.members, instance.generations
     return Measured(name, *instances, *found, counted, tlc_s, explorer_s, symmetric_s)
@@ -77,9 +76,9 @@ def _timed(instance: Instance, *, symmetry: bool) -> tuple[Space, float]:
 
 
 def table(kafka: str, measured: Iterable[Measured]) -> str:
-    """The figures, a row for each instance; where the two disagree it says so."""
-    said = f"{kafka}: the explorer on one core, beside TLC with {WORKERS} workers, start included\n"
-    return said + "\n" + HEAD + "".join(map(_row, measured))
+    """A row for each instance, with a second line where TLC and the explorer disagree."""
+    title = f"{kafka}: the explorer on one core, TLC with {WORKERS} workers, start included\n"
+    return title + "\n" + HEAD + "".join(map(_row, measured))
 
 
 def _row(one: Measured) -> str:
@@ -87,10 +86,10 @@ def _row(one: Measured) -> str:
         one.states / seconds for seconds in (one.tlc_s, one.explorer_s, one.symmetric_s)
     )
     row = (
-        f"{one.space:23}{one.members:5}{one.generations:13}{one.states:9,}{one.edges:11,}{tlc:7,.0f}"
-        f"{explorer:10,.0f}{symmetric:9,.0f}{explorer / tlc:7.1f}{symmetric / tlc:6.1f}\n"
+        f"{one.space:23}{one.members:5}{one.generations:13}{one.states:9,}{one.edges:12,}{tlc:7,.0f}"
+        f"{explorer:9,.0f}{symmetric:9,.0f}{explorer / tlc:7.1f}{symmetric / tlc:6.1f}\n"
     )
     if not one.agreed:
         states, edges = one.counted
-        row += f"  TLC finds something else: {states:,} states and {edges:,} transitions\n"
+        row += f"  TLC finds other numbers: {states:,} states and {edges:,} transitions\n"
     return row

@@ -65,11 +65,14 @@ VoteWith(g, r) ==
 RollBackReplacement(s, old) ==
   LET g == s.group
       m == [g.members[old] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE]
-      rejected == Answer(Apply(s, "log/new-id-failed"), [CurrentGeneration(This, g, NoMember) EXCEPT
-                           !.error = GroupError(s.failing), !.members = NoEntries])
-  IN PersistOrForget([rejected EXCEPT !.answers = @ \cup FencedParked(g.members[old], old),
-                         !.group.members[old] = RestartTimer(m), !.failing = NoError],
-            s.failing)
+      rejected == Answer(Apply(s, "log/new-id-failed"),
+                         [CurrentGeneration(This, g, NoMember) EXCEPT
+                            !.error = GroupError(s.failing), !.members = NoEntries])
+  IN PersistOrForget([rejected EXCEPT
+                        !.answers = @ \cup FencedParked(g.members[old], old),
+                        !.group.members[old] = RestartTimer(m),
+                        !.failing = NoError],
+                     s.failing)
 
 \* The new id is stored. The response names the leader of before, so that no member assigns again,
 \* or tells the leader to skip the assignment. GC:1053, 4.1 GMM:7274

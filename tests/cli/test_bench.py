@@ -58,7 +58,7 @@ def test_different_counts_have_exit_status_1(
 ) -> None:
     monkeypatch.setattr(tla, "check", _finds(24, 287))
     assert main(["bench", *QUICK]) == 1
-    assert "TLC finds something else: 24 states and 287 transitions" in capsys.readouterr().out
+    assert "TLC finds other numbers: 24 states and 287 transitions" in capsys.readouterr().out
 
 
 def test_without_a_clone_of_the_repository_it_is_one_line(

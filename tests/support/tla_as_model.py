@@ -1,4 +1,4 @@
-"""The same things in the PlusCal text's words and in the model's records, each from the other."""
+"""Convert states of TLC to the model's records, and the model's responses to values of TLA+."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from groupcheck.model.state import (
     Serving,
     StaticAppend,
 )
+from groupcheck.model.step import Outcome
 from groupcheck.model.storing import log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
@@ -70,7 +71,7 @@ from support.tla import Value
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
 
-# Metadata that is a word in the PlusCal text and has a form of its own here.
+# Metadata that is a word in the specification, and the bytes that it stands for.
 METADATA = {
     "to other": SUBSCRIBED_PROTOCOLS[0].metadata,
     "to topic": TOPIC_PROTOCOLS[0].metadata,
@@ -78,7 +79,7 @@ METADATA = {
 WORDS = {metadata: words for words, metadata in METADATA.items()}
 EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 
-# What the log does not say of a member, as it is when it is loaded.
+# The fields of a member that its record does not have, as they are when it is loaded.
 LOADED = {
     "isNew": False,
     "idKnown": True,
@@ -89,12 +90,12 @@ LOADED = {
     "nullInstance": False,
 }
 
-# Where the parked requests of members and the held commits are numbered from, in a named form.
+# The first ids of parked JoinGroups, parked SyncGroups and held appends in a canonical state.
 JOINS, SYNCS, COMMITS = 100, 200, 300
 
 
 def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
-    """A state of TLC's as the model's record, its members under the names they have there."""
+    """A state of TLC as the model's record, with the same member names."""
     appends = tuple(_append(dict(a), i, instance) for i, a in enumerate(state["appends"]))
     group, failing = dict(state["group"]), state["failing"]
     return Coordinator(
@@ -109,12 +110,12 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
     )
 
 
-def _committed(said: dict[str, Value], instance: Instance) -> Committed | None:
-    shows = said["visible"]
-    removed = Group(protocol_type=_nullable(said["protocolType"]))
-    group = removed if shows == "removed" else None
-    committed = Committed(shows == "newest", group, _offsets(said["offset"], instance))
-    return None if shows == "everything" else committed
+def _committed(fields: dict[str, Value], instance: Instance) -> Committed | None:
+    visible = fields["visible"]
+    removed = Group(protocol_type=_nullable(fields["protocolType"]))
+    group = removed if visible == "removed" else None
+    committed = Committed(visible == "newest", group, _offsets(fields["offset"], instance))
+    return None if visible == "everything" else committed
 
 
 def _log(kept: dict[str, Value], instance: Instance) -> Log:
@@ -181,7 +182,7 @@ def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
 
 
 def _new_id(answer: dict[str, Value]) -> JoinGroupResponse:
-    """What a static member that came back is answered, and its group is gone."""
+    """The response to a static member that rejoined, after its group is unloaded."""
     return JoinGroupResponse(
         ErrorCode[answer["error"]],
         answer["generation"],
@@ -193,12 +194,12 @@ def _new_id(answer: dict[str, Value]) -> JoinGroupResponse:
 
 
 def _parked(name: str, numbered_from: int, place: int) -> int:
-    """The id of a member's parked request, or of one that no member waits for any longer."""
+    """The id of a member's parked request, or of one that is no member's any longer."""
     return COMMITS + place if name == GONE else numbered_from + int(name[1:])
 
 
 def _held(entry: dict[str, Value]) -> ResponseBody:
-    """An answer that is held back, of the one partition there is."""
+    """A deferred response, about the only partition."""
     answer = dict(entry["answer"])
     error = ErrorCode[answer["error"]]
     commits = (OffsetCommitResponsePartition(PARTITION[1], error),)
@@ -237,7 +238,7 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
         group["newMemberAdded"],
         _offsets(group["offset"], instance),
         unstable,
-        _ghosts(group["orphanedTimers"], instance),
+        _orphaned_timers(group["orphanedTimers"], instance),
         tuple(group["statics"]),
         _ms(group["syncLeft"], instance),
         group["notPersisted"],
@@ -252,15 +253,15 @@ def _group(group: dict[str, Value], instance: Instance) -> Group:
 def _transactions(transaction: dict[str, Value], instance: Instance) -> tuple[PendingOffset, ...]:
     if transaction["status"] == "none":
         return ()
-    # Not more than one append is held at a time.
+    # At most one append is held at a time.
     request_id = COMMITS if transaction["status"] == "held" else None
     newer = transaction["newer"]
     offset = _offset(transaction["offset"], instance)
     return (PendingOffset(PRODUCER_ID, PARTITION, offset, request_id, newer),)
 
 
-def _ghosts(counts: Value, instance: Instance) -> tuple[int, ...]:
-    # TLC prints a function of 1 to n as the sequence it is.
+def _orphaned_timers(counts: Value, instance: Instance) -> tuple[int, ...]:
+    # TLC prints a function of 1..n as a sequence.
     pairs = counts if counts and isinstance(counts[0], tuple) else enumerate(counts, 1)
     return tuple(left * instance.tick_ms for left, count in pairs for _ in range(count))
 
@@ -319,78 +320,94 @@ def _nullable(text: str) -> str | None:
     return None if text == "null" else text
 
 
-def observed(space: Space) -> set[tuple[Coordinator, frozenset[Value], frozenset[str]]]:
-    """Each state with the answers and the rules of each step that leads to it, in TLA+'s words."""
+Rules = frozenset[str]
+
+
+def observed(space: Space) -> set[tuple[Coordinator, frozenset[Value], Rules]]:
+    """Each state with the responses, as values of TLA+, and the rules of each step to it."""
     found = set()
-    rules = _Rules(space)
+    applied = _Applied(space)
     for source, edges in enumerate(space.edges):
         for edge in edges:
-            names = _Names(space.nodes[source], space.nodes[edge.target], edge)
-            answers = frozenset(names.answer(response) for response in edge.responses)
             target = space.nodes[edge.target]
-            found |= {(target, answers, applied) for applied in rules.of(source, edge)}
+            names = _Names(space.nodes[source], target, edge)
+            answers = frozenset(names.answer(response) for response in edge.responses)
+            found |= {(target, answers, rules) for rules in applied.by(source, edge)}
     return found
 
 
-class _Rules:
-    """The rules that each transition of a state space applies, one set for each way it can go.
+class _Applied:
+    """The rules that each transition applies.
 
-    The explorer keeps one way of several that give the same answers and the same state.
+    An edge has the rules of one outcome. Other outcomes can give the same responses and state by
+    other rules, such as timers that fire in another order. These are computed again, but only for
+    states of which one with other names has such outcomes.
     """
 
     def __init__(self, space: Space) -> None:
         self._space = space
-        self._ways: dict[object, set[frozenset[str]]] = {}
-        self._several: dict[Coordinator, bool] = {}
-        self._at = -1
+        self._differ: dict[Coordinator, bool] = {}
+        self._source, self._differs = -1, False
+        self._known: tuple[int, Input] | None = None
+        self._ways: dict[object, set[Rules]] = {}
 
-    def of(self, source: int, edge: Edge) -> set[frozenset[str]]:
-        """The sets of rules of a transition of a state."""
-        node = self._space.nodes[source]
-        alike = self._space.frame(node).node
-        if alike not in self._several:
-            ways = self._outcomes(node, framed=False)
-            self._several[alike] = any(len(rules) > 1 for rules in ways.values())
-        if not self._several[alike]:
-            return {frozenset(edge.fired)}
-        if self._at != source:
-            self._at, self._ways = source, self._outcomes(node, framed=True)
+    def by(self, source: int, edge: Edge) -> set[Rules]:
+        """The rules of each outcome of a transition."""
+        if self._source != source:
+            self._source, self._differs = source, self._may_differ(self._space.nodes[source])
+        if not self._differs:
+            return {_rules(edge)}
+        if self._known != (source, edge.given):
+            self._known = (source, edge.given)
+            self._ways = self._outcomes(self._space.nodes[source], edge.given)
         target = self._space.frame(self._space.nodes[edge.target]).node
-        return self._ways[edge.given, edge.responses, target]
+        return self._ways.get((edge.responses, target)) or {_rules(edge)}
 
-    def _outcomes(self, node: Coordinator, *, framed: bool) -> dict[object, set[frozenset[str]]]:
+    def _may_differ(self, node: Coordinator) -> bool:
+        form = self._space.frame(node).node
+        if form not in self._differ:
+            ways = (self._outcomes(node, given) for given in self._space.instance.inputs(node))
+            self._differ[form] = any(len(rules) > 1 for way in ways for rules in way.values())
+        return self._differ[form]
+
+    def _outcomes(self, node: Coordinator, given: Input) -> dict[object, set[Rules]]:
+        """The rules by the responses and the state, whatever its names; none for one outcome."""
         instance = self._space.instance
-        ways: dict[object, set[frozenset[str]]] = {}
-        for given in instance.inputs(node):
-            for outcome in successors(node, given, instance.profile, instance.config):
-                if not instance.admits(outcome.coordinator):
-                    continue
-                answers = tuple(sorted(outcome.responses, key=attrgetter("request_id")))
-                target = self._space.frame(outcome.coordinator).node if framed else None
-                ways.setdefault((given, answers, target), set()).add(frozenset(outcome.fired))
+        outcomes = successors(node, given, instance.profile, instance.config)
+        ways: dict[object, set[Rules]] = {}
+        for outcome in outcomes if len(outcomes) > 1 else ():
+            if instance.admits(outcome.coordinator):
+                responses = tuple(sorted(outcome.responses, key=attrgetter("request_id")))
+                target = self._space.frame(outcome.coordinator).node
+                ways.setdefault((responses, target), set()).add(_rules(outcome))
         return ways
 
 
+def _rules(of: Edge | Outcome) -> Rules:
+    """The rules that a step applied, by their ids."""
+    return frozenset(of.fired)
+
+
 class _Names:
-    """One labelled edge, and its answers as records of the PlusCal text."""
+    """The responses of one transition as records of TLA+."""
 
     def __init__(self, source: Coordinator, target: Coordinator, edge: Edge) -> None:
         self.given = edge.given
-        self.parked = log.NOT_STABILISED.name in edge.fired  # a SyncGroup, until its append failed
+        self.parked = log.NOT_STABILISED.name in _rules(edge)  # the SyncGroup, before it failed
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")
         if _is_static_newcomer(edge.given) and not self.newcomer and target.group:
-            # Who takes a member's place may be given the very name that is free again with it.
+            # A member that replaces another may get the name that this makes free.
             self.newcomer = target.group.static(INSTANCE) or ""
 
     def answer(self, response: Response) -> Value:
-        """One answer."""
+        """One response."""
         body = response.body
         error = getattr(body, "error_code", None)
         fields = {"to": self._to(response), "error": error.name if error is not None else "NONE"}
         return _record(fields | self._rest(body))
 
     def _to(self, response: Response) -> tuple[str, str]:
-        """Whom it is to: who asked in this step, or a member whose request was parked."""
+        """The recipient: the request of this step, or one that a member has parked."""
         number, body = response.request_id, response.body
         if number >= COMMITS:
             return ("held", "")

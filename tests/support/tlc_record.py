@@ -1,14 +1,15 @@
-"""What TLC found of each instance, kept in a file: TLC takes minutes, and says the same again.
+"""The record of what TLC finds in each model instance: TLC takes minutes and finds the same again.
 
-A row is good for one text: it is kept under a key made of every module, both configurations, and
-the words of the one in those of the other (`tla_as_model.py`). States are kept as a digest of the
-set of them, whatever the order, made of TLC's own dump.
+A row holds for one specification: its key is a digest of every module, without comments, and of
+both configurations. States, and states with the responses and rules that lead to them, are kept
+as the digest of a set, made of TLC's own dump.
 `tests/support/record_tlc.py` writes the file.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,15 +23,19 @@ from support import tla, tla_as_model
 FILE: Final = Path(__file__).parent.parent / "model" / "tlc.tsv"
 HEAD: Final = (
     "instance\tkey\tstates\tgenerated\tdepth\tmean and least out-degree\tactions"
-    "\tdigest of the states\tstates with answers\tdigest of these"
+    "\tdigest of the states\tstates with responses and rules\tdigest of these"
 )
-STALE: Final = "TLC has not been run on the text as it is: python tests/support/record_tlc.py"
+STALE: Final = "the record is out of date: run python tests/support/record_tlc.py"
+
+# A comment of TLA+. The translation of the PlusCal algorithm, which is one, is none.
+COMMENT: Final = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 
 class Case(NamedTuple):
-    """An instance that TLC is run on, with the `.cfg` that has its invariants and its view.
+    """An instance that TLC explores, and the name of its `.cfg`.
 
-    If it is only `counted`, its states have answers in them that the words here do not say.
+    If it is only `counted`, `tla_as_model` cannot convert its states, which hold deferred
+    responses of other APIs.
     """
 
     cfg: str
@@ -39,22 +44,22 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What a row of it must have been recorded for."""
-        words = Path(tla_as_model.__file__).read_text(encoding="utf-8")
-        modules = (m.read_text(encoding="utf-8") for m in sorted(tla.ROOM.glob("*.tla")))
-        return digest((words, *self.texts, *modules))
+        """The digest of the specification that a row of this case holds for."""
+        modules = (m.read_text(encoding="utf-8") for m in sorted(tla.FOLDER.glob("*.tla")))
+        return digest((*self.texts, *map(code, modules)))
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Its configuration, and the one in which answers are part of a state."""
-        return tuple(tla.config(self.cfg, self.instance, answers=a) for a in (False, True))  # type: ignore[return-value]
+        """Its configuration, and the one in which responses and rules are part of a state."""
+        return tuple(tla.config(self.cfg, self.instance, observed=o) for o in (False, True))  # type: ignore[return-value]
 
 
 class Row(NamedTuple):
-    """What TLC says of an instance, and of the states that it lists.
+    """What TLC reports of an instance, and digests of the states that it lists.
 
-    `out_degree` is the mean and the least. `answered` are the states together with the answers
-    that lead to them. Where states are only counted, there is nothing after `actions`.
+    `out_degree` is the mean and the least. `observed` counts the states together with the
+    responses and the rules of a step that leads there. For a case that is only counted, nothing
+    follows `actions`.
     """
 
     key: str
@@ -64,12 +69,18 @@ class Row(NamedTuple):
     out_degree: tuple[int, ...]
     actions: Counter[str]
     states: str = ""
-    answered: int = 0
-    answers: str = ""
+    observed: int = 0
+    observations: str = ""
+
+
+def code(module: str) -> str:
+    """A module without its comments and blank lines."""
+    lines = COMMENT.sub("", module).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def cases() -> dict[str, Case]:
-    """Every space of every profile, and what no space has together."""
+    """Every instance of every version, and combinations of features that no instance has."""
     found = {
         f"{profile} {name}": Case(name, instance)
         for profile in PROFILES
@@ -80,18 +91,18 @@ def cases() -> dict[str, Case]:
     for feature in (Feature.ADMINISTRATION, Feature.TRANSACTIONS):
         features = frozenset({feature, Feature.HELD_APPENDS})
         instance = composed(PROFILES["4.1"], 1, features)
-        found[f"4.1 {feature}, answers wait"] = Case("transactions", instance, counted=True)
+        found[f"4.1 {feature}, deferred responses"] = Case("transactions", instance, counted=True)
     return found
 
 
 def checked(case: Case, folder: Path) -> Row:
-    """Run TLC, once for its figures and states, and once with the answers.
+    """Run TLC twice: for the figures and the states, and with responses and rules.
 
     Raises:
         OSError: there is no Java.
-        ValueError: TLC did not come to its end.
+        ValueError: TLC did not finish.
     """
-    text, with_answers = case.texts
+    text, with_rules = case.texts
     counted = tla.check(folder, text)
     row = Row(
         case.key,
@@ -104,20 +115,22 @@ def checked(case: Case, folder: Path) -> Row:
     if case.counted:
         return row
 
-    def state(said: Mapping[str, tla.Value]) -> object:
-        return tla_as_model.coordinator(dict(said), case.instance)
+    def state(listed: Mapping[str, tla.Value]) -> object:
+        return tla_as_model.coordinator(dict(listed), case.instance)
 
     states = digest(map(state, counted.states))
-    observed = tla.check(folder, with_answers, dump="states")
-    seen = [(state(each), each["answers"], each["rules"]) for each in observed.states if each["rules"]]
-    return row._replace(states=states, answered=len(seen), answers=digest(seen))
+    seen = [
+        (state(each), each["answers"], each["rules"])
+        for each in tla.check(folder, with_rules, dump="states").states
+        if each["rules"]  # else it is a state before its next steps
+    ]
+    return row._replace(states=states, observed=len(seen), observations=digest(seen))
 
 
 def digest(values: Iterable[object]) -> str:
-    """A digest of the set of some values: not of their order, nor of how often each is there.
+    """The digest of a set of values: their order and repetitions do not matter.
 
-    Values that are equal are the same, as they are in a set: a named tuple and a plain one, an
-    enumeration's member and its value.
+    Equal values count as one: a named tuple and a tuple, a member of an enumeration and its value.
     """
     known: dict[object, str] = {}
 
@@ -142,7 +155,7 @@ def _plain(value: object) -> str:
 
 
 def recorded() -> dict[str, Row]:
-    """The rows of the file; none if it is not there."""
+    """The rows of the file; none if the file does not exist."""
     lines = FILE.read_text(encoding="utf-8").splitlines()[1:] if FILE.exists() else []
     return dict(map(_read, lines))
 
@@ -161,9 +174,8 @@ def _written(name: str, row: Row) -> str:
 
 
 def _read(line: str) -> tuple[str, Row]:
-    name, key, distinct, generated, depth, degrees, actions, states, answered, answers = line.split(
-        "\t"
-    )
+    name, key, distinct, generated, depth, degrees, actions, *seen = line.split("\t")
+    states, observed, observations = seen
     return name, Row(
         key,
         int(distinct),
@@ -172,8 +184,8 @@ def _read(line: str) -> tuple[str, Row]:
         tuple(map(int, degrees.split())),
         Counter(dict(_counts(actions))),
         states,
-        int(answered),
-        answers,
+        int(observed),
+        observations,
     )
 
 
