@@ -1,8 +1,8 @@
 ------------------------------ MODULE Canonical ------------------------------
-(* The canonical form of a state. Only so many generations are told apart:  *)
-(* what counts is whether two are equal, and whether one is the first.      *)
-(* Assignments of removed members, and timers where no time passes, are     *)
-(* dropped. Outcomes gives the states in which a step may end.              *)
+(* The canonical form of a state. It distinguishes a few generations only:    *)
+(* what counts is whether two are equal, and whether one is the first.        *)
+(* Assignments of removed members, and timers where no time passes, are       *)
+(* dropped. Outcomes gives the states in which a step may end.                *)
 EXTENDS Timers, Waiting
 
 Untimed(g) ==

@@ -1,5 +1,5 @@
 ------------------------------- MODULE Cleanup -------------------------------
-(* The cleanup removes expired offsets, and groups that have none left.     *)
+(* The cleanup removes expired offsets, and groups that have none left.       *)
 EXTENDS Transactions, Timers
 
 \* Whether the retention of an offset is over: its own, or that of a group without members.

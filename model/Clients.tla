@@ -1,5 +1,5 @@
 ------------------------------- MODULE Clients -------------------------------
-(* The requests that clients send, feature by feature.                      *)
+(* The requests that clients send, feature by feature.                        *)
 EXTENDS State
 
 CurrentGenerationId(g) == IF g = NoGroup THEN 0 ELSE g.generation

@@ -1,5 +1,5 @@
 ------------------------------ MODULE Committed ------------------------------
-(* What requests that only read see while an append is not committed (4.1). *)
+(* What requests that only read see while an append is not committed (4.1).   *)
 EXTENDS State
 
 \* While appends are held, requests read the state before the first of them. A group that was not

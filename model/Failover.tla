@@ -1,5 +1,5 @@
 ------------------------------ MODULE Failover -------------------------------
-(* The partition moves, the process crashes, the coordinator shuts down.    *)
+(* The partition moves, the process crashes, the coordinator shuts down.      *)
 EXTENDS Waiting
 
 \* What remains of an append after its group is unloaded: the response to a commit, or to a static

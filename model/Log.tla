@@ -1,6 +1,6 @@
 --------------------------------- MODULE Log ---------------------------------
 (* An append to the log is a step of its own: it completes at once, or when it is *)
-(* released, or fails.                                                      *)
+(* released, or fails.                                                            *)
 EXTENDS Rebalance
 
 \* The error that OffsetCommit and SyncGroup return for a failed append. GMM:283,430, 4.1 GMM:7533

@@ -10,7 +10,7 @@ CONSTANTS
   RebalanceTicks,  \* the rebalance timeout of every member
   DelayTicks,      \* group.initial.rebalance.delay.ms
   MaxSize,         \* group.max.size
-  Generations,     \* how many generations are told apart
+  Generations,     \* how many generations a state distinguishes
   NewMemberTicks,  \* how long a new member may wait for its first generation
   Observed         \* whether steps that apply different rules are different
 
@@ -90,7 +90,7 @@ ResponsesAreDeferred      == Newest  \* responses wait until the records before 
 \* A static member that rejoins does not get responses for its old id.
 ReplacementsAreNew        == Newest
 ChecksInstances           == Newest  \* a group.instance.id without a member is rejected
-\* A leader that rejoins is told to skip the assignment (KIP-814).
+\* The response tells a leader that rejoins to skip the assignment (KIP-814).
 SkipsAssignment           == Newest
 \* A static member that rejoins before its first generation stays new.
 ReplacementsStayNew       == ~Newest

@@ -1,5 +1,5 @@
 ------------------------------ MODULE Rebalance ------------------------------
-(* How a rebalance begins and ends, and how a group gains and loses members. *)
+(* How a rebalance begins and ends, and how a group gains and loses members.  *)
 EXTENDS Records
 
 SupportedByAll(members, name) ==  \* GM:446

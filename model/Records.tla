@@ -1,5 +1,5 @@
 ------------------------------- MODULE Records -------------------------------
-(* The records of the group in the log.                                     *)
+(* The records of the group in the log.                                       *)
 EXTENDS Session, Retention, Committed
 
 \* A record is in the log as soon as it is appended, unless the append fails. Of the protocols of a

@@ -1,5 +1,5 @@
 ------------------------------ MODULE Requests -------------------------------
-(* The effects of some requests.                                            *)
+(* The effects of some requests.                                              *)
 EXTENDS StaticMembers, Transactions, Waiting
 
 \* Whether the protocols of a JoinGroup do not fit the group: an Empty group needs one, any other

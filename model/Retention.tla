@@ -1,5 +1,5 @@
 ------------------------------ MODULE Retention ------------------------------
-(* How long offsets are retained, and how that time passes.                 *)
+(* How long offsets are retained, and how that time passes.                   *)
 EXTENDS State
 
 \* An offset that is committed now, with a retention of its own unless that is Stopped. Where every

@@ -1,5 +1,5 @@
 ------------------------------- MODULE Session -------------------------------
-(* The session timer of a member, and parked SyncGroup requests.            *)
+(* The session timer of a member, and parked SyncGroup requests.              *)
 EXTENDS State
 
 \* While a request is parked the timer is stopped, except for a new member.

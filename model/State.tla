@@ -1,5 +1,5 @@
 -------------------------------- MODULE State --------------------------------
-(* What a group, a member and an append are, and the responses to requests. *)
+(* What a group, a member and an append are, and the responses to requests.   *)
 EXTENDS Profile
 
 NoMember        == ""             \* of a request: no member id

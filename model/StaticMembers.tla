@@ -1,5 +1,5 @@
 ---------------------------- MODULE StaticMembers ----------------------------
-(* Static members that rejoin by their group.instance.id, and full groups.  *)
+(* Static members that rejoin by their group.instance.id, and full groups.    *)
 EXTENDS Log
 
 \* In PreparingRebalance members with a parked JoinGroup count, so that the last ones to rejoin are

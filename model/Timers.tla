@@ -1,5 +1,5 @@
 ------------------------------- MODULE Timers --------------------------------
-(* Time passes: every timer has less left, and fires with nothing left.     *)
+(* Time passes: every timer has less left, and fires with nothing left.       *)
 EXTENDS Rebalance, Retention
 
 Elapse(before, ticks) ==

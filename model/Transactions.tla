@@ -1,5 +1,5 @@
 ---------------------------- MODULE Transactions -----------------------------
-(* Offsets of transactions, the markers that end them, and removals.        *)
+(* Offsets of transactions, the markers that end them, and removals.          *)
 EXTENDS Log
 
 \* Whether a TxnOffsetCommit checks the member id, and the generation. 4.1 checks both if the

@@ -1,6 +1,6 @@
 ------------------------------- MODULE Waiting -------------------------------
 (* Requests and responses that wait until records are committed, and the error *)
-(* that they get if the partition is lost before that.                      *)
+(* that they get if the partition is lost before that.                         *)
 EXTENDS Log
 
 \* Whether a member's JoinGroup or SyncGroup is parked.
