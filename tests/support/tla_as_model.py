@@ -418,7 +418,7 @@ class _Names:
         if isinstance(body, JoinGroupResponse) and not body.error_code:
             return ("JoinGroup", self._name(body.member_id))
         if isinstance(body, SyncGroupResponse) and (self.parked or not body.error_code):
-            return ("SyncGroup", self.given.body.member_id)  # type: ignore[union-attr]
+            return ("SyncGroup", self.given.body.member_id)
         return ("this", "")
 
     def _rest(self, body: ResponseBody) -> dict[str, Any]:
