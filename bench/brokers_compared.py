@@ -34,7 +34,7 @@ from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
 from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
-from groupcheck.reports.brokers_compared import Column, Found, page, sequences_page
+from groupcheck.reports.brokers_compared import Column, Found, page
 from groupcheck.reports.progress import Bars
 from groupcheck.reports.story import answers_in_words
 from groupcheck.reports.terminal import summary
@@ -89,7 +89,6 @@ EXPLAINED: Final = (
 )
 RESULTS: Final = ROOT / "build" / "brokers"
 PAGE: Final = ROOT / "docs" / "brokers-compared.md"
-SEQUENCES: Final = ROOT / "docs" / "brokers-compared-sequences.md"
 
 
 def run(spec: str, sequences: int, into: Path) -> None:
@@ -184,7 +183,6 @@ def write_page(into: Path) -> None:
         )
         columns.append(Column(title, spec, kept, PROFILES[kept["profile"]].rules, found))
     PAGE.write_text(page(columns), encoding="utf-8")
-    SEQUENCES.write_text(sequences_page(columns), encoding="utf-8")
 
 
 def check(into: Path) -> bool:

@@ -1,14 +1,14 @@
-"""Renders the pages that compare brokers, from saved results."""
+"""Renders the page that compares brokers, from saved results."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.step import Rule
 from groupcheck.reports.words import counted
 
-SEQUENCES: Final = "brokers-compared-sequences.md"
 APIS: Final[Mapping[str, str]] = {
     "join": "JoinGroup",
     "sync": "SyncGroup",
@@ -36,21 +36,23 @@ brokers ([long runs](long-runs.md)) and writes this page.
 
 """
 
-LEGEND: Final = f"""
+LEGEND: Final = """
 **yes**: the broker applied the rule, and no finding is against it. `-`: its version of Kafka has no
 such rule. Blank: the rule was not observed with certainty, or cannot be tested over the wire. A
-number is a finding, with a link to [the shortest sequence]({SEQUENCES}) whose answer differs from
-Kafka's.
+number is a finding, with a link to its shortest sequence below.
 
 """
 
-BESIDE: Final = """\
-# Brokers compared: the sequences
+FINDINGS: Final = """
+## Findings
 
-The findings of [the comparison](brokers-compared.md), each with its shortest sequence of requests.
-The sequences of coordinators other than Kafka were replayed on Kafka of the same version; its
-answer to the last step follows the sequence.
+Each finding with its shortest sequence, without metadata and timeouts, and the difference at its
+last step. The sequences of coordinators other than Kafka were replayed on Kafka of the same
+version, which answered as expected each time{but}. `groupcheck replay` shows all the details of a
+sequence that a run has saved.
 """
+# What a line leaves out of a step: the metadata of a JoinGroup, and its timeouts.
+DETAILS: Final = re.compile(r" \(session timeout [^)]*\)|,? offering (?!no protocol).*$")
 
 
 class Found(NamedTuple):
@@ -81,32 +83,37 @@ class Column(NamedTuple):
 
 def page(columns: Sequence[Column]) -> str:
     """The comparison, as Markdown."""
-    parts = [HEAD, _runs(columns), LEGEND, *_tables(columns)]
+    parts = [HEAD, _runs(columns), LEGEND, *_tables(columns), *_findings(columns)]
     return "".join(parts)
 
 
-def sequences_page(columns: Sequence[Column]) -> str:
-    """The findings of all brokers, as Markdown."""
-    parts = [BESIDE]
+def _findings(columns: Sequence[Column]) -> Iterable[str]:
+    """A table of the findings of each broker, with their known causes."""
+    shared = sum(len(column.all_found) - len(column.found) for column in columns)
+    yield FINDINGS.format(but=f", except for {counted(shared, 'finding')}" if shared else "")
     for column in columns:
-        if column.found:
-            parts.append(
-                f"\n## {column.title}\n\n`{column.port}`, checked against {column.kept['kafka']}.\n"
-            )
-        parts += [_sequence(found) for found in column.all_found]
-    return "".join(parts)
+        if not column.found:
+            continue
+        yield f"\n### {column.title}: findings\n\n"
+        yield f"`{column.port}`, checked against {column.kept['kafka']}.\n\n"
+        rows = (
+            (f'<a id="{f.finding_id}"></a>{f.finding_id}', _steps(f.story), _plain(f.title))
+            for f in column.found
+        )
+        yield _table(["finding", "shortest sequence", "difference"], rows)
+        causes: dict[str, list[str]] = {}
+        for found in column.found:
+            if found.cause:
+                causes.setdefault(found.cause, []).append(found.finding_id)
+        for cause, ids in causes.items():
+            yield f"\nKnown cause of {', '.join(ids)}: {cause}.\n"
 
 
-def _sequence(found: Found) -> str:
-    text = f"\n### {found.finding_id}\n\n```\n{found.story.rstrip()}\n```\n"
-    if found.cause:
-        text += f"\nKnown cause: {found.cause}.\n"
-    if found.on_kafka is None:
-        return text
-    answers = "; ".join(found.on_kafka["answers"]) or "nothing"
-    if found.on_kafka["shared"]:
-        return f"{text}\n**Kafka does the same** (`{found.on_kafka['port']}`).\n"
-    return f"{text}\n`{found.on_kafka['port']}` answers the last step: {_plain(answers)}.\n"
+def _steps(story: str) -> str:
+    """The numbered steps of a finding's text, each without its details."""
+    steps = re.findall(r"^ +(\d+)\. (.*)$", story, re.MULTILINE)
+    lines = (f"{number}. {DETAILS.sub('', step)}" for number, step in steps)
+    return "<br>".join(_plain(line.replace(" sends ", ": ", 1)) for line in lines)
 
 
 def _runs(columns: Sequence[Column]) -> str:
@@ -176,7 +183,7 @@ def _cell(column: Column, rule: str) -> str:
 
 
 def _link(found: Found) -> str:
-    return f"[{found.finding_id}]({SEQUENCES}#{found.finding_id})"
+    return f"[{found.finding_id}](#{found.finding_id})"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

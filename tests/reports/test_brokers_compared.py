@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.reports.brokers_compared import Column, Found, page, sequences_page
+from groupcheck.reports.brokers_compared import Column, Found, page
 
 
 def column(title: str, profile: str, *found: Found, rules: tuple[str, ...]) -> Column:
@@ -39,7 +39,7 @@ def test_a_row_has_what_each_broker_does_of_a_rule() -> None:
             column("Double", "2.7", found, rules=("heartbeat/alive",)),
         ]
     )
-    link = "[0123abcd](brokers-compared-sequences.md#0123abcd)"
+    link = "[0123abcd](#0123abcd)"
     says = PROFILES["4.1"].rules["heartbeat/alive"].says
     assert f"| {says} | yes |  | {link} |\n" in told
     assert f"| {PROFILES['4.1'].rules['join/group-full'].says} | yes | - |  |\n" in told
@@ -61,21 +61,17 @@ def test_a_finding_against_no_rule_is_listed_apart() -> None:
     assert "## No rule of the model\n\n1 finding: [0123abcd]" in told
 
 
-def test_a_sequence_is_followed_by_the_answer_of_kafka() -> None:
-    found = [
-        Found("00000001", "", "", "The first.\n", OWN),
-        Found("00000002", "", "", "The second.\n", SHARED),
-        Found("00000003", "", "", "The third.\n"),
-    ]
-    told = sequences_page([column("Double", "2.7", *found, rules=()), column("B", "2.7", rules=())])
-    assert "### 00000001\n\n```\nThe first.\n```\n\n`kafka:2.7` answers the last step" in told
-    assert "no error \\| at all." in told
-    assert "The second.\n```\n\n**Kafka does the same** (`kafka:2.7`).\n" in told
-    assert "## B" not in told
-
-
-def test_a_finding_has_its_known_cause() -> None:
-    found = [Found(f"0000000{n}", "", "", "It.\n", None, "an old bug") for n in range(2)]
-    columns = [column("Kafka", "2.7", *found, rules=())]
-    assert "Known cause: an old bug.\n" in sequences_page(columns)
-    assert "| findings with a known cause | 2, by 1 cause |\n" in page(columns)
+def test_finding_has_a_line_with_its_shortest_sequence_and_known_cause() -> None:
+    story = (
+        "Finding 00000001: a title\n\n"
+        "  1. A sends JoinGroup v7 without a member id, offering range b'' (session timeout 1 s)\n"
+        "       <- no error\n"
+        "  2. A sends Heartbeat v4 for generation 1\n"
+    )
+    found = [Found(f"0000000{n}", "", "a | title", story, OWN, "an old bug") for n in (1, 2)]
+    text = page([column("Double", "2.7", *found, rules=()), column("B", "2.7", rules=())])
+    steps = "1. A: JoinGroup v7 without a member id<br>2. A: Heartbeat v4 for generation 1"
+    assert f'| <a id="00000001"></a>00000001 | {steps} | a \\| title |\n' in text
+    assert "\nKnown cause of 00000001, 00000002: an old bug.\n" in text
+    assert "| 2, by 1 cause |" in text
+    assert "### B" not in text
