@@ -91,7 +91,7 @@ def test_a_failure_of_tlc_is_one_line(
     monkeypatch: pytest.MonkeyPatch, error: Callable[..., str]
 ) -> None:
     monkeypatch.setattr(tla, "JAR", Path("no-such.jar"))
-    assert "TLC did not come to its end" in error("bench", *QUICK)
+    assert "TLC did not finish" in error("bench", *QUICK)
 
 
 @pytest.mark.parametrize(
