@@ -1,25 +1,27 @@
-"""The transition relation: state and input to every lawful state and answer."""
+"""The transition relation: a state and an input to every allowed state and answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from groupcheck.model.apis.delete_groups import delete_groups
+from groupcheck.model.apis.delete_groups import DELETE
 from groupcheck.model.apis.describe_groups import describe_groups
 from groupcheck.model.apis.end_txn import end_txn
-from groupcheck.model.apis.heartbeat import heartbeat
+from groupcheck.model.apis.heartbeat import HEARTBEAT
 from groupcheck.model.apis.join_group import join_group
-from groupcheck.model.apis.leave_group import leave_group
+from groupcheck.model.apis.leave_group import LEAVE
 from groupcheck.model.apis.list_groups import list_groups
-from groupcheck.model.apis.offset_commit import offset_commit
-from groupcheck.model.apis.offset_delete import offset_delete
+from groupcheck.model.apis.offset_commit import COMMIT
+from groupcheck.model.apis.offset_delete import OFFSET_DELETE
 from groupcheck.model.apis.offset_fetch import offset_fetch
-from groupcheck.model.apis.sync_group import sync_group
-from groupcheck.model.apis.txn_offset_commit import txn_offset_commit
+from groupcheck.model.apis.sync_group import SYNC
+from groupcheck.model.apis.txn_offset_commit import TXN_COMMIT
 from groupcheck.model.config import Config
+from groupcheck.model.engine.rules import Table, decide
 from groupcheck.model.rules.cleanup import cleanup
-from groupcheck.model.rules.timers import PASS, advance
+from groupcheck.model.rules.timers import advance, pass_time
 from groupcheck.model.spaces.clients import Happening
 from groupcheck.model.state import (
     Advance,
@@ -35,9 +37,8 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Outcome, Profile, Step, outcomes, steps
+from groupcheck.model.storing import failover, log
 from groupcheck.model.storing.appended import Appended
-from groupcheck.model.storing.failover import crash, load, loading, shutdown, unload
-from groupcheck.model.storing.log import fail_appends, hold_appends, release_appends
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -56,38 +57,44 @@ from groupcheck.model.vocabulary import (
 
 Input = Request | Advance | Happening
 
-ACTIONS: Final[dict[type, Callable[[Step, Request], None]]] = {
+
+def _decide(table: Table, step: Step, given: object) -> object:
+    return decide(step, table, given)
+
+
+ACTIONS: Final[dict[type, Callable[[Step, Request], object]]] = {
     JoinGroupRequest: join_group,
-    SyncGroupRequest: sync_group,
-    HeartbeatRequest: heartbeat,
-    LeaveGroupRequest: leave_group,
-    OffsetCommitRequest: offset_commit,
+    SyncGroupRequest: partial(_decide, SYNC),
+    HeartbeatRequest: partial(_decide, HEARTBEAT),
+    LeaveGroupRequest: partial(_decide, LEAVE),
+    OffsetCommitRequest: partial(_decide, COMMIT),
     OffsetFetchRequest: offset_fetch,
     DescribeGroupsRequest: describe_groups,
-    TxnOffsetCommitRequest: txn_offset_commit,
+    TxnOffsetCommitRequest: partial(_decide, TXN_COMMIT),
     EndTxnRequest: end_txn,
     ListGroupsRequest: list_groups,
-    DeleteGroupsRequest: delete_groups,
-    OffsetDeleteRequest: offset_delete,
+    DeleteGroupsRequest: partial(_decide, DELETE),
+    OffsetDeleteRequest: partial(_decide, OFFSET_DELETE),
 }
 
-# What happens to the coordinator, but for appends that are to fail.
-HAPPENS: Final[dict[type, Callable[[Step], None]]] = {
-    HoldAppends: hold_appends,
-    ReleaseAppends: release_appends,
-    Crash: crash,
-    Unload: unload,
-    Loading: loading,
-    Load: load,
-    Shutdown: shutdown,
-    Cleanup: cleanup,
+# Faults of the coordinator, and the periodic cleanup.
+FAULTS: Final[dict[type, Callable[[Step, Any], object]]] = {
+    HoldAppends: partial(_decide, log.HOLD),
+    FailAppends: partial(_decide, log.FAIL),
+    ReleaseAppends: partial(_decide, log.RELEASE),
+    Crash: partial(_decide, failover.CRASH),
+    Unload: lambda step, _given: failover.unload(step),
+    Loading: partial(_decide, failover.LOADING),
+    Load: partial(_decide, failover.LOAD),
+    Shutdown: partial(_decide, failover.SHUTDOWN),
+    Cleanup: lambda step, _given: cleanup(step),
 }
 
 
 def successors(
     before: Coordinator, given: Input, profile: Profile, config: Config
 ) -> list[Outcome]:
-    """Every lawful outcome of an input, one for each choice that Kafka leaves open."""
+    """Every allowed outcome of an input, one for each choice that Kafka leaves open."""
     return outcomes(before, profile, config, _act(given))
 
 
@@ -100,19 +107,17 @@ def appending(
 
 
 def _act(given: Input) -> Callable[[Step], None]:
-    """What an input does."""
+    """The action of an input. Timers of no length fire before it is done."""
 
     def act(step: Step) -> None:
         if isinstance(given, Request):
             ACTIONS[type(given.body)](step, given)
-            advance(step, 0)  # timers of no length fire before the input is done
+            advance(step)
         elif isinstance(given, Advance):
-            step.fire(PASS)
-            advance(step, given.ms)
-        elif isinstance(given, FailAppends):
-            fail_appends(step, given)
+            pass_time(step, given.ms)
         else:
-            HAPPENS[type(given)](step)
-            advance(step, 0)
+            FAULTS[type(given)](step, given)
+            if not isinstance(given, FailAppends):
+                advance(step)
 
     return act

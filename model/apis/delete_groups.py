@@ -1,17 +1,31 @@
-"""DeleteGroups (GroupCoordinator.scala:510): only a group without members can be deleted."""
+"""DeleteGroups (2.7 GroupCoordinator.scala:510): only a group without members can be deleted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
-from groupcheck.model.rules.rebalance import EMPTY
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.guards import (
+    EMPTY,
+    NO_GROUP,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    preconditions,
+    state_is,
+    state_is_not,
+)
 from groupcheck.model.rules.transactions import awaiting_marker
+from groupcheck.model.sources import at
 from groupcheck.model.state import Append, GroupAppend, OffsetsAppend, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gc, gmm, no_group, source
+from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import note_removed
-from groupcheck.model.storing.records import removal_fails, remove_from_log
+from groupcheck.model.storing.log import error_to_commit
+from groupcheck.model.storing.records import (
+    TOMBSTONES_END_TRANSACTIONS,
+    fail_removal,
+    removal_fails,
+    remove_from_log,
+)
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -20,82 +34,126 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
-DELETED = Rule("group/deleted", "the group is gone with all it had", gmm(834))
-NOT_STORED = Rule(
-    "delete/not-stored",
-    "that the group is gone cannot be stored, so it is not, and whoever deletes it is told",
-    source("GroupCoordinatorService.java")(1438),
-)
+API: Final = "DeleteGroups"
 
 
-def delete_groups(step: Step, request: Request) -> None:
-    """The API; the model holds one group, so one is named."""
-    decide(step, request, step.profile.delete_groups)
+def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None = None) -> None:
+    names = cast("DeleteGroupsRequest", request.body).groups_names
+    results = tuple(DeletableGroupResult(name, error) for name in names)
+    step.answer(request.request_id, DeleteGroupsResponse(results), reason)
 
 
-def _reply(error: ErrorCode, reason: str | None = None) -> Callable[[Step, Request], None]:
-    def then(step: Step, request: Request) -> None:
-        names = cast("DeleteGroupsRequest", request.body).groups_names
-        results = tuple(DeletableGroupResult(name, error) for name in names)
-        step.answer(request.request_id, DeleteGroupsResponse(results), reason)
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (Effect(f"answer {error.name}", lambda step, request: _answer(step, request, error)),)
 
-    return then
+
+def _answer_not_stored(step: Step, request: Request) -> None:
+    reason = step.applied[-1]
+    fail_removal(step)
+    _answer(step, request, error_to_commit(step, step.failed), reason)
 
 
 def _delete(step: Step, request: Request) -> None:
-    reason = step.fired[-1]
-    if removal_fails(step, removes=True):
-        step.fire(NOT_STORED)
-        _reply(step.profile.commit_errors.get(step.failed, step.failed))(step, request)
-        return
-    remove_from_log(step, offsets_in_log(step), with_group=True)
-    forget_group(step)
-    _reply(ErrorCode.NONE, reason)(step, request)
+    reason = step.applied[-1]
+    if decide(step, DELETE_NOT_STORED, request) is None:
+        remove_from_log(step, offsets_in_log(step), with_group=True)
+        forget_group(step)
+        _answer(step, request, ErrorCode.NONE, reason)
 
 
 def offsets_in_log(step: Step) -> set[TopicPartition]:
-    """The partitions of which there is an offset to remove, where it counts one that is pending."""
+    """The partitions that have an offset to remove, in some versions pending ones too."""
     found = {tp for tp, _ in step.existing.offsets}
-    if step.profile.traits.tombstones_end_transactions:
+    if TOMBSTONES_END_TRANSACTIONS(step):
         found |= awaiting_marker(step.existing)
     return found
 
 
 def forget_group(step: Step) -> None:
-    """A group is deleted."""
-    step.fire(DELETED)
-    dissolve(step)
+    """Delete the group."""
+    decide(step, DELETED, None)
 
 
-def dissolve(step: Step) -> None:
-    """The group is gone, and so are the ids given out; appends on their way reach nobody."""
+def dissolve(step: Step, _subject: object = None) -> None:
+    """Remove the group with its pending ids; appends in flight reach no member."""
     note_removed(step)
     step.group = None
-    step.appends = tuple(map(_reaching_nobody, step.appends))
+    step.appends = tuple(map(_reaching_no_member, step.appends))
 
 
-def _reaching_nobody(entry: Append) -> Append:
+def _reaching_no_member(entry: Append) -> Append:
     if isinstance(entry, OffsetsAppend):
         return entry._replace(orphaned=True)
     return entry._replace(generation_id=0) if isinstance(entry, GroupAppend) else entry
 
 
-DECISIONS = (
-    *gate("delete", _reply),
-    Rule(
-        "delete/no-group",
-        "the group does not exist",
-        gc(523),
-        when=no_group,
-        then=_reply(ErrorCode.GROUP_ID_NOT_FOUND),
+DELETE_NOT_STORED: Final = Table(
+    "DeleteGroups whose record fails",
+    API,
+    (
+        Rule(
+            "delete/not-stored",
+            "the tombstone of the group cannot be stored, so it stays, and the request fails",
+            at("", "", "", "GCS:1438"),
+            (
+                Guard(
+                    "the append of the tombstone fails",
+                    lambda step, _request: removal_fails(step, removes=True),
+                ),
+            ),
+            (Effect("answer the mapped error", _answer_not_stored),),
+        ),
     ),
-    Rule(
-        "delete/not-empty",
-        "the group has members",
-        gc(534),
-        when=lambda step, _request: step.existing.state is not EMPTY,
-        then=_reply(ErrorCode.NON_EMPTY_GROUP),
-    ),
-    Rule("delete/empty", "the group has no members and is deleted", gc(530), then=_delete),
 )
-RULES = (*DECISIONS, DELETED)
+DELETED: Final = Table(
+    "The group is deleted",
+    API,
+    (
+        Rule(
+            "group/deleted",
+            "the group is deleted with all its offsets",
+            at("", "", "GMM:834", "GMM:6046"),
+            (),
+            (Effect("remove the group", dissolve),),
+        ),
+    ),
+)
+_DEFERRED: Final = at("", "", "", "CR:960")
+DELETE: Final = Table(
+    "DeleteGroups",
+    API,
+    (
+        *preconditions(
+            "delete",
+            _answers,
+            not_active=at("", "", "GC:859", "GCS:1329"),
+            loading=at("", "", "GC:861", RUNTIME_LOADING),
+            not_coordinator=at("", "", "GC:863", RUNTIME_ELSEWHERE),
+        ),
+        Rule(
+            "delete/no-group",
+            "the group does not exist",
+            at("", "", "GC:523", "GMM:8398"),
+            (NO_GROUP,),
+            _answers(ErrorCode.GROUP_ID_NOT_FOUND),
+            deferred=_DEFERRED,
+        ),
+        Rule(
+            "delete/not-empty",
+            "the group has members",
+            at("", "", "GC:534", "CG:920"),
+            (state_is_not(EMPTY),),
+            _answers(ErrorCode.NON_EMPTY_GROUP),
+            deferred=_DEFERRED,
+        ),
+        Rule(
+            "delete/empty",
+            "the group has no members and is deleted",
+            at("", "", "GC:530", "SHARD:622"),
+            (state_is(EMPTY),),
+            (Effect("append the tombstones, remove the group, answer NONE", _delete),),
+            deferred=_DEFERRED,
+        ),
+    ),
+)
+PARTS: Final = (DELETE, DELETE_NOT_STORED, DELETED)

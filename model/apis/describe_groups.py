@@ -1,13 +1,22 @@
-"""DescribeGroups (GroupCoordinator.scala:820)."""
+"""DescribeGroups (2.7 GroupCoordinator.scala:820)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Final
 
-from groupcheck.model.apis.gate import gate
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.rules.rebalance import STABLE
-from groupcheck.model.step import Rule, Step, gc, gm, no_group, source
+from groupcheck.model.rules.guards import (
+    NO_GROUP,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    STABLE,
+    preconditions,
+    state_is,
+    state_is_not,
+)
+from groupcheck.model.sources import at
+from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
 from groupcheck.model.vocabulary import (
     DescribedGroup,
@@ -19,10 +28,26 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
+API: Final = "DescribeGroups"
+
+AWAITING_SYNC: Final = Behaviour(
+    "completing-is-awaiting-sync",
+    API,
+    "CompletingRebalance is called AwaitingSync",
+    at("GM:59", "GM:59"),
+)
+
 
 def describe_groups(step: Step, request: Request) -> None:
-    """The API; the model holds one group, so one is asked for."""
-    read(step, request, step.profile.describe_groups)
+    """The API; the model holds one group, so a request names one."""
+    read(step, DESCRIBE, request)
+
+
+def state_name(step: Step, state: GroupState) -> str:
+    """The name of a state in the version of the step."""
+    if state is GroupState.COMPLETING_REBALANCE and AWAITING_SYNC(step):
+        return "AwaitingSync"
+    return state.value
 
 
 def _answer(step: Step, request: Request, described: DescribedGroup) -> None:
@@ -34,20 +59,25 @@ def _group_id(request: Request) -> str:
     return body.groups[0] if isinstance(body, DescribeGroupsRequest) else ""
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: _answer(step, request, DescribedGroup(error, _group_id(request)))
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name}",
+            lambda step, request: _answer(step, request, DescribedGroup(error, _group_id(request))),
+        ),
+    )
 
 
-def _dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
+def _answer_dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
     _answer(step, request, DescribedGroup(error, _group_id(request), GroupState.DEAD.value))
 
 
-def _not_found(step: Step, request: Request) -> None:
+def _answer_not_found(step: Step, request: Request) -> None:
     newest = request.api_version >= 6
-    _dead(step, request, ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.NONE)
+    _answer_dead(step, request, ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.NONE)
 
 
-def _in_full(step: Step, request: Request) -> None:
+def _answer_in_full(step: Step, request: Request) -> None:
     name = step.existing.protocol_name or ""
     members = tuple(
         DescribedGroupMember(
@@ -58,13 +88,13 @@ def _in_full(step: Step, request: Request) -> None:
             m.metadata(name),
             m.assignment,
         )
-        for m in step.existing.members
+        for m in step.members
     )
     _describe(step, request, name, members)
 
 
-def _without_metadata(step: Step, request: Request) -> None:
-    # Without a reason to show it, what was assigned is forgotten as the group leaves Stable.
+def _answer_without_metadata(step: Step, request: Request) -> None:
+    # Versions that do not show assignments here clear them as the group leaves Stable.
     members = tuple(
         DescribedGroupMember(
             m.member_id,
@@ -73,7 +103,7 @@ def _without_metadata(step: Step, request: Request) -> None:
             m.client_host,
             member_assignment=m.assignment,
         )
-        for m in step.existing.members
+        for m in step.members
     )
     _describe(step, request, "", members)
 
@@ -82,57 +112,86 @@ def _describe(
     step: Step, request: Request, protocol_data: str, members: tuple[DescribedGroupMember, ...]
 ) -> None:
     group, group_id = step.existing, _group_id(request)
-    completing = group.state is GroupState.COMPLETING_REBALANCE
-    state = step.profile.traits.completing_rebalance if completing else group.state.value
+    state = state_name(step, group.state)
     described = DescribedGroup(
         ErrorCode.NONE, group_id, state, group.protocol_type or "", protocol_data, members
     )
     _answer(step, request, described)
 
 
-def _perhaps_hidden(step: Step, request: Request) -> None:
-    # What other groups write is not in the model; and without assignments this one is not Stable.
+def _answer_unwritten(step: Step, request: Request) -> None:
+    # Writes of other groups are not in the model; and without assignments this one is not Stable.
     if step.choose(Open.UNWRITTEN, [True, False]):
-        _not_found(step, request)
+        _answer_not_found(step, request)
     else:
         step.group = step.existing._replace(unwritten=False)
-        _without_metadata(step, request)
+        _answer_without_metadata(step, request)
 
 
-UNWRITTEN = Rule(
-    "describe/unwritten",
-    "only what is written shows, and of this group nothing is: it came with a refused commit",
-    source("GroupMetadataManager.java")(745),
-    when=lambda step, _request: step.existing.unwritten,
-    then=_perhaps_hidden,
-)
-NOT_FOUND = Rule(
-    "describe/not-found",
-    "a group that does not exist is Dead, which from version 6 on is an error",
-    source("GroupMetadataManager.java")(774),
-    when=no_group,
-    then=_not_found,
-)
-RULES = (
-    *gate("describe", _refuse),
-    Rule(
-        "describe/no-group",
-        "a group that does not exist is Dead",
-        gc(825),
-        when=no_group,
-        then=_dead,
+DESCRIBE: Final = Table(
+    "DescribeGroups",
+    API,
+    (
+        *preconditions(
+            "describe",
+            _answers,
+            not_active=at("GC:455", "GC:483", "GC:859", "GCS:1274"),
+            loading=at("", "", "GC:861", RUNTIME_LOADING),
+            not_coordinator=at("GC:457", "GC:485", "GC:863", RUNTIME_ELSEWHERE),
+        ),
+        Rule(
+            "describe/no-group",
+            "a group that does not exist is Dead",
+            at("GC:463", "GC:491", "GC:825"),
+            (NO_GROUP,),
+            (Effect("answer NONE and the state Dead", _answer_dead),),
+        ),
+        Rule(
+            "describe/not-found",
+            "a group that does not exist is Dead, which from version 6 on is an error",
+            at("", "", "", "GMM:774"),
+            (NO_GROUP,),
+            (
+                Effect(
+                    "answer the state Dead and GROUP_ID_NOT_FOUND, NONE before version 6",
+                    _answer_not_found,
+                ),
+            ),
+        ),
+        Rule(
+            "describe/unwritten",
+            "only written groups show, and nothing of this one is: a refused commit created it",
+            at("", "", "", "GMM:745"),
+            (
+                Guard(
+                    "nothing of the group is written",
+                    lambda step, _request: step.existing.unwritten,
+                ),
+            ),
+            (
+                Effect(
+                    "answer as if it did not exist, or show it if another group was written",
+                    _answer_unwritten,
+                ),
+            ),
+        ),
+        Rule(
+            "describe/stable",
+            "a stable group is shown with its protocol, metadata and assignments",
+            at("GM:221", "GM:255", "GM:561", "GMM:747"),
+            (state_is(STABLE),),
+            (Effect("answer the group with metadata and assignments", _answer_in_full),),
+        ),
+        Rule(
+            "describe/unstable",
+            "outside Stable only the members' ids and clients are shown",
+            at("GM:225", "GM:259", "GM:568", "GMM:763"),
+            (state_is_not(STABLE),),
+            (Effect("answer the group without metadata", _answer_without_metadata),),
+            words_of={
+                "4.1": "outside Stable members are shown without metadata, but with assignments"
+            },
+        ),
     ),
-    Rule(
-        "describe/stable",
-        "a stable group is shown with its protocol, metadata and assignments",
-        gm(561),
-        when=lambda step, _request: step.existing.state is STABLE,
-        then=_in_full,
-    ),
-    Rule(
-        "describe/unstable",
-        "outside Stable only the members' ids and clients are shown",
-        gm(568),
-        then=_without_metadata,
-    ),
 )
+PARTS: Final = (AWAITING_SYNC, DESCRIBE)

@@ -1,37 +1,56 @@
-"""The marker that ends a transaction (GroupMetadataManager.scala:883).
+"""The marker that ends a transaction (2.7 GroupMetadataManager.scala:883).
 
-It is in the log already: nothing can refuse it, and nobody is told what becomes of the offsets. In
-4.1 the coordinator writes it itself, if it is the group's, and who asked for it is told.
+In 2.7 it is in the log already: nothing can refuse it, and no answer says what becomes of the
+offsets. In 4.1 the coordinator writes it itself, if it is the group's, and answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import compress, product
 from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
 from groupcheck.model.nondeterminism import Open
+from groupcheck.model.rules.guards import (
+    INACTIVE,
+    NEXT_APPEND_FAILS,
+    NO_GROUP_ID,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    is_missing,
+    preconditions,
+)
 from groupcheck.model.rules.transactions import end, pending_of
+from groupcheck.model.sources import at
 from groupcheck.model.state import PendingOffset, Serving
-from groupcheck.model.step import Rule, Step, decide, gc, gm, gmm, no_group, source
+from groupcheck.model.step import Step
 from groupcheck.model.storing.records import next_error, record_marker, show_group
 from groupcheck.model.storing.revert import settle
 from groupcheck.model.vocabulary import EndTxnRequest, EndTxnResponse, ErrorCode, Request
 
+API: Final = "EndTxn"
+
+WRITES_MARKERS: Final = Behaviour(
+    "writes-markers",
+    API,
+    "the group's coordinator writes the marker of a transaction; else it is in the log, whatever "
+    "the coordinator does",
+    at("", "", "", "APIS:1785"),
+)
+
 
 def end_txn(step: Step, request: Request) -> None:
-    """The marker, which is in the log before anything comes of it, or is not written at all."""
+    """The marker: it is in the log before it has any effect, or is not written at all."""
     body = _body(request)
     if body.group_id and _is_in_log(step):
         record_marker(step, body.producer_id, committed=body.committed)
         show_group(step)
-    decide(step, request, step.profile.end_txn)
+    decide(step, END_TXN, request)
 
 
 def _is_in_log(step: Step) -> bool:
-    """It is, whoever coordinates the group and whatever it does, unless that one is to write it."""
-    if not step.profile.traits.writes_markers:
+    if not WRITES_MARKERS(step):
         return True
     return step.active and step.serving is Serving.SERVED and step.failing is None
 
@@ -40,22 +59,17 @@ def _body(request: Request) -> EndTxnRequest:
     return cast("EndTxnRequest", request.body)
 
 
-def _reply(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
-    step.answer(request.request_id, EndTxnResponse(error))
-
-
 def _commit(step: Step, request: Request) -> None:
     producer_id = _body(request).producer_id
     readable = _made_readable(step, pending_of(step.existing, producer_id))
     step.group = end(step.existing, producer_id, readable)
-    _reply(step, request)
 
 
 def _made_readable(step: Step, pending: list[PendingOffset]) -> list[PendingOffset]:
-    """The offsets that the marker comes to: all of them, where all are in the log.
+    """The offsets that the marker makes readable: all of them, where all are in the log.
 
-    At one that is not (its metadata was too long) Kafka throws, with the transaction taken out of
-    the group and any of the others looked at or not (GroupMetadata.scala:665).
+    At one that is not (its metadata was too long) Kafka throws, with the transaction removed from
+    the group and any of the others handled or not (2.7 GroupMetadata.scala:665).
     """
     stored = [p for p in pending if p.request_id is None]
     if len(stored) == len(pending):
@@ -66,10 +80,9 @@ def _made_readable(step: Step, pending: list[PendingOffset]) -> list[PendingOffs
 
 def _abort(step: Step, request: Request) -> None:
     step.group = end(step.existing, _body(request).producer_id, ())
-    _reply(step, request)
 
 
-# A transaction's coordinator knows none of these, and asks again (KafkaApis.scala:1797 at 4.1).
+# A transaction's coordinator knows none of these, and retries (4.1 KafkaApis.scala:1797).
 NOT_READY: Final[Mapping[ErrorCode, ErrorCode]] = dict.fromkeys(
     (
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -80,62 +93,102 @@ NOT_READY: Final[Mapping[ErrorCode, ErrorCode]] = dict.fromkeys(
 )
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: _reply(step, request, NOT_READY.get(error, error))
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    mapped = NOT_READY.get(error, error)
+    return (
+        Effect(
+            f"answer {mapped.name}",
+            lambda step, request: step.answer(request.request_id, EndTxnResponse(mapped)),
+        ),
+    )
 
 
 def _fail(step: Step, request: Request) -> None:
     """Of a group that is not written yet no more is known than after any append that fails."""
-    reason = step.fired[-1]
+    reason = step.applied[-1]
     error = next_error(step)
     if step.group is not None:
         settle(step, error)
     step.answer(request.request_id, EndTxnResponse(NOT_READY.get(error, error)), reason)
 
 
-GATE: Final = gate("end-txn", _refuse)
-NOT_WRITTEN: Final = Rule(
-    "end-txn/not-written",
-    "the marker cannot be written: the transaction goes on, and who ends it is told",
-    source("CoordinatorRuntime.java")(1187),
-    when=lambda step, _request: step.failing is not None,
-    then=_fail,
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "end-txn",
+    _answers,
+    not_active=at("", "", "KafkaScheduler.scala:110", "GCS:2093"),
+    loading=at("", "", "", RUNTIME_LOADING),
+    not_coordinator=at("", "", "", RUNTIME_ELSEWHERE),
 )
-RULES = (
-    Rule(
-        "end-txn/invalid-group-id",
-        "the group id is empty",
-        gc(857),
-        when=lambda _step, request: not _body(request).group_id,
-        then=lambda step, request: _reply(step, request, ErrorCode.INVALID_GROUP_ID),
-    ),
-    Rule(
-        "end-txn/not-active",
-        "the coordinator is shut down: the marker is in the log, and changes nothing in memory",
-        "KafkaScheduler.scala:110",
-        when=lambda step, _request: not step.active,
-        then=lambda step, request: _reply(step, request, ErrorCode.UNKNOWN_SERVER_ERROR),
-    ),
-    Rule(
-        "end-txn/nothing-pending",
-        "the group knows of no transaction of that producer",
-        gmm(884),
-        when=lambda step, request: (
-            no_group(step, request) or _body(request).producer_id not in step.existing.producers
+_DEFERRED: Final = at("", "", "", "CR:960")
+END_TXN: Final = Table(
+    "EndTxn",
+    API,
+    (
+        Rule(
+            "end-txn/invalid-group-id",
+            "the group id is empty",
+            at("", "", "GC:857", "GCS:2021"),
+            (NO_GROUP_ID,),
+            _answers(ErrorCode.INVALID_GROUP_ID),
         ),
-        then=_reply,
+        _NOT_ACTIVE._replace(
+            words="the coordinator is shut down: the marker is in the log, without an effect",
+            words_of={"4.1": "the coordinator is shut down"},
+            guards=(INACTIVE,),
+            effects=(
+                _answers(ErrorCode.UNKNOWN_SERVER_ERROR)[0].only(
+                    at("", "", "KafkaScheduler.scala:110")
+                ),
+                _NOT_ACTIVE.effects[0].only(at("", "", "", "GCS:2093")),
+            ),
+        ),
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "end-txn/not-written",
+            "the marker cannot be written: the transaction goes on, and the request fails",
+            at("", "", "", "CR:1187"),
+            (NEXT_APPEND_FAILS,),
+            (Effect("answer the mapped error", _fail),),
+        ),
+        Rule(
+            "end-txn/nothing-pending",
+            "the group knows of no transaction of that producer",
+            at("", "", "GMM:884", "OMM:1209"),
+            (
+                Guard(
+                    "the group has nothing pending of the producer",
+                    lambda step, request: (
+                        is_missing(step, request)
+                        or _body(request).producer_id not in step.existing.producers
+                    ),
+                ),
+            ),
+            _answers(ErrorCode.NONE),
+            deferred=_DEFERRED,
+        ),
+        Rule(
+            "end-txn/committed",
+            "the offsets of the transaction can be read, where no newer ones have been committed",
+            at("", "", "GM:670", "OMM:1223"),
+            (
+                Guard(
+                    "the transaction is committed",
+                    lambda _step, request: request.body.committed,
+                ),
+            ),
+            (Effect("make its offsets readable", _commit), *_answers(ErrorCode.NONE)),
+            deferred=_DEFERRED,
+        ),
+        Rule(
+            "end-txn/aborted",
+            "the transaction is aborted, and its offsets are dropped",
+            at("", "", "GM:661", "OMM:1259"),
+            (),
+            (Effect("drop its offsets", _abort), *_answers(ErrorCode.NONE)),
+            deferred=_DEFERRED,
+        ),
     ),
-    Rule(
-        "end-txn/committed",
-        "the offsets of the transaction can be read, where no newer ones have been committed",
-        gm(670),
-        when=lambda _step, request: _body(request).committed,
-        then=_commit,
-    ),
-    Rule(
-        "end-txn/aborted",
-        "the transaction is aborted, and its offsets are dropped",
-        gm(661),
-        then=_abort,
-    ),
+    moves={"4.1": (("end-txn/not-active", "end-txn/invalid-group-id"),)},
 )
+PARTS: Final = (WRITES_MARKERS, END_TXN)

@@ -1,38 +1,46 @@
-"""JoinGroup (GroupCoordinator.scala:156): unknown ids, pending ids and members that join again."""
+"""JoinGroup (2.7 GroupCoordinator.scala:156): new members, pending ids, members that join again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
+from groupcheck.model.engine.rules import Effect, Guard, Procedure, Rule, Table, decide
 from groupcheck.model.rules import static_members
-from groupcheck.model.rules.rebalance import (
+from groupcheck.model.rules.guards import (
     COMPLETING,
     EMPTY,
+    FENCED,
+    IS_LEADER,
+    NO_GROUP,
+    NO_GROUP_ID,
     PREPARING,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
     STABLE,
-    add_member,
+    UNKNOWN_INSTANCE,
+    UNKNOWN_MEMBER,
+    instance_of,
+    is_missing,
+    member_of,
+    preconditions,
+    state_is,
+)
+from groupcheck.model.rules.rebalance import (
+    ADD_MEMBER,
+    PARK_JOIN,
     check_join_complete,
     current_generation,
+    drop_instance,
     drop_members,
-    forget_instance,
+    drop_pending,
     maybe_prepare_rebalance,
-    park_join,
+    new_id,
+    refused_join,
     supported_by_all,
-    take_back,
 )
-from groupcheck.model.state import Group, Member, Pending, StaticAppend
-from groupcheck.model.step import (
-    Rule,
-    Step,
-    decide,
-    fenced,
-    gc,
-    instance_of,
-    no_group,
-    unregistered,
-)
+from groupcheck.model.sources import at
+from groupcheck.model.state import Group, Pending, StaticAppend
+from groupcheck.model.step import Step
 from groupcheck.model.storing.log import store_new_group
 from groupcheck.model.storing.waiting import hold_request
 from groupcheck.model.vocabulary import (
@@ -43,25 +51,44 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
+API: Final = "JoinGroup"
+
 
 def join_group(step: Step, request: Request) -> None:
-    """The API; an unknown member id brings the group into being, even if it is then refused."""
-    body = _body(request)
-    if decide(step, request, step.profile.join_gate):
+    """The API; a request without a member id creates the group, even if it is then refused."""
+    if decide(step, JOIN, request) is not None:
         return
-    if body.member_id == NO_MEMBER_ID:
-        if no_group(step, request):
-            _create(step, request)
-        decide(step, request, step.profile.join_unknown)
-    else:
-        decide(step, request, step.profile.join_known)
-    ends = step.profile.traits.any_join_ends or _is_parked(step, request)
-    if step.existing.state is PREPARING and ends:
-        check_join_complete(step)
-    if step.begets and step.profile.traits.new_groups_are_recorded:
-        store_new_group(step, request.request_id)
-    if _waits_for_group(step, request):
-        hold_request(step, request.request_id, joins=True)
+    new = _body(request).member_id == NO_MEMBER_ID
+    if new and is_missing(step, request):
+        CREATE_GROUP(step, request)
+    if decide(step, JOIN_FULL, request) is None:
+        decide(step, JOIN_NEW if new else JOIN_AGAIN, request)
+    AFTER_JOIN(step, request)
+
+
+def _body(request: Request) -> JoinGroupRequest:
+    return cast("JoinGroupRequest", request.body)
+
+
+def _create_empty(step: Step, _request: Request) -> None:
+    step.group = (step.group or Group())._replace(state=EMPTY)
+
+
+def _create_stable(step: Step, request: Request) -> None:
+    group = step.group or Group()
+    step.group = group._replace(state=STABLE, protocol_type=_body(request).protocol_type)
+
+
+# Of a group that was there before, only the offsets are left.
+CREATE_GROUP: Final = Procedure(
+    "create-group",
+    API,
+    "create the group",
+    (
+        Effect("create an Empty group", _create_empty).only(at("", "GC:122", "GC:177", "GMM:6191")),
+        Effect("create a Stable group without members", _create_stable).only(at("GC:127")),
+    ),
+)
 
 
 def _is_parked(step: Step, request: Request) -> bool:
@@ -69,55 +96,85 @@ def _is_parked(step: Step, request: Request) -> bool:
     return any(m.awaiting_join == request.request_id for m in members)
 
 
-def _waits_for_group(step: Step, request: Request) -> bool:
-    """Whether it is parked, and not for an append of its own."""
+def _end_if_joined(step: Step, _request: Request) -> None:
+    if step.existing.state is PREPARING:
+        check_join_complete(step)
+
+
+def _end_if_parked(step: Step, request: Request) -> None:
+    if _is_parked(step, request):
+        _end_if_joined(step, request)
+
+
+def _append_new_group(step: Step, request: Request) -> None:
+    if step.created:
+        store_new_group(step, request.request_id)
+
+
+def _hold(step: Step, request: Request) -> None:
+    """Hold the request if it is parked, and not for an append of its own."""
     own = (a for a in step.appends if isinstance(a, StaticAppend))
-    told = f"#{request.request_id}"
-    return _is_parked(step, request) and all(entry.told != told for entry in own)
+    if _is_parked(step, request) and all(entry.told != new_id(request) for entry in own):
+        hold_request(step, request.request_id, joins=True)
 
 
-def _create(step: Step, request: Request) -> None:
-    """A new group; of one that was before only the offsets are left."""
-    begins = step.profile.traits.begins
-    group = (step.group or Group())._replace(state=begins)
-    if begins is not EMPTY:
-        group = group._replace(protocol_type=_body(request).protocol_type)
-    step.group = group
+AFTER_JOIN: Final = Procedure(
+    "after-join",
+    API,
+    "end the join phase if every member has joined",
+    (
+        Effect("end the join phase if every member has joined", _end_if_joined).only(
+            at("GC:212", "GC:208", "GC:196")
+        ),
+        Effect(
+            "end the join phase if every member has joined, after a parked JoinGroup only",
+            _end_if_parked,
+        ).only(at("", "", "", "GMM:6236")),
+        Effect("append a group that this request has created", _append_new_group).only(
+            at("", "", "", "GMM:6194")
+        ),
+        Effect("fail the parked request if what was written before it is lost", _hold).only(
+            at("", "", "", "CR:960")
+        ),
+    ),
+)
 
 
-def _body(request: Request) -> JoinGroupRequest:
-    return cast("JoinGroupRequest", request.body)
+def _refuse(error: ErrorCode, member_id: str | None) -> tuple[Effect, ...]:
+    """Answer an error, with `member_id` or else with the id of the request."""
+
+    def apply(step: Step, request: Request) -> None:
+        named = _body(request).member_id if member_id is None else member_id
+        step.answer(request.request_id, refused_join(step, error, named))
+
+    without = "" if member_id is None else " without the member id"
+    return (Effect(f"answer {error.name}{without}", apply),)
 
 
-def refuse(error: ErrorCode, *, keep_id: bool = True) -> Callable[[Step, Request], None]:
-    """Answer with an error; `keep_id` says whether the request's member id comes back with it."""
-
-    def then(step: Step, request: Request) -> None:
-        member_id = _body(request).member_id if keep_id else NO_MEMBER_ID
-        generation_id = step.profile.traits.refused_generation_id
-        answer = JoinGroupResponse(error, generation_id, member_id=member_id)
-        step.answer(request.request_id, answer)
-
-    return then
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return _refuse(error, None)
 
 
-def _member(step: Step, request: Request) -> Member:
-    return cast("Member", step.existing.member(_body(request).member_id))
+def _answers_without_id(error: ErrorCode) -> tuple[Effect, ...]:
+    return _refuse(error, NO_MEMBER_ID)
 
 
-def _inconsistent(step: Step, request: Request) -> bool:
-    """Not (Empty and something offered, or the same type and a protocol all support)."""
-    group, body = step.existing, _body(request)
-    if group.state is EMPTY:
-        return not (body.protocol_type and body.protocols)
-    return group.protocol_type != body.protocol_type or not any(
-        supported_by_all(group.members, p.name) for p in body.protocols
-    )
+_BEFORE_4_1: Final = at("GC:107", "GC:101", "GC:859")
 
 
-def inconsistent_in_use(step: Step, request: Request) -> bool:
-    """The same, of a group that has members."""
-    return bool(step.existing.members) and _inconsistent(step, request)
+def _answers_by_version(error: ErrorCode) -> tuple[Effect, ...]:
+    """In 4.1 the runtime answers, which does not know the member id of the request."""
+    by_group, by_runtime = _answers(error)[0], _answers_without_id(error)[0]
+    return (by_group.only(_BEFORE_4_1), by_runtime.only(at("", "", "", "GCS:886")))
+
+
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "join",
+    _answers_by_version,
+    not_active=at("GC:107", "GC:101", "GC:859", "GCS:851"),
+    loading=at("", "", "GC:861", RUNTIME_LOADING),
+    not_coordinator=at("GC:111", "GC:105", "GC:863", RUNTIME_ELSEWHERE),
+)
 
 
 def _session_timeout_refused(step: Step, request: Request) -> bool:
@@ -127,53 +184,56 @@ def _session_timeout_refused(step: Step, request: Request) -> bool:
     )
 
 
-def _is_pending(step: Step, request: Request) -> bool:
-    return step.existing.is_pending(_body(request).member_id)
-
-
-def _is_no_member(step: Step, request: Request) -> bool:
-    return step.existing.member(_body(request).member_id) is None
-
-
-def _is_leader(step: Step, request: Request) -> bool:
-    return step.existing.leader == _body(request).member_id
-
-
-def _unchanged(step: Step, request: Request) -> bool:
-    return _member(step, request).protocols == _body(request).protocols
-
-
-def _give_id(step: Step, request: Request) -> None:
-    group, member_id = step.existing, f"#{request.request_id}"
-    pending = Pending(member_id, _body(request).session_timeout_ms)
-    step.group = group._replace(pending=tuple(sorted((*group.pending, pending))))
-    step.answer(
-        request.request_id, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
-    )
-
-
-def _add_new(step: Step, request: Request) -> None:
-    add_member(step, request, f"#{request.request_id}")
-
-
-def _add_pending(step: Step, request: Request) -> None:
-    add_member(step, request, _body(request).member_id)
-
-
-def _rejoin(step: Step, request: Request) -> None:
-    park_join(step, request, _member(step, request))
-    maybe_prepare_rebalance(step)
-
-
-def _admit(step: Step, request: Request) -> None:
-    member = _member(step, request)
-    step.answer(request.request_id, current_generation(step, member, step.existing.state))
+JOIN: Final = Table(
+    "JoinGroup",
+    API,
+    (
+        Rule(
+            "join/invalid-group-id",
+            "the group id is empty",
+            at("GC:109", "GC:103", "GC:857", "GCS:858"),
+            (NO_GROUP_ID,),
+            _answers(ErrorCode.INVALID_GROUP_ID),
+        ),
+        _NOT_ACTIVE._replace(effects=_answers(ErrorCode.COORDINATOR_NOT_AVAILABLE)),
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "join/session-timeout-out-of-range",
+            "the session timeout is outside group.min/max.session.timeout.ms",
+            at("GC:115", "GC:109", "GC:172", "GCS:865"),
+            (Guard("the session timeout is out of range", _session_timeout_refused),),
+            _answers(ErrorCode.INVALID_SESSION_TIMEOUT),
+        ),
+        Rule(
+            "join/no-group",
+            "the group does not exist, and only a member without an id creates it",
+            at("GC:124", "GC:118", "GC:180", "GMM:6161"),
+            (
+                NO_GROUP,
+                Guard(
+                    "the request has a member id",
+                    lambda _step, request: bool(request.body.member_id),
+                ),
+            ),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+    ),
+    moves={
+        "0.10.0": (("join/not-active", "join/invalid-group-id"),),
+        "0.10.2": (("join/not-active", "join/invalid-group-id"),),
+        "4.1": (
+            ("join/not-active", "join/invalid-group-id"),
+            ("join/session-timeout-out-of-range", "join/loading"),
+        ),
+    },
+)
 
 
 def _is_full(step: Step, request: Request) -> bool:
-    """Who waits already is counted, so that the last to join again are the ones too many.
+    """Parked JoinGroups count, so the last members to join again are refused.
 
-    Source: GroupCoordinator.scala:131.
+    Source: 2.7 GroupCoordinator.scala:131.
     """
     group, most = step.existing, step.config.group_max_size
     member = group.member(_body(request).member_id)
@@ -185,166 +245,230 @@ def _is_full(step: Step, request: Request) -> bool:
     return member is None and len(group.members) >= most
 
 
-def _turn_away(step: Step, request: Request) -> None:
-    """Kafka forgets the member id, and the instance id, each by itself."""
+def _drop_each(step: Step, request: Request) -> None:
     body = _body(request)
     if step.existing.member(body.member_id) is not None:
         drop_members(step, [body.member_id])
-    forget_instance(step, body.group_instance_id)
-    refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
+    drop_instance(step, body.group_instance_id)
 
 
-def forget_turned_away(step: Step, request: Request) -> None:
-    """Who is turned away is forgotten with all that is its own, an id given out too."""
+def _drop_all(step: Step, request: Request) -> None:
     member_id = _body(request).member_id
     member = step.existing.member(member_id)
     if member is not None:
         drop_members(step, [member_id])
-        forget_instance(step, member.group_instance_id)
-    take_back(step, member_id)
-    refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, keep_id=False)(step, request)
+        drop_instance(step, member.group_instance_id)
+    drop_pending(step, member_id)
 
 
-def _is_pending_static(step: Step, request: Request) -> bool:
-    return _is_pending(step, request) and instance_of(request) is not None
-
-
-FULL = Rule(
-    "join/group-full",
-    "the group has as many members as group.max.size allows",
-    gc(184),
-    when=_is_full,
-    then=_turn_away,
-)
-GATE = (
-    Rule(
-        "join/invalid-group-id",
-        "the group id is empty",
-        gc(857),
-        when=lambda _step, request: not _body(request).group_id,
-        then=refuse(ErrorCode.INVALID_GROUP_ID),
-    ),
-    *gate("join", refuse),
-    Rule(
-        "join/session-timeout-out-of-range",
-        "the session timeout is outside group.min/max.session.timeout.ms",
-        gc(172),
-        when=_session_timeout_refused,
-        then=refuse(ErrorCode.INVALID_SESSION_TIMEOUT),
-    ),
-    Rule(
-        "join/no-group",
-        "the group does not exist, and only a member without an id brings it into being",
-        gc(180),
-        when=lambda step, request: no_group(step, request) and bool(_body(request).member_id),
-        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+JOIN_FULL: Final = Table(
+    "JoinGroup to a full group",
+    API,
+    (
+        Rule(
+            "join/group-full",
+            "the group has as many members as group.max.size allows",
+            at("", "", "GC:184", "GMM:6169"),
+            (Guard("the group has group.max.size members", _is_full),),
+            (
+                Effect(
+                    "drop the member id and the group.instance.id, each by itself", _drop_each
+                ).only(at("", "", "GC:185")),
+                Effect("drop the member, its group.instance.id and its pending id", _drop_all).only(
+                    at("", "", "", "GMM:6170")
+                ),
+                *_answers_without_id(ErrorCode.GROUP_MAX_SIZE_REACHED),
+            ),
+        ),
     ),
 )
 
-UNKNOWN = (
-    FULL,
-    Rule(
-        "join/new-inconsistent",
-        "it offers no protocol that every member supports",
-        gc(220),
-        when=_inconsistent,
-        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, keep_id=False),
+
+def _inconsistent(step: Step, request: Request) -> bool:
+    """Not (Empty and a protocol offered, or the same type and a protocol that all support)."""
+    group, body = step.existing, _body(request)
+    if group.state is EMPTY:
+        return not (body.protocol_type and body.protocols)
+    return group.protocol_type != body.protocol_type or not any(
+        supported_by_all(group.members, p.name) for p in body.protocols
+    )
+
+
+_INCONSISTENT: Final = Guard("it offers no protocol that every member supports", _inconsistent)
+# An Empty group accepts any member, even one without protocols (KAFKA-6005).
+_HAS_MEMBERS: Final = Guard(
+    "the group has members", lambda step, _request: bool(step.existing.members)
+).only(at("GC:145", "GC:141"))
+
+
+def _give_id(step: Step, request: Request) -> None:
+    group, member_id = step.existing, new_id(request)
+    pending = Pending(member_id, _body(request).session_timeout_ms)
+    step.group = group._replace(pending=tuple(sorted((*group.pending, pending))))
+    step.answer(
+        request.request_id, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
+    )
+
+
+JOIN_NEW: Final = Table(
+    "JoinGroup without a member id",
+    API,
+    (
+        Rule(
+            "join/new-inconsistent",
+            "it offers no protocol that every member supports",
+            at("GC:145", "GC:141", "GC:220", "GMM:6271"),
+            (_HAS_MEMBERS, _INCONSISTENT),
+            _answers_without_id(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ),
+        *static_members.RULES,
+        Rule(
+            "join/member-id-required",
+            "from version 4 on a new dynamic member first gets an id and has to join with it",
+            at("", "", "GC:227", "GMM:6367"),
+            (
+                Guard(
+                    "the request is of version 4 or newer",
+                    lambda _step, request: request.api_version >= 4,
+                ),
+                Guard(
+                    "it has no group.instance.id",
+                    lambda _step, request: instance_of(request) is None,
+                ),
+            ),
+            (Effect("answer MEMBER_ID_REQUIRED with a new id, which is pending", _give_id),),
+        ),
+        Rule(
+            "join/new-member",
+            "a new member is added, and waits",
+            at("GC:580", "GC:611", "GC:238", "GMM:6394"),
+            (),
+            (ADD_MEMBER.effect,),
+        ),
     ),
-    *static_members.RULES,
-    Rule(
-        "join/member-id-required",
-        "from version 4 on a new dynamic member is first given an id and has to join with it",
-        gc(227),
-        when=lambda _step, request: request.api_version >= 4 and instance_of(request) is None,
-        then=_give_id,
-    ),
-    Rule("join/new-member", "a new member is added, and waits", gc(238), then=_add_new),
 )
 
-KNOWN = (
-    FULL,
-    Rule(
-        "join/inconsistent",
-        "it offers no protocol that every member supports",
-        gc(262),
-        when=_inconsistent,
-        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ),
-    Rule(
-        "join/pending-static",
-        "an id given out to a dynamic member comes with a group.instance.id, and Kafka fails",
-        gc(267),
-        when=_is_pending_static,
-        then=refuse(ErrorCode.UNKNOWN_SERVER_ERROR, keep_id=False),
-    ),
-    Rule(
-        "join/pending-member",
-        "the id was given out with MEMBER_ID_REQUIRED: its member is added, and waits",
-        gc(264),
-        when=_is_pending,
-        then=_add_pending,
-    ),
-    Rule(
-        "join/fenced",
-        "another member has come back under the same group.instance.id",
-        gc(277),
-        when=fenced,
-        then=refuse(ErrorCode.FENCED_INSTANCE_ID),
-    ),
-    Rule(
-        "join/unknown-instance",
-        "the group.instance.id stands for no member",
-        gc(280),
-        when=unregistered,
-        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
-    ),
-    Rule(
-        "join/unknown-member",
-        "the member id is not in the group",
-        gc(280),
-        when=_is_no_member,
-        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
-    ),
-    Rule(
-        "join/rejoin-preparing",
-        "a member joins the rebalance that is being prepared, and waits",
-        gc(289),
-        when=lambda step, _request: step.existing.state is PREPARING,
-        then=_rejoin,
-    ),
-    Rule(
-        "join/repeated-completing",
-        "a member joins again unchanged, as if it had missed the answer: it gets it once more",
-        gc(293),
-        when=lambda step, request: step.existing.state is COMPLETING and _unchanged(step, request),
-        then=_admit,
-    ),
-    Rule(
-        "join/changed-completing",
-        "a member's metadata has changed, which forces a rebalance",
-        gc(311),
-        when=lambda step, _request: step.existing.state is COMPLETING,
-        then=_rejoin,
-    ),
-    Rule(
-        "join/leader-stable",
-        "the leader joins again, which forces a rebalance",
-        gc(316),
-        when=lambda step, request: step.existing.state is STABLE and _is_leader(step, request),
-        then=_rejoin,
-    ),
-    Rule(
-        "join/changed-stable",
-        "a member's metadata has changed, which forces a rebalance",
-        gc(321),
-        when=lambda step, request: step.existing.state is STABLE and not _unchanged(step, request),
-        then=_rejoin,
-    ),
-    Rule(
-        "join/repeated-stable",
-        "a follower joins again unchanged: it is told the generation that stands",
-        gc(326),
-        then=_admit,
+
+def _is_pending(step: Step, request: Request) -> bool:
+    return step.existing.is_pending(_body(request).member_id)
+
+
+def _unchanged(step: Step, request: Request) -> bool:
+    return member_of(step, request).protocols == _body(request).protocols
+
+
+def _admit(step: Step, request: Request) -> None:
+    member = member_of(step, request)
+    step.answer(request.request_id, current_generation(step, member, step.existing.state))
+
+
+_IS_PENDING: Final = Guard("the member id is pending", _is_pending)
+_UNCHANGED: Final = Guard("its protocols and metadata are unchanged", _unchanged)
+_CHANGED: Final = Guard(
+    "its protocols or metadata have changed", lambda step, request: not _unchanged(step, request)
+)
+_REJOIN: Final = (
+    PARK_JOIN.effect,
+    Effect(
+        "prepare a rebalance unless one is prepared",
+        lambda step, _request: maybe_prepare_rebalance(step),
     ),
 )
-RULES = (*GATE, *UNKNOWN, *KNOWN)
+JOIN_AGAIN: Final = Table(
+    "JoinGroup with a member id",
+    API,
+    (
+        Rule(
+            "join/inconsistent",
+            "it offers no protocol that every member supports",
+            at("GC:145", "GC:141", "GC:262", "GMM:6428"),
+            (_HAS_MEMBERS, _INCONSISTENT),
+            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ),
+        Rule(
+            "join/pending-static",
+            "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
+            at("", "", "GC:267", "GMM:6436"),
+            (
+                _IS_PENDING,
+                Guard(
+                    "it has a group.instance.id",
+                    lambda _step, request: instance_of(request) is not None,
+                ),
+            ),
+            _answers_without_id(ErrorCode.UNKNOWN_SERVER_ERROR),
+        ),
+        Rule(
+            "join/pending-member",
+            "the id was given with MEMBER_ID_REQUIRED: its member is added, and waits",
+            at("", "", "GC:264", "GMM:6433"),
+            (_IS_PENDING,),
+            (ADD_MEMBER.effect,),
+        ),
+        Rule(
+            "join/fenced",
+            "another member has come back under the same group.instance.id",
+            at("", "", "GC:277", "CG:810"),
+            (FENCED,),
+            _answers(ErrorCode.FENCED_INSTANCE_ID),
+        ),
+        Rule(
+            "join/unknown-instance",
+            "the group.instance.id belongs to no member",
+            at("", "", "GC:280", "CG:805"),
+            (UNKNOWN_INSTANCE,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "join/unknown-member",
+            "the member id is not in the group",
+            at("GC:148", "GC:144", "GC:280", "GMM:6452"),
+            (UNKNOWN_MEMBER,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "join/rejoin-preparing",
+            "a member joins the rebalance that is being prepared, and waits",
+            at("GC:166", "GC:162", "GC:289", "GMM:6468"),
+            (state_is(PREPARING),),
+            _REJOIN,
+        ),
+        Rule(
+            "join/repeated-completing",
+            "a member joins again unchanged, as if it had missed the answer: it is sent again",
+            at("GC:174", "GC:170", "GC:293", "GMM:6478"),
+            (state_is(COMPLETING), _UNCHANGED),
+            (Effect("answer with the current generation, to the leader with members", _admit),),
+        ),
+        Rule(
+            "join/changed-completing",
+            "a member's metadata has changed, which forces a rebalance",
+            at("GC:191", "GC:187", "GC:311", "GMM:6494"),
+            (state_is(COMPLETING),),
+            _REJOIN,
+        ),
+        Rule(
+            "join/leader-stable",
+            "the leader joins again, which forces a rebalance",
+            at("GC:201", "GC:197", "GC:316", "GMM:6504"),
+            (state_is(STABLE), IS_LEADER),
+            _REJOIN,
+        ),
+        Rule(
+            "join/changed-stable",
+            "a member's metadata has changed, which forces a rebalance",
+            at("GC:201", "GC:197", "GC:321", "GMM:6516"),
+            (state_is(STABLE), _CHANGED),
+            _REJOIN,
+        ),
+        Rule(
+            "join/repeated-stable",
+            "a follower joins again unchanged: it gets the current generation",
+            at("GC:206", "GC:202", "GC:326", "GMM:6524"),
+            (state_is(STABLE),),
+            (Effect("answer with the current generation, without members", _admit),),
+        ),
+    ),
+    moves={"4.1": (("join/unknown-instance", "join/fenced"),)},
+)
+PARTS: Final = (JOIN, CREATE_GROUP, JOIN_FULL, JOIN_NEW, JOIN_AGAIN, AFTER_JOIN)

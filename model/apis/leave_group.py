@@ -1,23 +1,31 @@
-"""LeaveGroup (GroupCoordinator.scala:454): one member, or from version 3 on a batch of them."""
+"""LeaveGroup (2.7 GroupCoordinator.scala:454): one member, or from version 3 on a batch of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
-from groupcheck.model.rules.rebalance import (
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, VersionRule, decide
+from groupcheck.model.rules.guards import (
     EMPTY,
+    NO_GROUP,
+    NO_GROUP_ID,
     PREPARING,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    preconditions,
+)
+from groupcheck.model.rules.rebalance import (
+    REMOVE_MEMBER,
     check_join_complete,
+    drop_pending,
     maybe_prepare_rebalance,
     remove_member,
     remove_pending,
-    take_back,
-    take_out,
 )
-from groupcheck.model.state import Group, Member
-from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
+from groupcheck.model.sources import at
+from groupcheck.model.state import Member
+from groupcheck.model.step import Step
+from groupcheck.model.storing.log import error_to_commit
 from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,
@@ -27,51 +35,23 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
-PENDING = Rule(
-    "leave/pending-member", "the id was given out and not used yet: it is taken back", gc(477)
-)
-UNKNOWN = Rule("leave/unknown-member", "the member id is not in the group", gc(489))
-REMOVED = Rule("leave/member", "the member leaves", gc(492))
-FENCED = Rule(
-    "leave/fenced", "another member has come back under the same group.instance.id", gc(475)
-)
-PENDING_STATIC = Rule(
-    "leave/pending-static",
-    "an id given out to a dynamic member comes with a group.instance.id, and Kafka fails",
-    gc(479),
-)
-UNKNOWN_INSTANCE = Rule(
-    "leave/unknown-instance",
-    "the group.instance.id stands for no member",
-    source("ClassicGroup.java")(805),
-)
-STATIC_GONE = Rule(
-    "leave/static-gone",
-    "the group.instance.id stands for a member that was removed without it, and Kafka fails",
-    gc(493),
-)
-ERRORS: Final = {
-    UNKNOWN.name: ErrorCode.UNKNOWN_MEMBER_ID,
-    UNKNOWN_INSTANCE.name: ErrorCode.UNKNOWN_MEMBER_ID,
-    FENCED.name: ErrorCode.FENCED_INSTANCE_ID,
-}
-FAILS: Final = (PENDING_STATIC, STATIC_GONE)
-
-
-def leave_group(step: Step, request: Request) -> None:
-    """The API; each member of a batch leaves before the next is looked at."""
-    decide(step, request, step.profile.leave_group)
+API: Final = "LeaveGroup"
 
 
 def _body(request: Request) -> LeaveGroupRequest:
     return cast("LeaveGroupRequest", request.body)
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: step.answer(request.request_id, LeaveGroupResponse(error))
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name}",
+            lambda step, request: step.answer(request.request_id, LeaveGroupResponse(error)),
+        ),
+    )
 
 
-def _refuse_all(step: Step, request: Request) -> None:
+def _answer_all_unknown(step: Step, request: Request) -> None:
     members = tuple(
         MemberResponse(m.member_id, m.group_instance_id, ErrorCode.UNKNOWN_MEMBER_ID)
         for m in _body(request).members
@@ -79,93 +59,163 @@ def _refuse_all(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _judge(group: Group, identity: MemberIdentity) -> Rule:
-    """What becomes of one member of the batch.
-
-    A group.instance.id goes before the member id, and one that nobody has does not matter.
-    """
-    member_id, instance_id = identity
-    stands_for = group.static(instance_id)
-    rule = REMOVED
-    if member_id and stands_for not in {None, member_id}:
-        rule = FENCED
-    elif group.is_pending(member_id):
-        rule = PENDING if instance_id is None else PENDING_STATIC
-    elif stands_for is None and group.member(member_id) is None:
-        rule = UNKNOWN
-    elif stands_for is not None and group.member(stands_for) is None:
-        rule = STATIC_GONE
-    return rule
+def _owner(step: Step, identity: MemberIdentity) -> str | None:
+    """The member id that the group.instance.id belongs to."""
+    return step.existing.static(identity.group_instance_id)
 
 
-def _judge_together(group: Group, identity: MemberIdentity) -> Rule:
-    """The same of a batch that leaves together.
-
-    Of an id that was given out the group.instance.id does not matter; else it has to be known.
-    """
-    member_id, instance_id = identity
-    stands_for = group.static(instance_id)
-    rule = REMOVED
-    if group.is_pending(member_id):
-        rule = PENDING
-    elif instance_id is not None and stands_for is None:
-        rule = UNKNOWN_INSTANCE
-    elif member_id and stands_for not in {None, member_id}:
-        rule = FENCED
-    elif stands_for is None and group.member(member_id) is None:
-        rule = UNKNOWN
-    return rule
+def _is_fenced(step: Step, identity: MemberIdentity) -> bool:
+    return bool(identity.member_id) and _owner(step, identity) not in {None, identity.member_id}
 
 
-def _leave_one(
-    step: Step,
-    identity: MemberIdentity,
-    rule: Rule,
-    end_pending: Callable[[Step, str], None],
-    end_member: Callable[[Step, Member], None],
-) -> None:
-    """One member of the batch leaves, if it does."""
-    member_id, instance_id = identity
-    step.fire(rule)
-    if rule is PENDING:
-        end_pending(step, member_id)
-    elif rule is REMOVED:
-        leaver = step.existing.static(instance_id) or member_id
-        end_member(step, cast("Member", step.existing.member(leaver)))
+def _is_unknown(step: Step, identity: MemberIdentity) -> bool:
+    return _owner(step, identity) is None and step.existing.member(identity.member_id) is None
 
 
-def _leave(step: Step, request: Request) -> None:
-    identities = _body(request).members
-    rules: list[Rule] = []
-    for identity in identities:
-        rules.append(_judge(step.existing, identity))
-        _leave_one(step, identity, rules[-1], remove_pending, remove_member)
-        if rules[-1] in FAILS:
+def _is_static_gone(step: Step, identity: MemberIdentity) -> bool:
+    owner = _owner(step, identity)
+    return owner is not None and step.existing.member(owner) is None
+
+
+def _leaver(step: Step, identity: MemberIdentity) -> Member:
+    return cast("Member", step.existing.member(_owner(step, identity) or identity.member_id))
+
+
+_IS_PENDING: Final = Guard(
+    "the member id is pending", lambda step, identity: step.existing.is_pending(identity.member_id)
+)
+_ONE_BY_ONE: Final = at("GC:319", "GC:324", "GC:499")
+_TOGETHER: Final = at("", "", "", "GMM:7909")
+LEAVE_ONE: Final = Table(
+    "One member of LeaveGroup",
+    API,
+    (
+        Rule(
+            "leave/fenced",
+            "another member has come back under the same group.instance.id",
+            at("", "", "GC:475", "CG:810"),
+            (Guard("the group.instance.id belongs to another member", _is_fenced),),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "leave/pending-static",
+            "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
+            at("", "", "GC:479"),
+            (
+                _IS_PENDING,
+                Guard(
+                    "it has a group.instance.id",
+                    lambda _step, identity: identity.group_instance_id is not None,
+                ),
+            ),
+        ),
+        Rule(
+            "leave/pending-member",
+            "the id was given and not used yet: it is dropped",
+            at("", "", "GC:477", "GMM:7933"),
+            (_IS_PENDING,),
+            (
+                Effect(
+                    "drop the pending member id, and end the join phase if every member has joined",
+                    lambda step, identity: remove_pending(step, identity.member_id),
+                ).only(_ONE_BY_ONE),
+                Effect(
+                    "drop the pending member id",
+                    lambda step, identity: drop_pending(step, identity.member_id),
+                ).only(_TOGETHER),
+            ),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "leave/unknown-instance",
+            "the group.instance.id belongs to no member",
+            at("", "", "", "CG:805"),
+            (
+                Guard(
+                    "the group.instance.id belongs to no member",
+                    lambda step, identity: (
+                        identity.group_instance_id is not None and _owner(step, identity) is None
+                    ),
+                ),
+            ),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "leave/unknown-member",
+            "the member id is not in the group",
+            at("GC:327", "GC:321", "GC:489", "GMM:7957"),
+            (Guard("no member has that id", _is_unknown),),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "leave/static-gone",
+            "the group.instance.id belongs to a member that was removed without it, and Kafka "
+            "fails",
+            at("", "", "GC:493"),
+            (Guard("the member of the group.instance.id was removed", _is_static_gone),),
+        ),
+        Rule(
+            "leave/member",
+            "the member leaves",
+            at("GC:330", "GC:324", "GC:492", "GMM:7946"),
+            (),
+            (
+                Effect(
+                    "remove the member, and rebalance",
+                    lambda step, identity: remove_member(step, _leaver(step, identity)),
+                ).only(_ONE_BY_ONE),
+                Effect(
+                    "remove the member",
+                    lambda step, identity: REMOVE_MEMBER(step, _leaver(step, identity)),
+                ).only(_TOGETHER),
+            ),
+            deferred=at("", "", "", "CR:960"),
+        ),
+    ),
+    moves={
+        "4.1": (
+            ("leave/pending-member", "leave/fenced"),
+            ("leave/unknown-instance", "leave/fenced"),
+        )
+    },
+)
+ERRORS: Final = {
+    "leave/unknown-member": ErrorCode.UNKNOWN_MEMBER_ID,
+    "leave/unknown-instance": ErrorCode.UNKNOWN_MEMBER_ID,
+    "leave/fenced": ErrorCode.FENCED_INSTANCE_ID,
+}
+FAILURES: Final = frozenset({"leave/pending-static", "leave/static-gone"})
+
+
+def _leave_one_by_one(step: Step, request: Request) -> None:
+    """Each member of a batch leaves before the next is looked at."""
+    applied: list[str] = []
+    for identity in _body(request).members:
+        rule = cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
+        applied.append(rule)
+        if rule in FAILURES:
             failure = LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
-            step.answer(request.request_id, failure, rules[-1].name)
+            step.answer(request.request_id, failure, rule)
             return
-    _answer_each(step, request, rules)
+    _answer_each(step, request, applied)
 
 
 def _leave_together(step: Step, request: Request) -> None:
-    """All are taken out before the group is looked at again; a pending id counts as a member."""
-    identities = _body(request).members
-    rules: list[Rule] = []
-    for identity in identities:
-        rules.append(_judge_together(step.existing, identity))
-        _leave_one(step, identity, rules[-1], take_back, take_out)
-    if not all(rule.name in ERRORS for rule in rules):
+    """All members are removed before the group is looked at again."""
+    applied = [
+        cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
+        for identity in _body(request).members
+    ]
+    if not all(rule in ERRORS for rule in applied):
         _look_again(step)
     if step.failed is ErrorCode.NONE:
-        _answer_each(step, request, rules)
+        _answer_each(step, request, applied)
     else:
-        step.fire(EMPTY_NOT_STORED)
-        error = step.profile.commit_errors.get(step.failed, step.failed)
-        step.answer(request.request_id, LeaveGroupResponse(error))
+        decide(step, LEAVE_NOT_STORED, request)
 
 
 def _look_again(step: Step) -> None:
-    """Begin a rebalance, or end its join phase, without those who left."""
+    """Prepare a rebalance, or end its join phase, without the members that left."""
     state = step.existing.state
     if state is PREPARING:
         check_join_complete(step)
@@ -173,52 +223,87 @@ def _look_again(step: Step) -> None:
         maybe_prepare_rebalance(step)
 
 
-EMPTY_NOT_STORED = Rule(
-    "leave/empty-not-stored",
-    "all have left, and that the group is empty cannot be stored",
-    source("GroupMetadataManager.java")(7993),
-)
-TOGETHER = Rule(
-    "leave/together",
-    "the members named leave, and only then is the group looked at again",
-    source("GroupMetadataManager.java")(7909),
-    then=_leave_together,
+def _answer_not_stored(step: Step, request: Request) -> None:
+    step.answer(request.request_id, LeaveGroupResponse(error_to_commit(step, step.failed)))
+
+
+LEAVE_NOT_STORED: Final = Table(
+    "LeaveGroup whose record fails",
+    API,
+    (
+        Rule(
+            "leave/empty-not-stored",
+            "all members have left, and the record of the empty group cannot be stored",
+            at("", "", "", "GMM:7993"),
+            (),
+            (Effect("answer the mapped error", _answer_not_stored),),
+        ),
+    ),
 )
 
 
-def _answer_each(step: Step, request: Request, rules: list[Rule]) -> None:
+def _answer_each(step: Step, request: Request, applied: list[str]) -> None:
     identities = _body(request).members
     members = tuple(
         MemberResponse(
-            identity.member_id,
-            identity.group_instance_id,
-            ERRORS.get(rule.name, ErrorCode.NONE),
+            identity.member_id, identity.group_instance_id, ERRORS.get(rule, ErrorCode.NONE)
         )
-        for identity, rule in zip(identities, rules, strict=True)
+        for identity, rule in zip(identities, applied, strict=True)
     )
-    # What needs a reason is mostly a refusal.
-    refused = [rule for rule in rules if rule.name in ERRORS]
-    reasons = [rule.name for rule in (*refused, *rules[-1:])]
+    # What needs a reason is mostly an error.
+    reasons = [rule for rule in applied if rule in ERRORS] + applied[-1:]
     answer = LeaveGroupResponse(ErrorCode.NONE, members)
     step.answer(request.request_id, answer, reasons[0] if reasons else None)
 
 
-DECISIONS = (
-    Rule(
-        "leave/invalid-group-id",
-        "the group id is empty",
-        gc(857),
-        when=lambda _step, request: not _body(request).group_id,
-        then=_refuse(ErrorCode.INVALID_GROUP_ID),
-    ),
-    *gate("leave", _refuse),
-    Rule(
-        "leave/no-group",
-        "the group does not exist",
-        gc(462),
-        when=no_group,
-        then=_refuse_all,
-    ),
-    Rule("leave/batch", "the members named leave one by one", gc(471), then=_leave),
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "leave",
+    _answers,
+    not_active=at("GC:309", "GC:304", "GC:859", "GCS:991"),
+    loading=at("", "", "GC:861", RUNTIME_LOADING),
+    not_coordinator=at("GC:311", "GC:306", "GC:863", RUNTIME_ELSEWHERE),
 )
-RULES = (*DECISIONS, PENDING, UNKNOWN, REMOVED, FENCED, PENDING_STATIC, STATIC_GONE)
+LEAVE: Final = Table(
+    "LeaveGroup",
+    API,
+    (
+        Rule(
+            "leave/invalid-group-id",
+            "the group id is empty",
+            at("", "", "GC:857", "GCS:997"),
+            (NO_GROUP_ID,),
+            _answers(ErrorCode.INVALID_GROUP_ID),
+        ),
+        _NOT_ACTIVE,
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "leave/no-group",
+            "the group does not exist",
+            at("GC:317", "GC:312", "GC:462", "GMM:7811"),
+            (NO_GROUP,),
+            (Effect("answer UNKNOWN_MEMBER_ID for each member", _answer_all_unknown),),
+        ),
+        Rule(
+            "leave/batch",
+            "the members named leave one by one",
+            at("GC:324", "GC:319", "GC:471"),
+            (),
+            (Effect("decide on one member after the other, then answer each", _leave_one_by_one),),
+        ),
+        Rule(
+            "leave/together",
+            "the members named leave, and only then is the group looked at again",
+            at("", "", "", "GMM:7909"),
+            (),
+            (
+                Effect(
+                    "remove every member, then rebalance once, then answer each", _leave_together
+                ),
+            ),
+            deferred=at("", "", "", "CR:960"),
+        ),
+    ),
+    moves={"4.1": (("leave/not-active", "leave/invalid-group-id"),)},
+)
+PARTS: Final = (LEAVE, LEAVE_ONE, LEAVE_NOT_STORED)

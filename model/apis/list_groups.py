@@ -1,14 +1,15 @@
-"""ListGroups (GroupCoordinator.scala:806): the one group of the model is all that is listed."""
+"""ListGroups (2.7 GroupCoordinator.scala:806): at most the one group of the model is listed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table
 from groupcheck.model.nondeterminism import Open
+from groupcheck.model.rules.guards import NO_GROUP, RUNTIME_LOADING, preconditions
+from groupcheck.model.sources import at
 from groupcheck.model.spaces.clients import GROUP_ID
-from groupcheck.model.step import Rule, Step, gc, no_group, source
+from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -18,17 +19,19 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
+API: Final = "ListGroups"
+
 
 def list_groups(step: Step, request: Request) -> None:
     """The API."""
-    read(step, request, step.profile.list_groups)
+    read(step, LIST, request)
 
 
-# From it on a group is listed with its type, and types can be asked for (KIP-848).
+# From this version on a group is listed with its type, and a request may filter by type (KIP-848).
 TYPES_SINCE: Final = 5
 CLASSIC: Final = "classic"
 
-# What Java's trim takes off the ends of a string: the space, and all that comes before it.
+# What Java's trim removes from the ends of a string: the space, and every character before it.
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
@@ -36,24 +39,28 @@ def _body(request: Request) -> ListGroupsRequest:
     return cast("ListGroupsRequest", request.body)
 
 
-def _is_filtered_out(step: Step, request: Request) -> bool:
+def _is_other_state(step: Step, request: Request) -> bool:
     wanted = _body(request).states_filter
     return bool(wanted) and step.existing.state.value not in wanted
 
 
-def filtered_out_in_any_case(step: Step, request: Request) -> bool:
-    """The same, whether in upper or lower case and with whatever blanks around it."""
+def _is_other_state_in_any_case(step: Step, request: Request) -> bool:
     wanted = {state.lower().strip(BLANKS) for state in _body(request).states_filter}
     return bool(wanted) and step.existing.state.value.lower() not in wanted
 
 
-def _is_of_other_type(_step: Step, request: Request) -> bool:
+def _is_other_type(_step: Step, request: Request) -> bool:
     wanted = {name.lower() for name in _body(request).types_filter}
     return bool(wanted) and CLASSIC not in wanted
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: step.answer(request.request_id, ListGroupsResponse(error))
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name}",
+            lambda step, request: step.answer(request.request_id, ListGroupsResponse(error)),
+        ),
+    )
 
 
 def _list(step: Step, request: Request, *groups: ListedGroup) -> None:
@@ -63,11 +70,11 @@ def _list(step: Step, request: Request, *groups: ListedGroup) -> None:
 def _list_group(step: Step, request: Request) -> None:
     group = step.existing
     group_type = CLASSIC if request.api_version >= TYPES_SINCE else ""
-    kind = group.protocol_type or ""
-    _list(step, request, ListedGroup(GROUP_ID, kind, group.state.value, group_type))
+    protocol_type = group.protocol_type or ""
+    _list(step, request, ListedGroup(GROUP_ID, protocol_type, group.state.value, group_type))
 
 
-def _perhaps_hidden(step: Step, request: Request) -> None:
+def _list_unwritten(step: Step, request: Request) -> None:
     # As DescribeGroups shows it.
     if step.choose(Open.UNWRITTEN, [True, False]):
         _list(step, request)
@@ -76,37 +83,70 @@ def _perhaps_hidden(step: Step, request: Request) -> None:
         _list_group(step, request)
 
 
-OTHER_TYPE = Rule(
-    "list/other-type",
-    "groups of the classic protocol are not asked for",
-    source("GroupMetadataManager.java")(622),
-    when=_is_of_other_type,
-    then=_list,
+_LIST_NOTHING: Final = Effect("list no group", _list)
+# A broker lists the groups that it has, and needs to be no group's coordinator.
+_NOT_ACTIVE, _LOADING, _ = preconditions(
+    "list",
+    _answers,
+    not_active=at("GC:447", "GC:475", "GC:859", "GCS:1040"),
+    loading=at("GC:449", "GC:477", "GC:810", RUNTIME_LOADING),
+    not_coordinator={},
 )
-UNWRITTEN = Rule(
-    "list/unwritten",
-    "only what is written is listed, and of this group nothing is: it came with a refused commit",
-    source("GroupMetadataManager.java")(627),
-    when=lambda step, _request: step.existing.unwritten,
-    then=_perhaps_hidden,
-)
-
-# A broker lists what groups it has, and needs to be nobody's coordinator.
-RULES = (
-    *gate("list", _refuse, loading_source=gc(810))[:2],
-    Rule(
-        "list/no-group",
-        "the group does not exist",
-        gc(813),
-        when=no_group,
-        then=_list,
+LIST: Final = Table(
+    "ListGroups",
+    API,
+    (
+        _NOT_ACTIVE,
+        _LOADING,
+        Rule(
+            "list/no-group",
+            "the group does not exist",
+            at("GC:450", "GC:478", "GC:813", "GMM:627"),
+            (NO_GROUP,),
+            (_LIST_NOTHING,),
+        ),
+        Rule(
+            "list/other-state",
+            "the group's state is none of those asked for, in the same case",
+            at("", "", "GC:815", "GMM:621"),
+            (
+                Guard("its state is none of those asked for", _is_other_state).only(
+                    at("", "", "GC:815")
+                ),
+                Guard(
+                    "its state is none of those asked for, in any case", _is_other_state_in_any_case
+                ).only(at("", "", "", "GMM:610")),
+            ),
+            (_LIST_NOTHING,),
+            words_of={"4.1": "the group's state is none of those asked for, in any case"},
+        ),
+        Rule(
+            "list/other-type",
+            "the request does not ask for groups of the classic protocol",
+            at("", "", "", "GMM:622"),
+            (Guard("the type classic is not asked for", _is_other_type),),
+            (_LIST_NOTHING,),
+        ),
+        Rule(
+            "list/unwritten",
+            "only written groups are listed, and nothing of this one is: a refused commit created "
+            "it",
+            at("", "", "", "GMM:627"),
+            (
+                Guard(
+                    "nothing of the group is written",
+                    lambda step, _request: step.existing.unwritten,
+                ),
+            ),
+            (Effect("list nothing, or the group if another group was written", _list_unwritten),),
+        ),
+        Rule(
+            "list/group",
+            "the group is listed with its protocol type",
+            at("GC:450", "GC:478", "GC:816", "GMM:631"),
+            (),
+            (Effect("list the group", _list_group),),
+        ),
     ),
-    Rule(
-        "list/other-state",
-        "the group's state is none of those asked for, letter by letter",
-        gc(815),
-        when=_is_filtered_out,
-        then=_list,
-    ),
-    Rule("list/group", "the group is listed with its protocol type", gc(816), then=_list_group),
 )
+PARTS: Final = (LIST,)

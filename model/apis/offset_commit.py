@@ -1,28 +1,34 @@
-"""OffsetCommit (GroupCoordinator.scala:686): members, and consumers that only store offsets."""
+"""OffsetCommit (2.7 GroupCoordinator.scala:686): members, and consumers that only store offsets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
-from groupcheck.model.rules.rebalance import COMPLETING, EMPTY
-from groupcheck.model.rules.retention import retained
-from groupcheck.model.rules.session import rearm_session
-from groupcheck.model.state import Group, Member, Offset, OffsetsAppend, TopicPartition, put
-from groupcheck.model.step import (
-    Rule,
-    Step,
-    apis,
-    decide,
-    fenced,
-    gc,
-    gmm,
-    no_group,
-    source,
-    unregistered,
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.guards import (
+    COMPLETING,
+    EMPTY,
+    FENCED,
+    NO_GROUP,
+    OTHER_GENERATION,
+    PREPARING,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    STABLE,
+    UNKNOWN_INSTANCE,
+    UNKNOWN_MEMBER,
+    preconditions,
+    state_is,
 )
-from groupcheck.model.storing.log import commit_response, store_offsets
+from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
+from groupcheck.model.rules.retention import retained
+from groupcheck.model.rules.session import RESTART_SESSION
+from groupcheck.model.sources import at
+from groupcheck.model.state import Group, Offset, OffsetsAppend, TopicPartition, put
+from groupcheck.model.step import Step
+from groupcheck.model.storing.log import COMMITS_ARE_PENDING, commit_response, store_offsets
+from groupcheck.model.storing.revert import HIDES_UNWRITTEN
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     NO_RETENTION,
@@ -34,16 +40,15 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 
-TOO_LARGE = Rule(
-    "commit/metadata-too-large",
-    "every partition's metadata is longer than offset.metadata.max.bytes",
-    gmm(360),
+API: Final = "OffsetCommit"
+
+ANSWERS_EACH_MENTION: Final = Behaviour(
+    "answers-each-mention",
+    API,
+    "a partition is committed, and its offset returned, as often as the request names it; else "
+    "once, and committed as it is named last",
+    at("", "", "", "OMM:624"),
 )
-
-
-def offset_commit(step: Step, request: Request) -> None:
-    """The API."""
-    decide(step, request, step.profile.offset_commit)
 
 
 def _body(request: Request) -> OffsetCommitRequest:
@@ -51,42 +56,51 @@ def _body(request: Request) -> OffsetCommitRequest:
 
 
 Offsets = list[tuple[TopicPartition, Offset]]
+Refuse = Callable[[Step, Request, ErrorCode], None]
 
 
 def offsets_of(step: Step, request: Request) -> Offsets:
-    """What a commit names, of a transaction or not, as often as the version commits it."""
+    """The offsets that a commit names, of a transaction or not, as the version commits them."""
     body = cast("OffsetCommitRequest | TxnOffsetCommitRequest", request.body)
-    said_ms: int = getattr(body, "retention_time_ms", NO_RETENTION)
+    retention_ms: int = getattr(body, "retention_time_ms", NO_RETENTION)
     named = [
         (
             (topic.name, p.partition_index),
             retained(
                 step,
                 Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
-                said_ms,
+                retention_ms,
             ),
         )
         for topic in body.topics
         for p in topic.partitions
     ]
-    return named if step.profile.traits.answers_as_asked else list(dict(named).items())
+    return named if ANSWERS_EACH_MENTION(step) else list(dict(named).items())
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: step.answer(
+def _answer(step: Step, request: Request, error: ErrorCode) -> None:
+    step.answer(
         request.request_id,
         commit_response((partition, error) for partition, _ in offsets_of(step, request)),
     )
 
 
-def _refuse_by_version(step: Step, request: Request) -> None:
-    """A client of the newest version is told what is the matter."""
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name} for each partition",
+            lambda step, request: _answer(step, request, error),
+        ),
+    )
+
+
+def _answer_not_found(step: Step, request: Request) -> None:
     newest = request.api_version >= 9
-    _refuse(ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.ILLEGAL_GENERATION)(step, request)
+    _answer(step, request, ErrorCode.GROUP_ID_NOT_FOUND if newest else ErrorCode.ILLEGAL_GENERATION)
 
 
 def utf16_length(text: str) -> int:
-    """The length of a string as Kafka's language counts it (GroupMetadataManager.scala:926)."""
+    """The length of a string as Kafka counts it, in UTF-16 units (2.7 GMM:926)."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -96,133 +110,199 @@ def too_large(step: Step, offsets: Offsets) -> tuple[TopicPartition, ...]:
 
 
 def fits(step: Step, offset: Offset) -> bool:
-    """Whether its metadata is as short as the broker asks for."""
+    """Whether its metadata is no longer than the broker allows."""
     return utf16_length(offset.metadata) <= step.config.offset_metadata_max_bytes
 
 
+NONE_FITS: Final = Guard(
+    "every partition's metadata is longer than offset.metadata.max.bytes",
+    lambda step, commit: not any(fits(step, offset) for _, offset in commit[1]),
+)
+COMMIT_TOO_LARGE: Final = Table(
+    "A commit whose metadata is too long",
+    API,
+    (
+        Rule(
+            "commit/metadata-too-large",
+            "every partition's metadata is longer than offset.metadata.max.bytes",
+            at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
+            (NONE_FITS,),
+            (
+                Effect(
+                    "answer OFFSET_METADATA_TOO_LARGE for each partition",
+                    lambda step, commit: commit[2](
+                        step, commit[0], ErrorCode.OFFSET_METADATA_TOO_LARGE
+                    ),
+                ),
+            ),
+            deferred=at("", "", "", "CR:960"),
+        ),
+    ),
+)
+
+
+def refused_whole(step: Step, request: Request, offsets: Offsets, refuse: Refuse) -> bool:
+    """Whether no partition of a commit can be stored; `refuse` answers it then."""
+    return decide(step, COMMIT_TOO_LARGE, (request, offsets, refuse)) is not None
+
+
 def _store(step: Step, request: Request) -> None:
-    """Store what is short enough (GroupMetadataManager.scala:340).
+    """Store what is short enough (2.7 GroupMetadataManager.scala:340).
 
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
     """
     offsets = offsets_of(step, request)
-    refused = too_large(step, offsets)
-    if len(refused) == len(offsets):
-        step.fire(TOO_LARGE)
-        _refuse(ErrorCode.OFFSET_METADATA_TOO_LARGE)(step, request)
+    if refused_whole(step, request, offsets, _answer):
         return
     unstable = step.existing.unstable
-    for partition, _ in offsets if step.profile.traits.commits_are_unstable else ():
+    for partition, _ in offsets if COMMITS_ARE_PENDING(step) else ():
         unstable = put(unstable, partition, request.request_id)
     step.group = step.existing._replace(unstable=unstable)
     stored = tuple(item for item in offsets if fits(step, item[1]))
-    store_offsets(step, OffsetsAppend(request.request_id, stored, refused))
+    store_offsets(step, OffsetsAppend(request.request_id, stored, too_large(step, offsets)))
 
 
-def _store_alone(step: Step, request: Request) -> None:
-    # Where groups without members die, the offsets of one that never was are all there is of it.
-    traits = step.profile.traits
-    alone = GroupState.DEAD if traits.empty_dies else EMPTY
+def _create(step: Step, request: Request) -> None:
+    # Where groups without members are Dead, its offsets are all there is of a new group.
+    alone = GroupState.DEAD if EMPTY_IS_DEAD(step) else EMPTY
     step.group = step.group or Group(
-        alone, unwritten=traits.hides_unwritten, nameless=not _body(request).group_id
+        alone, unwritten=HIDES_UNWRITTEN(step), nameless=not _body(request).group_id
     )
-    _store(step, request)
 
 
-def _store_of_member(step: Step, request: Request) -> None:
-    rearm_session(step, cast("Member", step.existing.member(_body(request).member_id)))
-    _store(step, request)
-
-
-NOT_FOUND = Rule(
-    "commit/not-found",
-    "the group does not exist, of which versions before 9 say that the generation is an old one",
-    source("OffsetMetadataManager.java")(468),
-    when=no_group,
-    then=_refuse_by_version,
+_IS_SIMPLE: Final = Guard(
+    "the request has no generation", lambda _step, request: request.body.generation_id < 0
 )
-SIMPLE_IN_USE = Rule(
-    "commit/simple-in-use",
-    "a consumer that manages its partitions itself may not commit to a group with members",
-    source("ClassicGroup.java")(853),
-    when=lambda _step, request: (
-        _body(request).generation_id < 0 and _body(request).member_id == NO_MEMBER_ID
-    ),
-    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+_STORE: Final = Effect("append the offsets", _store)
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "commit",
+    _answers,
+    not_active=at("GC:386", "GC:401", "GC:859", "GCS:1976"),
+    loading=at("", "", "GC:861", RUNTIME_LOADING),
+    not_coordinator=at("GC:388", "GC:403", "GC:863", RUNTIME_ELSEWHERE),
 )
-UNKNOWN_INSTANCE = Rule(
-    "commit/unknown-instance",
-    "the group.instance.id stands for no member",
-    source("ClassicGroup.java")(805),
-    when=unregistered,
-    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
-)
-DECISIONS = (
-    Rule(
-        "commit/nothing",
-        "no partition is named, so the coordinator is not asked",
-        apis(434),
-        when=lambda step, request: not offsets_of(step, request),
-        then=lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
-    ),
-    *gate("commit", _refuse),
-    Rule(
-        "commit/simple-no-group",
-        "a consumer that manages its partitions itself brings the group into being",
-        gc(697),
-        when=lambda step, request: no_group(step, request) and _body(request).generation_id < 0,
-        then=_store_alone,
-    ),
-    Rule(
-        "commit/no-group",
-        "the group does not exist, so the generation is an old one",
-        gc(701),
-        when=no_group,
-        then=_refuse(ErrorCode.ILLEGAL_GENERATION),
-    ),
-    Rule(
-        "commit/fenced",
-        "another member has come back under the same group.instance.id",
-        gc(762),
-        when=fenced,
-        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
-    ),
-    Rule(
-        "commit/simple-empty",
-        "a group without members only stores offsets",
-        gc(764),
-        when=lambda step, request: (
-            step.existing.state is EMPTY and _body(request).generation_id < 0
+COMMIT: Final = Table(
+    "OffsetCommit",
+    API,
+    (
+        Rule(
+            "commit/nothing",
+            "no partition is named, so the coordinator is not asked",
+            at("APIS:254", "APIS:278", "APIS:434", "APIS:343"),
+            (
+                Guard(
+                    "no partition is named",
+                    lambda step, request: not offsets_of(step, request),
+                ),
+            ),
+            (
+                Effect(
+                    "answer without partitions",
+                    lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
+                ),
+            ),
         ),
-        then=_store_alone,
+        _NOT_ACTIVE,
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "commit/simple-no-group",
+            "a consumer that manages its partitions itself creates the group",
+            at("GC:395", "GC:410", "GC:697", "OMM:460"),
+            (NO_GROUP, _IS_SIMPLE),
+            (Effect("create a group without members", _create), _STORE),
+        ),
+        Rule(
+            "commit/not-found",
+            "the group does not exist; for versions before 9 its generation is an old one",
+            at("", "", "", "OMM:468"),
+            (NO_GROUP,),
+            (
+                Effect(
+                    "answer GROUP_ID_NOT_FOUND for each partition, ILLEGAL_GENERATION before "
+                    "version 9",
+                    _answer_not_found,
+                ),
+            ),
+        ),
+        Rule(
+            "commit/no-group",
+            "the group does not exist, so the generation is an old one",
+            at("GC:399", "GC:414", "GC:701"),
+            (NO_GROUP,),
+            _answers(ErrorCode.ILLEGAL_GENERATION),
+        ),
+        Rule(
+            "commit/fenced",
+            "another member has come back under the same group.instance.id",
+            at("", "", "GC:762", "CG:810"),
+            (FENCED,),
+            _answers(ErrorCode.FENCED_INSTANCE_ID),
+        ),
+        Rule(
+            "commit/simple-empty",
+            "a group without members only stores offsets",
+            at("", "GC:435", "GC:764", "CG:840"),
+            (state_is(EMPTY), _IS_SIMPLE),
+            (_STORE,),
+        ),
+        Rule(
+            "commit/unknown-instance",
+            "the group.instance.id belongs to no member",
+            at("", "", "", "CG:805"),
+            (UNKNOWN_INSTANCE,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "commit/simple-in-use",
+            "a consumer that manages its partitions itself may not commit to a group with members",
+            at("", "", "", "CG:853"),
+            (
+                _IS_SIMPLE,
+                Guard(
+                    "the request has no member id",
+                    lambda _step, request: request.body.member_id == NO_MEMBER_ID,
+                ),
+            ),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "commit/unknown-member",
+            "the member id is not in the group",
+            at("GC:409", "GC:441", "GC:767", "CG:814"),
+            (UNKNOWN_MEMBER,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "commit/other-generation",
+            "the generation is not the group's",
+            at("GC:411", "GC:443", "GC:769", "CG:850"),
+            (OTHER_GENERATION,),
+            _answers(ErrorCode.ILLEGAL_GENERATION),
+        ),
+        Rule(
+            "commit/completing",
+            "the member is in the generation but has no assignment yet",
+            at("GC:407", "GC:439", "GC:780", "CG:861"),
+            (state_is(COMPLETING),),
+            _answers(ErrorCode.REBALANCE_IN_PROGRESS),
+        ),
+        Rule(
+            "commit/member",
+            "a member of the current generation commits, which counts as a heartbeat",
+            at("GC:413", "GC:446", "GC:773", "OMM:610"),
+            (state_is(STABLE, PREPARING),),
+            (RESTART_SESSION, _STORE),
+        ),
     ),
-    Rule(
-        "commit/unknown-member",
-        "the member id is not in the group",
-        gc(767),
-        when=lambda step, request: step.existing.member(_body(request).member_id) is None,
-        then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
-    ),
-    Rule(
-        "commit/other-generation",
-        "the generation is not the group's",
-        gc(769),
-        when=lambda step, request: _body(request).generation_id != step.existing.generation_id,
-        then=_refuse(ErrorCode.ILLEGAL_GENERATION),
-    ),
-    Rule(
-        "commit/completing",
-        "the member is in the generation but has no assignment yet",
-        gc(780),
-        when=lambda step, _request: step.existing.state is COMPLETING,
-        then=_refuse(ErrorCode.REBALANCE_IN_PROGRESS),
-    ),
-    Rule(
-        "commit/member",
-        "a member of the current generation commits, which counts as a heartbeat",
-        gc(773),
-        then=_store_of_member,
-    ),
+    moves={
+        "0.10.0": (("commit/completing", "commit/unknown-member"),),
+        "0.10.2": (("commit/completing", "commit/unknown-member"),),
+        "4.1": (
+            ("commit/simple-empty", "commit/fenced"),
+            ("commit/unknown-instance", "commit/fenced"),
+        ),
+    },
 )
-RULES = (*DECISIONS, TOO_LARGE)
+PARTS: Final = (ANSWERS_EACH_MENTION, COMMIT, COMMIT_TOO_LARGE)

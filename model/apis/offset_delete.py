@@ -1,20 +1,35 @@
-"""OffsetDelete (GroupCoordinator.scala:551): offsets that no member of the group needs."""
+"""OffsetDelete (2.7 GroupCoordinator.scala:551): offsets that no member of the group needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
-from typing import cast
+from typing import Final, NamedTuple, cast
 
 from groupcheck.model.apis.delete_groups import forget_group, offsets_in_log
-from groupcheck.model.apis.gate import gate
-from groupcheck.model.rules.rebalance import EMPTY
+from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.guards import (
+    EMPTY,
+    NO_GROUP,
+    NO_GROUP_ID,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    preconditions,
+    state_is,
+)
 from groupcheck.model.rules.subscription import CONSUMER
 from groupcheck.model.rules.transactions import forget, forget_with_producers
+from groupcheck.model.sources import at
 from groupcheck.model.state import Group, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gc, no_group, source
-from groupcheck.model.storing.records import removal_fails, remove_from_log
+from groupcheck.model.step import Step
+from groupcheck.model.storing.log import error_to_commit
+from groupcheck.model.storing.records import (
+    TOMBSTONES_END_TRANSACTIONS,
+    fail_removal,
+    removal_fails,
+    remove_from_log,
+)
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetDeleteRequest,
@@ -24,53 +39,68 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
-NOT_STORED = Rule(
-    "offset-delete/not-stored",
-    "that the offsets are gone cannot be stored, so they are not, and whoever deletes them is told",
-    source("GroupCoordinatorService.java")(2072),
+API: Final = "OffsetDelete"
+
+LAST_OFFSET_DELETES_GROUP: Final = Behaviour(
+    "last-offset-deletes-group",
+    API,
+    "an Empty group whose last offset is deleted is deleted with it; else it stays until it is "
+    "cleaned up",
+    at("", "", "GMM:808"),
 )
 
 
-def offset_delete(step: Step, request: Request) -> None:
-    """The API."""
-    decide(step, request, step.profile.offset_delete)
+class Deletion(NamedTuple):
+    """A request's topics and partitions as the version answers them, and the topics refused."""
+
+    request: Request
+    named: list[tuple[str, list[int]]]
+    refused: set[str]
+
+    @property
+    def partitions(self) -> set[TopicPartition]:
+        """The partitions whose offsets are deleted."""
+        return {
+            (name, i) for name, indexes in self.named if name not in self.refused for i in indexes
+        }
 
 
-def _body(request: Request) -> OffsetDeleteRequest:
-    return cast("OffsetDeleteRequest", request.body)
-
-
-def _named(step: Step, request: Request) -> list[tuple[str, list[int]]]:
-    """The topics and partitions, as often as the version answers for them."""
-    topics = _body(request).topics
+def _deletion(step: Step, request: Request) -> Deletion:
+    topics = cast("OffsetDeleteRequest", request.body).topics
     named = [(t.name, [p.partition_index for p in t.partitions]) for t in topics if t.partitions]
-    if step.profile.traits.answers_as_asked:
-        return named
-    each = sorted({(name, index) for name, indexes in named for index in indexes})
-    return [(name, [index for _, index in those]) for name, those in groupby(each, itemgetter(0))]
+    if not ANSWERS_EACH_MENTION(step):
+        each = sorted({(name, index) for name, indexes in named for index in indexes})
+        named = [
+            (name, [index for _, index in those]) for name, those in groupby(each, itemgetter(0))
+        ]
+    refused = {name for name, _ in named if _is_subscribed(step.existing, name)}
+    return Deletion(request, named, refused)
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: step.answer(request.request_id, OffsetDeleteResponse(error))
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name}",
+            lambda step, request: step.answer(request.request_id, OffsetDeleteResponse(error)),
+        ),
+    )
 
 
 def _delete(step: Step, request: Request) -> None:
-    """Delete what is not subscribed to; an Empty group that has no offset left is gone with it."""
-    reason = step.fired[-1]
-    named = _named(step, request)
-    refused = {name for name, _ in named if _is_subscribed(step.existing, name)}
-    deleted = {(name, i) for name, indexes in named for i in indexes if name not in refused}
-    removed = offsets_in_log(step) & deleted
-    if removal_fails(step, removes=bool(removed)):
-        step.fire(NOT_STORED)
-        _refuse(step.profile.commit_errors.get(step.failed, step.failed))(step, request)
+    """Delete the offsets without a subscriber."""
+    reason = step.applied[-1]
+    deletion = _deletion(step, request)
+    if decide(step, OFFSETS_NOT_STORED, deletion) is not None:
         return
-    step.group = _without(step, deleted)
-    dies = bool(deleted) and _dies_without_offsets(step)
+    removed = offsets_in_log(step) & deletion.partitions
+    step.group = _without(step, deletion.partitions)
+    dies = bool(deletion.partitions) and _dies_without_offsets(step)
     remove_from_log(step, removed, with_group=dies)
     if dies:
         forget_group(step)
-    answer = tuple(_answer(name, indexes, refused=name in refused) for name, indexes in named)
+    answer = tuple(
+        _answer(name, indexes, refused=name in deletion.refused) for name, indexes in deletion.named
+    )
     step.answer(request.request_id, OffsetDeleteResponse(ErrorCode.NONE, answer), reason)
 
 
@@ -89,9 +119,9 @@ def _is_subscribed(group: Group, topic: str) -> bool:
 
 
 def _without(step: Step, partitions: set[TopicPartition]) -> Group:
-    """The group without those offsets, those on their way and those of transactions (GM:699)."""
-    ends = step.profile.traits.tombstones_end_transactions
-    group = (forget_with_producers if ends else forget)(step.existing, partitions)
+    """The group without those offsets, pending ones and those of transactions (2.7 GM:699)."""
+    drop = forget_with_producers if TOMBSTONES_END_TRANSACTIONS(step) else forget
+    group = drop(step.existing, partitions)
     return group._replace(
         offsets=tuple(entry for entry in group.offsets if entry[0] not in partitions),
         unstable=tuple(entry for entry in group.unstable if entry[0] not in partitions),
@@ -99,51 +129,102 @@ def _without(step: Step, partitions: set[TopicPartition]) -> Group:
 
 
 def has_offsets(group: Group) -> bool:
-    """Whether offsets are left, or expected (GroupMetadata.scala:782)."""
+    """Whether offsets are left, or pending (2.7 GroupMetadata.scala:782)."""
     return bool(group.offsets or group.unstable or group.producers)
 
 
 def _dies_without_offsets(step: Step) -> bool:
-    """Whether an Empty group goes with its last offset."""
+    """Whether an Empty group is deleted with its last offset."""
     group = step.existing
-    kept = group.state is not EMPTY or not step.profile.traits.last_offset_takes_group
-    return not (kept or has_offsets(group))
+    return LAST_OFFSET_DELETES_GROUP(step) and group.state is EMPTY and not has_offsets(group)
 
 
-RULES = (
-    Rule(
-        "offset-delete/invalid-group-id",
-        "the group id is empty",
-        gc(857),
-        when=lambda _step, request: not _body(request).group_id,
-        then=_refuse(ErrorCode.INVALID_GROUP_ID),
-    ),
-    *gate("offset-delete", _refuse),
-    Rule(
-        "offset-delete/no-group",
-        "the group does not exist",
-        gc(563),
-        when=no_group,
-        then=_refuse(ErrorCode.GROUP_ID_NOT_FOUND),
-    ),
-    Rule(
-        "offset-delete/empty",
-        "the group has no members, so nobody needs its offsets",
-        gc(574),
-        when=lambda step, _request: step.existing.state is EMPTY,
-        then=_delete,
-    ),
-    Rule(
-        "offset-delete/consumers",
-        "the group has members: offsets of topics that they have subscribed to are kept",
-        gc(577),
-        when=lambda step, _request: step.existing.protocol_type == CONSUMER,
-        then=_delete,
-    ),
-    Rule(
-        "offset-delete/not-consumers",
-        "the group has members, and nobody knows which topics they need",
-        gc(584),
-        then=_refuse(ErrorCode.NON_EMPTY_GROUP),
+def _removal_fails(step: Step, deletion: Deletion) -> bool:
+    return removal_fails(step, removes=bool(offsets_in_log(step) & deletion.partitions))
+
+
+def _answer_not_stored(step: Step, deletion: Deletion) -> None:
+    reason = step.applied[-1]
+    fail_removal(step)
+    error = error_to_commit(step, step.failed)
+    step.answer(deletion.request.request_id, OffsetDeleteResponse(error), reason)
+
+
+OFFSETS_NOT_STORED: Final = Table(
+    "OffsetDelete whose record fails",
+    API,
+    (
+        Rule(
+            "offset-delete/not-stored",
+            "the tombstones of the offsets cannot be stored, so they stay, and the request fails",
+            at("", "", "", "GCS:2072"),
+            (Guard("the append of the tombstones fails", _removal_fails),),
+            (Effect("answer the mapped error", _answer_not_stored),),
+        ),
     ),
 )
+_DELETE: Final = Effect(
+    "delete the offsets of topics that no member subscribes to, refuse the others with "
+    "GROUP_SUBSCRIBED_TO_TOPIC",
+    _delete,
+)
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "offset-delete",
+    _answers,
+    not_active=at("", "", "GC:859", "GCS:2055"),
+    loading=at("", "", "GC:861", RUNTIME_LOADING),
+    not_coordinator=at("", "", "GC:863", RUNTIME_ELSEWHERE),
+)
+OFFSET_DELETE: Final = Table(
+    "OffsetDelete",
+    API,
+    (
+        Rule(
+            "offset-delete/invalid-group-id",
+            "the group id is empty",
+            at("", "", "GC:857", "GCS:2061"),
+            (NO_GROUP_ID,),
+            _answers(ErrorCode.INVALID_GROUP_ID),
+        ),
+        _NOT_ACTIVE,
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "offset-delete/no-group",
+            "the group does not exist",
+            at("", "", "GC:563", "OMM:558"),
+            (NO_GROUP,),
+            _answers(ErrorCode.GROUP_ID_NOT_FOUND),
+        ),
+        Rule(
+            "offset-delete/empty",
+            "the group has no members, so none needs its offsets",
+            at("", "", "GC:574", "CG:905"),
+            (state_is(EMPTY),),
+            (_DELETE,),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "offset-delete/consumers",
+            "the group has members: offsets of topics that they subscribe to are kept",
+            at("", "", "GC:577", "OMM:746"),
+            (
+                Guard(
+                    "its protocol type is consumer",
+                    lambda step, _request: step.existing.protocol_type == CONSUMER,
+                ),
+            ),
+            (_DELETE,),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "offset-delete/not-consumers",
+            "the group has members, and the coordinator does not know which topics they need",
+            at("", "", "GC:584", "CG:902"),
+            (),
+            _answers(ErrorCode.NON_EMPTY_GROUP),
+        ),
+    ),
+    moves={"4.1": (("offset-delete/not-active", "offset-delete/invalid-group-id"),)},
+)
+PARTS: Final = (LAST_OFFSET_DELETES_GROUP, OFFSET_DELETE, OFFSETS_NOT_STORED)

@@ -1,16 +1,24 @@
-"""OffsetFetch (GroupCoordinator.scala:794): blind to members and states."""
+"""OffsetFetch (2.7 GroupCoordinator.scala:794): it looks at neither members nor states."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
+from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.guards import (
+    NO_GROUP,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    preconditions,
+)
 from groupcheck.model.rules.transactions import awaiting_marker
+from groupcheck.model.sources import at
 from groupcheck.model.state import Group, TopicPartition
-from groupcheck.model.step import Rule, Step, decide, gm, gmm, no_group
+from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -21,17 +29,28 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
+API: Final = "OffsetFetch"
+
+EMPTY_LIST_IS_ALL: Final = Behaviour(
+    "empty-fetch-is-all",
+    API,
+    "a request that names no partition fetches every one",
+    at("GMM:327"),
+)
+
 
 def offset_fetch(step: Step, request: Request) -> None:
-    """The API; whoever requires stable offsets waits for what is written, if a version waits."""
-    waits = _body(request).require_stable and not _is_another(step, request)
-    (decide if waits else read)(step, request, step.profile.offset_fetch)
+    """The API; a fetch of stable offsets waits for what is written, in versions that wait."""
+    if _body(request).require_stable and not _is_another(step, request):
+        decide(step, FETCH, request)
+    else:
+        read(step, FETCH, request)
 
 
 def _is_another(step: Step, request: Request) -> bool:
-    """Whether it is the group without a name that is asked for, and that is not this one.
+    """Whether the request is for the group with the empty id, and this group is another one.
 
-    Of that, which is in another partition, there is nothing.
+    Of the group with the empty id, which is in another partition, there is nothing.
     """
     return not _body(request).group_id and not (step.group or Group()).nameless
 
@@ -41,11 +60,11 @@ def _body(request: Request) -> OffsetFetchRequest:
 
 
 def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[int]]]:
-    """The topics and partitions to be told of; every committed one where that is meant."""
-    topics, traits = _body(request).topics, step.profile.traits
-    if topics is None or (not topics and traits.empty_fetch_is_all):
+    """The topics and partitions to answer; every committed one where that is meant."""
+    topics = _body(request).topics
+    if topics is None or (not topics and EMPTY_LIST_IS_ALL(step)):
         partitions = [partition for partition, _ in group.offsets]
-    elif traits.answers_as_asked:
+    elif ANSWERS_EACH_MENTION(step):
         return [(topic.name, list(topic.partition_indexes)) for topic in topics]
     else:
         named = {(topic.name, index) for topic in topics for index in topic.partition_indexes}
@@ -55,14 +74,14 @@ def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[
     ]
 
 
-# Before it an error is told of each partition (OffsetFetchRequest.java).
+# Older versions have the error in each partition (OffsetFetchRequest.java).
 ERROR_OF_ALL_SINCE: Final = 2
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    """Answer with an error: of the whole, or in the older versions of each partition."""
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    """Answer an error: of the whole request, or in the older versions of each partition."""
 
-    def then(step: Step, request: Request) -> None:
+    def apply(step: Step, request: Request) -> None:
         topics: tuple[OffsetFetchResponseTopic, ...] = ()
         if request.api_version < ERROR_OF_ALL_SINCE:
             topics = tuple(
@@ -78,19 +97,11 @@ def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
         of_all = ErrorCode.NONE if request.api_version < ERROR_OF_ALL_SINCE else error
         step.answer(request.request_id, OffsetFetchResponse(of_all, topics))
 
-    return then
+    return (Effect(f"answer {error.name}", apply),)
 
 
-def _unstable(step: Step, request: Request) -> bool:
-    return _waits(step, request, {partition for partition, _ in step.existing.unstable})
-
-
-def _in_transaction(step: Step, request: Request) -> bool:
-    return _waits(step, request, awaiting_marker(step.existing))
-
-
-def _waits(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:
-    """Whether a stable offset is required of a partition that waits for something."""
+def _needs_stable(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:
+    """Whether the request needs a stable offset of a partition that has none now."""
     return _body(request).require_stable and any(
         (name, index) in waiting
         for name, indexes in _wanted(step, step.existing, request)
@@ -118,33 +129,69 @@ def _fetch(step: Step, request: Request) -> None:
     step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, answer))
 
 
-RULES = (
-    *gate("fetch", _refuse),
-    Rule(
-        "fetch/no-group",
-        "the group does not exist, so nothing is committed",
-        gmm(492),
-        when=no_group,
-        then=_fetch,
-    ),
-    Rule(
-        "fetch/unstable",
-        "a stable offset is required while a commit of the partition is on its way to the log",
-        gmm(510),
-        when=_unstable,
-        then=_fetch,
-    ),
-    Rule(
-        "fetch/in-transaction",
-        "a stable offset is required while a transaction that commits the partition is open",
-        gm(692),
-        when=_in_transaction,
-        then=_fetch,
-    ),
-    Rule(
-        "fetch/committed",
-        "the committed offsets are told, -1 where there is none",
-        gmm(514),
-        then=_fetch,
+_FETCH: Final = Effect(
+    "answer the committed offsets, -1 where there is none, UNSTABLE_OFFSET_COMMIT where a stable "
+    "one is required and missing",
+    _fetch,
+)
+_DEFERRED: Final = at("", "", "", "CR:960")
+FETCH: Final = Table(
+    "OffsetFetch",
+    API,
+    (
+        *preconditions(
+            "fetch",
+            _answers,
+            not_active=at("GC:429", "GC:459", "GC:859", "GCS:1555"),
+            loading=at("", "", "GC:861", RUNTIME_LOADING),
+            not_coordinator=at("GC:432", "GC:461", "GC:863", RUNTIME_ELSEWHERE),
+        ),
+        Rule(
+            "fetch/no-group",
+            "the group does not exist, so nothing is committed",
+            at("", "GMM:338", "GMM:492", "OMM:871"),
+            (NO_GROUP,),
+            (_FETCH,),
+            deferred=_DEFERRED,
+        ),
+        Rule(
+            "fetch/unstable",
+            "a stable offset is required while a commit of the partition is not complete",
+            at("", "", "GMM:510"),
+            (
+                Guard(
+                    "a stable offset is required of a partition with a pending commit",
+                    lambda step, request: _needs_stable(
+                        step, request, {partition for partition, _ in step.existing.unstable}
+                    ),
+                ),
+            ),
+            (_FETCH,),
+        ),
+        # In 4.1 a request that waits for an earlier commit is answered after it.
+        Rule(
+            "fetch/in-transaction",
+            "a stable offset is required while a transaction that commits the partition is open",
+            at("", "", "GM:692", "OMM:900"),
+            (
+                Guard(
+                    "a stable offset is required of a partition of an open transaction",
+                    lambda step, request: _needs_stable(
+                        step, request, awaiting_marker(step.existing)
+                    ),
+                ),
+            ),
+            (_FETCH,),
+            deferred=_DEFERRED,
+        ),
+        Rule(
+            "fetch/committed",
+            "the committed offsets are returned, -1 where there is none",
+            at("GMM:323", "GMM:357", "GMM:514", "OMM:915"),
+            (),
+            (_FETCH,),
+            deferred=_DEFERRED,
+        ),
     ),
 )
+PARTS: Final = (EMPTY_LIST_IS_ALL, FETCH)

@@ -1,46 +1,49 @@
-"""SyncGroup (GroupCoordinator.scala:347): followers wait, the leader's assignments are stored."""
+"""SyncGroup (2.7 GroupCoordinator.scala:347): followers wait for the leader's assignments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
-from groupcheck.model.rules.rebalance import COMPLETING, EMPTY, PREPARING
-from groupcheck.model.rules.session import rearm_session
-from groupcheck.model.state import Member
-from groupcheck.model.step import (
-    Rule,
-    Step,
-    apis,
-    decide,
-    fenced,
-    gc,
-    no_group,
-    source,
-    unregistered,
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table
+from groupcheck.model.rules.guards import (
+    COMPLETING,
+    EMPTY,
+    FENCED,
+    IS_LEADER,
+    NO_GROUP,
+    NO_GROUP_ID,
+    OTHER_GENERATION,
+    PREPARING,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    STABLE,
+    UNKNOWN_INSTANCE,
+    UNKNOWN_MEMBER,
+    member_of,
+    preconditions,
+    state_is,
 )
+from groupcheck.model.rules.session import RESTART_SESSION
+from groupcheck.model.sources import at
+from groupcheck.model.step import Step
 from groupcheck.model.storing.log import store_assignments
 from groupcheck.model.storing.waiting import hold_request
 from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, SyncGroupResponse
 
-
-def sync_group(step: Step, request: Request) -> None:
-    """The API."""
-    decide(step, request, step.profile.sync_group)
+API: Final = "SyncGroup"
 
 
 def _body(request: Request) -> SyncGroupRequest:
     return cast("SyncGroupRequest", request.body)
 
 
-def refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    """Answer with an error."""
-    return lambda step, request: step.answer(request.request_id, SyncGroupResponse(error))
-
-
-def _member(step: Step, request: Request) -> Member:
-    return cast("Member", step.existing.member(_body(request).member_id))
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name}",
+            lambda step, request: step.answer(request.request_id, SyncGroupResponse(error)),
+        ),
+    )
 
 
 def _protocol_missing(_step: Step, request: Request) -> bool:
@@ -58,50 +61,39 @@ def _other_protocol_name(step: Step, request: Request) -> bool:
     return given is not None and given != step.existing.protocol_name
 
 
-def other_than_chosen(step: Step, request: Request) -> bool:
-    """The same, where a group that has chosen no protocol yet has nothing against any."""
-    return step.existing.protocol_name is not None and _other_protocol_name(step, request)
-
-
 def _note_synced(step: Step, request: Request) -> None:
-    """The generation waits for this member no longer; once it waits for nobody, its time is off.
+    """Once the generation waits for no member's SyncGroup, their timer stops.
 
     Source: 4.1 GroupMetadataManager.java:7586.
     """
-    member = _member(step, request)
+    member = member_of(step, request)
     if not member.unsynced:
         return
     step.group = step.existing.with_member(member._replace(unsynced=False))
-    if not any(m.unsynced for m in step.existing.members) and not step.existing.lost_sync:
+    if not any(m.unsynced for m in step.members) and not step.existing.lost_sync:
         step.group = step.existing._replace(sync_left_ms=None)
 
 
 def _park(step: Step, request: Request) -> None:
-    """An earlier SyncGroup of the same member that is still parked is never answered.
+    """An earlier parked SyncGroup of the member is never answered.
 
-    Source: GroupCoordinator.scala:408.
+    Source: 2.7 GroupCoordinator.scala:408.
     """
-    _note_synced(step, request)
-    member = _member(step, request)
     step.group = step.existing.with_member(
-        member._replace(awaiting_sync=request.request_id, session_left_ms=None)
+        member_of(step, request)._replace(awaiting_sync=request.request_id, session_left_ms=None)
     )
 
 
-def _wait(step: Step, request: Request) -> None:
-    _park(step, request)
+def _hold(step: Step, request: Request) -> None:
     hold_request(step, request.request_id, joins=False)
 
 
 def _store(step: Step, request: Request) -> None:
-    _park(step, request)
     store_assignments(step, dict(_body(request).assignments), request.request_id)
 
 
-def tell_assignment(step: Step, request: Request) -> None:
-    """Answer with the member's assignment that stands, which is no sign of life by itself."""
-    _note_synced(step, request)
-    group, member = step.existing, _member(step, request)
+def _answer_assignment(step: Step, request: Request) -> None:
+    group, member = step.existing, member_of(step, request)
     step.answer(
         request.request_id,
         SyncGroupResponse(
@@ -110,111 +102,145 @@ def tell_assignment(step: Step, request: Request) -> None:
     )
 
 
-def _assigned(step: Step, request: Request) -> None:
-    tell_assignment(step, request)
-    rearm_session(step, _member(step, request))
-
-
-EMPTY_GROUP = Rule(
-    "sync/empty-group",
-    "nobody is in the group",
-    source("GroupMetadataManager.java")(7352),
-    when=lambda step, _request: step.existing.state is EMPTY,
-    then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+_NOTE_SYNCED: Final = Effect("do not wait for its SyncGroup any more", _note_synced).only(
+    at("", "", "", "GMM:7586")
 )
-UNKNOWN_INSTANCE = Rule(
-    "sync/unknown-instance",
-    "the group.instance.id stands for no member",
-    source("ClassicGroup.java")(805),
-    when=unregistered,
-    then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+_PARK: Final = Effect("park the request, and stop the session timer", _park)
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "sync",
+    _answers,
+    not_active=at("GC:231", "GC:227", "GC:859", "GCS:905"),
+    loading=at("", "", "GC:357", RUNTIME_LOADING),
+    # In 2.7 the member has to join again, as the rebalance that it was in is lost.
+    loading_effects=(
+        _answers(ErrorCode.REBALANCE_IN_PROGRESS)[0].only(at("", "", "GC:357")),
+        _answers(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)[0].only(at("", "", "", "GCS:927")),
+    ),
+    not_coordinator=at("GC:233", "GC:229", "GC:863", RUNTIME_ELSEWHERE),
 )
-RULES = (
-    Rule(
-        "sync/protocol-missing",
-        "from version 5 on a SyncGroup must say the protocol type and name",
-        apis(1585),
-        when=_protocol_missing,
-        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ),
-    Rule(
-        "sync/invalid-group-id",
-        "the group id is empty",
-        gc(857),
-        when=lambda _step, request: not _body(request).group_id,
-        then=refuse(ErrorCode.INVALID_GROUP_ID),
-    ),
-    # A member is to join again, as the rebalance that it was in is lost.
-    *gate("sync", refuse, ErrorCode.REBALANCE_IN_PROGRESS, gc(357)),
-    Rule(
-        "sync/no-group",
-        "the group does not exist",
-        gc(367),
-        when=no_group,
-        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
-    ),
-    Rule(
-        "sync/fenced",
-        "another member has come back under the same group.instance.id",
-        gc(389),
-        when=fenced,
-        then=refuse(ErrorCode.FENCED_INSTANCE_ID),
-    ),
-    Rule(
-        "sync/unknown-member",
-        "the member id is not in the group",
-        gc(391),
-        when=lambda step, request: step.existing.member(_body(request).member_id) is None,
-        then=refuse(ErrorCode.UNKNOWN_MEMBER_ID),
-    ),
-    Rule(
-        "sync/other-generation",
-        "the generation is not the group's",
-        gc(393),
-        when=lambda step, request: _body(request).generation_id != step.existing.generation_id,
-        then=refuse(ErrorCode.ILLEGAL_GENERATION),
-    ),
-    Rule(
-        "sync/other-protocol-type",
-        "the protocol type is not the group's",
-        gc(395),
-        when=_other_protocol_type,
-        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ),
-    Rule(
-        "sync/other-protocol-name",
-        "the protocol name is not the one the group has chosen",
-        gc(397),
-        when=_other_protocol_name,
-        then=refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-    ),
-    Rule(
-        "sync/preparing",
-        "a rebalance is being prepared, and the member has to join it",
-        gc(404),
-        when=lambda step, _request: step.existing.state is PREPARING,
-        then=refuse(ErrorCode.REBALANCE_IN_PROGRESS),
-    ),
-    Rule(
-        "sync/leader-completing",
-        "the leader brings the assignments, which are stored before anybody is answered",
-        gc(411),
-        when=lambda step, request: (
-            step.existing.state is COMPLETING and step.existing.leader == _body(request).member_id
+SYNC: Final = Table(
+    "SyncGroup",
+    API,
+    (
+        Rule(
+            "sync/protocol-missing",
+            "from version 5 on a SyncGroup must name the protocol type and the protocol",
+            at("", "", "APIS:1585", "APIS:1398"),
+            (Guard("version 5 or newer lacks the protocol type or name", _protocol_missing),),
+            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
         ),
-        then=_store,
+        Rule(
+            "sync/invalid-group-id",
+            "the group id is empty",
+            at("", "", "GC:857", "GCS:911"),
+            (NO_GROUP_ID,),
+            _answers(ErrorCode.INVALID_GROUP_ID),
+        ),
+        _NOT_ACTIVE,
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "sync/no-group",
+            "the group does not exist",
+            at("GC:237", "GC:233", "GC:367", "GMM:7346"),
+            (NO_GROUP,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "sync/empty-group",
+            "the group has no members",
+            at("", "", "", "GMM:7352"),
+            (state_is(EMPTY),),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "sync/unknown-instance",
+            "the group.instance.id belongs to no member",
+            at("", "", "", "CG:805"),
+            (UNKNOWN_INSTANCE,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "sync/fenced",
+            "another member has come back under the same group.instance.id",
+            at("", "", "GC:389", "CG:810"),
+            (FENCED,),
+            _answers(ErrorCode.FENCED_INSTANCE_ID),
+        ),
+        Rule(
+            "sync/unknown-member",
+            "the member id is not in the group",
+            at("GC:252", "GC:247", "GC:391", "GMM:7566"),
+            (UNKNOWN_MEMBER,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "sync/other-generation",
+            "the generation is not the group's",
+            at("GC:254", "GC:249", "GC:393", "GMM:7575"),
+            (OTHER_GENERATION,),
+            _answers(ErrorCode.ILLEGAL_GENERATION),
+        ),
+        Rule(
+            "sync/other-protocol-type",
+            "the protocol type is not the group's",
+            at("", "", "GC:395", "GMM:7577"),
+            (Guard("the protocol type is given and another one", _other_protocol_type),),
+            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ),
+        Rule(
+            "sync/other-protocol-name",
+            "the protocol name is not the one the group has chosen",
+            at("", "", "GC:397", "GMM:7578"),
+            (
+                Guard(
+                    "the group has chosen a protocol",
+                    lambda step, _request: step.existing.protocol_name is not None,
+                ).only(at("", "", "", "GMM:7578")),
+                Guard("the protocol name is given and another one", _other_protocol_name),
+            ),
+            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ),
+        Rule(
+            "sync/preparing",
+            "a rebalance is being prepared, and the member has to join it",
+            at("GC:261", "GC:256", "GC:404", "GMM:7392"),
+            (state_is(PREPARING),),
+            _answers(ErrorCode.REBALANCE_IN_PROGRESS),
+        ),
+        Rule(
+            "sync/leader-completing",
+            "the leader brings the assignments, which are stored before any member is answered",
+            at("GC:269", "GC:263", "GC:411", "GMM:7400"),
+            (state_is(COMPLETING), IS_LEADER),
+            (_NOTE_SYNCED, _PARK, Effect("append the assignments", _store)),
+        ),
+        Rule(
+            "sync/follower-completing",
+            "a follower waits until the leader's assignments are stored",
+            at("GC:265", "GC:260", "GC:408", "GMM:7396"),
+            (state_is(COMPLETING),),
+            (
+                _NOTE_SYNCED,
+                _PARK,
+                Effect("fail the parked request if what was written before it is lost", _hold).only(
+                    at("", "", "", "CR:960")
+                ),
+            ),
+        ),
+        Rule(
+            "sync/stable",
+            "the group is stable: the member's assignment stands",
+            at("GC:294", "GC:288", "GC:441", "GMM:7450"),
+            (state_is(STABLE),),
+            (
+                _NOTE_SYNCED,
+                Effect("answer with the member's assignment", _answer_assignment),
+                # In 4.1 this SyncGroup does not count as a heartbeat.
+                RESTART_SESSION.only(at("GC:294", "GC:288", "GC:445")),
+            ),
+        ),
     ),
-    Rule(
-        "sync/follower-completing",
-        "a follower waits until the leader's assignments are stored",
-        gc(408),
-        when=lambda step, _request: step.existing.state is COMPLETING,
-        then=_wait,
-    ),
-    Rule(
-        "sync/stable",
-        "the group is stable: the member's assignment stands",
-        gc(441),
-        then=_assigned,
-    ),
+    moves={"4.1": (("sync/not-active", "sync/invalid-group-id"),)},
 )
+PARTS: Final = (SYNC,)

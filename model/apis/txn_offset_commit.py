@@ -1,32 +1,34 @@
-"""TxnOffsetCommit (GroupCoordinator.scala:668): offsets that wait for the end of a transaction.
+"""TxnOffsetCommit (2.7 GroupCoordinator.scala:668): offsets that wait for a transaction's end.
 
-Neither the group's state nor the member's session matters; who says no member id and no generation
-may commit at any time.
+Neither the group's state nor the member's session matters; a request without a member id and a
+generation may commit at any time. In 4.1 the request is checked as an OffsetCommit is, except for
+the group's state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
-from groupcheck.model.apis.gate import gate
-from groupcheck.model.apis.offset_commit import TOO_LARGE, fits, offsets_of, too_large
-from groupcheck.model.rules.rebalance import EMPTY
-from groupcheck.model.rules.transactions import pend
-from groupcheck.model.state import Group, OffsetsAppend
-from groupcheck.model.step import (
-    Rule,
-    Step,
-    apis,
-    decide,
-    fenced,
-    gc,
+from groupcheck.model.apis.offset_commit import fits, offsets_of, refused_whole, too_large
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table
+from groupcheck.model.rules.guards import (
+    EMPTY,
+    NO_GROUP,
+    NO_GROUP_ID,
+    RUNTIME_ELSEWHERE,
+    RUNTIME_LOADING,
+    UNKNOWN_INSTANCE,
     instance_of,
-    no_group,
-    source,
-    unregistered,
+    is_fenced,
+    is_missing,
+    preconditions,
 )
-from groupcheck.model.storing.log import commit_response, store_offsets
+from groupcheck.model.rules.transactions import pend
+from groupcheck.model.sources import at
+from groupcheck.model.state import Group, OffsetsAppend
+from groupcheck.model.step import Step
+from groupcheck.model.storing.log import FAILURES_ARE_UNDONE, commit_response, store_offsets
+from groupcheck.model.storing.revert import HIDES_UNWRITTEN
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
@@ -35,172 +37,224 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitResponse,
 )
 
+API: Final = "TxnOffsetCommit"
 
-def txn_offset_commit(step: Step, request: Request) -> None:
-    """The API."""
-    decide(step, request, step.profile.txn_offset_commit)
+REFUSED_ARE_PENDING: Final = Behaviour(
+    "refused-partitions-are-pending",
+    API,
+    "a refused partition of a transaction's commit is pending with the others, and the marker "
+    "fails at it (KAFKA-16371)",
+    at("", "", "GMM:469"),
+)
 
 
 def _body(request: Request) -> TxnOffsetCommitRequest:
     return cast("TxnOffsetCommitRequest", request.body)
 
 
-def _reply(step: Step, request: Request, error: ErrorCode) -> None:
+def _answer(step: Step, request: Request, error: ErrorCode) -> None:
     answer = commit_response((partition, error) for partition, _ in offsets_of(step, request))
     step.answer(request.request_id, TxnOffsetCommitResponse(answer.topics))
 
 
-def _refuse(error: ErrorCode) -> Callable[[Step, Request], None]:
-    return lambda step, request: _reply(step, request, error)
+def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+    return (
+        Effect(
+            f"answer {error.name} for each partition",
+            lambda step, request: _answer(step, request, error),
+        ),
+    )
 
 
-# Clients of the older versions take the error that the group is being loaded for a fatal one.
-TOLD_OF_LOADING_SINCE: Final = 2
+# Clients of the older versions take COORDINATOR_LOAD_IN_PROGRESS for a fatal error.
+LOADING_SINCE: Final = 2
 
 
-def _refuse_by_version(error: ErrorCode) -> Callable[[Step, Request], None]:
-    """How the gate refuses (KafkaApis.scala:2383)."""
-
-    def then(step: Step, request: Request) -> None:
-        hidden = (
-            error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            and request.api_version < TOLD_OF_LOADING_SINCE
-        )
-        _reply(step, request, ErrorCode.COORDINATOR_NOT_AVAILABLE if hidden else error)
-
-    return then
+def _answer_loading(step: Step, request: Request) -> None:
+    """Answer a request while the group is loading (2.7 KafkaApis.scala:2383)."""
+    known = request.api_version >= LOADING_SINCE
+    error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if known else ErrorCode.COORDINATOR_NOT_AVAILABLE
+    _answer(step, request, error)
 
 
-def _refuse_in_group(error: ErrorCode) -> Callable[[Step, Request], None]:
-    """The group is brought into being before its members are looked at."""
-
-    def then(step: Step, request: Request) -> None:
-        _bring_into_being(step, request)
-        _reply(step, request, error)
-
-    return then
-
-
-def _bring_into_being(step: Step, request: Request) -> None:
-    if no_group(step, request):
-        step.group = Group(unwritten=step.profile.traits.hides_unwritten)
+def _create(step: Step, request: Request) -> None:
+    if is_missing(step, request):
+        step.group = Group(unwritten=HIDES_UNWRITTEN(step))
 
 
 def _is_unknown(step: Step, request: Request) -> bool:
     member_id = _body(request).member_id
-    group = step.group or Group()
-    return member_id != NO_MEMBER_ID and group.member(member_id) is None
+    return (step.group or Group()).member(member_id) is None
 
 
-def _is_of_other_generation(step: Step, request: Request) -> bool:
-    generation_id = _body(request).generation_id
-    group = step.group or Group()
-    return generation_id >= 0 and generation_id != group.generation_id
+def _is_other_generation(step: Step, request: Request) -> bool:
+    return _body(request).generation_id != (step.group or Group()).generation_id
 
 
-def _store(step: Step, request: Request) -> None:
-    """Store what is short enough (GroupMetadataManager.scala:340).
-
-    In 2.7, as with OffsetCommit, all partitions of the request become pending, the refused too.
-    Where what fails is undone, they become so only with an append that does not.
-    """
-    _bring_into_being(step, request)
-    offsets = offsets_of(step, request)
-    refused = too_large(step, offsets)
-    if len(refused) == len(offsets):
-        step.fire(TOO_LARGE)
-        _reply(step, request, ErrorCode.OFFSET_METADATA_TOO_LARGE)
-        return
-    producer_id = _body(request).producer_id
-    stored = tuple(item for item in offsets if fits(step, item[1]))
-    pending = dict(offsets if step.profile.traits.refused_stay_pending else stored)
-    if step.failing is None or not step.profile.traits.failures_are_undone:
-        step.group = pend(step.existing, producer_id, pending, request.request_id)
-    store_offsets(step, OffsetsAppend(request.request_id, stored, refused, producer_id))
-
-
-def names_member(request: Request) -> bool:
-    """Whether the request says who commits, or in which generation."""
+def _names_member(_step: Step, request: Request) -> bool:
+    """Whether the request has a member id, a group.instance.id or a generation."""
     body = _body(request)
     anonymous = body.member_id == NO_MEMBER_ID and instance_of(request) is None
     return body.generation_id >= 0 or not anonymous
 
 
-def is_no_member(step: Step, request: Request) -> bool:
-    """Whether somebody is named, or a generation, and the member id is not in the group."""
-    return names_member(request) and step.existing.member(_body(request).member_id) is None
+def _store(step: Step, request: Request) -> None:
+    """Store what is short enough (2.7 GroupMetadataManager.scala:340).
+
+    In 2.7, as with OffsetCommit, all partitions of the request become pending, the refused too.
+    Where failures are undone, they become so only with an append that succeeds.
+    """
+    offsets = offsets_of(step, request)
+    if refused_whole(step, request, offsets, _answer):
+        return
+    producer_id = _body(request).producer_id
+    stored = tuple(item for item in offsets if fits(step, item[1]))
+    pending = dict(offsets if REFUSED_ARE_PENDING(step) else stored)
+    if step.failing is None or not FAILURES_ARE_UNDONE(step):
+        step.group = pend(step.existing, producer_id, pending, request.request_id)
+    refused = too_large(step, offsets)
+    store_offsets(step, OffsetsAppend(request.request_id, stored, refused, producer_id))
 
 
-def is_not_of_generation(step: Step, request: Request) -> bool:
-    """Whether somebody is named, or a generation, and not the group's: to say none is wrong."""
-    return names_member(request) and _body(request).generation_id != step.existing.generation_id
-
-
-NO_GROUP = Rule(
-    "txn-commit/no-group",
-    "the group does not exist, so the generation is an old one",
-    source("OffsetMetadataManager.java")(513),
-    when=lambda step, request: no_group(step, request) and _body(request).generation_id >= 0,
-    then=_refuse(ErrorCode.ILLEGAL_GENERATION),
+_CREATE: Final = Effect("create the group if it does not exist", _create)
+_CREATE_BEFORE_CHECKS: Final = _CREATE.only(at("", "", "GC:670"))
+_STORE: Final = Effect("append the offsets, pending until the transaction ends", _store)
+_HAS_GENERATION: Final = Guard(
+    "the request has a generation", lambda _step, request: request.body.generation_id >= 0
 )
-SIMPLE = Rule(
-    "txn-commit/simple",
-    "without a generation, a group that has no members or does not exist takes it from anybody",
-    source("ClassicGroup.java")(840),
-    when=lambda step, request: (
-        no_group(step, request)
-        or (step.existing.state is EMPTY and _body(request).generation_id < 0)
-    ),
-    then=_store,
+_NAMES_MEMBER: Final = Guard(
+    "it has a member id, a group.instance.id or a generation", _names_member
 )
-UNKNOWN_INSTANCE = Rule(
-    "txn-commit/unknown-instance",
-    "the group.instance.id stands for no member",
-    source("ClassicGroup.java")(805),
-    when=unregistered,
-    then=_refuse(ErrorCode.UNKNOWN_MEMBER_ID),
+_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
+    "txn-commit",
+    _answers,
+    not_active=at("", "", "GC:859", "GCS:2014"),
+    loading=at("", "", "GC:861", RUNTIME_LOADING),
+    loading_effects=(
+        Effect(
+            "answer COORDINATOR_LOAD_IN_PROGRESS for each partition, COORDINATOR_NOT_AVAILABLE "
+            "before version 2",
+            _answer_loading,
+        ),
+    ),
+    not_coordinator=at("", "", "GC:863", RUNTIME_ELSEWHERE),
 )
-RULES = (
-    Rule(
-        "txn-commit/nothing",
-        "no partition is named, so the coordinator is not asked",
-        apis(2393),
-        when=lambda step, request: not offsets_of(step, request),
-        then=lambda step, request: step.answer(request.request_id, TxnOffsetCommitResponse()),
+TXN_COMMIT: Final = Table(
+    "TxnOffsetCommit",
+    API,
+    (
+        Rule(
+            "txn-commit/nothing",
+            "no partition is named, so the coordinator is not asked",
+            at("", "", "APIS:2393", "APIS:2077"),
+            (
+                Guard(
+                    "no partition is named",
+                    lambda step, request: not offsets_of(step, request),
+                ),
+            ),
+            (
+                Effect(
+                    "answer without partitions",
+                    lambda step, request: step.answer(
+                        request.request_id, TxnOffsetCommitResponse()
+                    ),
+                ),
+            ),
+        ),
+        Rule(
+            "txn-commit/invalid-group-id",
+            "the group id is empty",
+            at("", "", "GC:857", "GCS:2021"),
+            (NO_GROUP_ID,),
+            _answers(ErrorCode.INVALID_GROUP_ID),
+        ),
+        _NOT_ACTIVE,
+        _LOADING,
+        _NOT_COORDINATOR,
+        Rule(
+            "txn-commit/no-group",
+            "the group does not exist, so the generation is an old one",
+            at("", "", "", "OMM:513"),
+            (NO_GROUP, _HAS_GENERATION),
+            _answers(ErrorCode.ILLEGAL_GENERATION),
+        ),
+        Rule(
+            "txn-commit/simple",
+            "a group that has no members or does not exist accepts any commit without a generation",
+            at("", "", "", "CG:840"),
+            (
+                Guard(
+                    "the group does not exist, or it is Empty and the request has no generation",
+                    lambda step, request: (
+                        is_missing(step, request)
+                        or (step.existing.state is EMPTY and request.body.generation_id < 0)
+                    ),
+                ),
+            ),
+            (_CREATE, _STORE),
+        ),
+        Rule(
+            "txn-commit/unknown-instance",
+            "the group.instance.id belongs to no member",
+            at("", "", "", "CG:805"),
+            (UNKNOWN_INSTANCE,),
+            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
+        ),
+        Rule(
+            "txn-commit/fenced",
+            "another member has come back under the same group.instance.id",
+            at("", "", "GC:735", "CG:810"),
+            (
+                Guard(
+                    "the group.instance.id belongs to another member",
+                    lambda step, request: (
+                        not is_missing(step, request) and is_fenced(step, request)
+                    ),
+                ),
+            ),
+            _answers(ErrorCode.FENCED_INSTANCE_ID),
+        ),
+        Rule(
+            "txn-commit/unknown-member",
+            "the request has a member id that is not in the group",
+            at("", "", "GC:737", "CG:814"),
+            (
+                Guard(
+                    "the request has a member id",
+                    lambda _step, request: request.body.member_id != NO_MEMBER_ID,
+                ).only(at("", "", "GC:737")),
+                _NAMES_MEMBER.only(at("", "", "", "CG:814")),
+                Guard("the member id is not in the group", _is_unknown),
+            ),
+            (_CREATE_BEFORE_CHECKS, *_answers(ErrorCode.UNKNOWN_MEMBER_ID)),
+            words_of={
+                "4.1": "the request has a member id or a generation, and the member id is not in "
+                "the group"
+            },
+        ),
+        Rule(
+            "txn-commit/other-generation",
+            "the request has a generation that is not the group's",
+            at("", "", "GC:740", "CG:850"),
+            (
+                _HAS_GENERATION.only(at("", "", "GC:740")),
+                _NAMES_MEMBER.only(at("", "", "", "CG:850")),
+                Guard("the generation is not the group's", _is_other_generation),
+            ),
+            (_CREATE_BEFORE_CHECKS, *_answers(ErrorCode.ILLEGAL_GENERATION)),
+            words_of={
+                "4.1": "a member's request has a generation that is not the group's, or none"
+            },
+        ),
+        Rule(
+            "txn-commit/pending",
+            "the offsets are stored, to be read only when the transaction is committed",
+            at("", "", "GC:744", "OMM:723"),
+            (),
+            (_CREATE, _STORE),
+        ),
     ),
-    Rule(
-        "txn-commit/invalid-group-id",
-        "the group id is empty",
-        gc(857),
-        when=lambda _step, request: not _body(request).group_id,
-        then=_refuse(ErrorCode.INVALID_GROUP_ID),
-    ),
-    *gate("txn-commit", _refuse_by_version),
-    Rule(
-        "txn-commit/fenced",
-        "another member has come back under the same group.instance.id",
-        gc(735),
-        when=lambda step, request: not no_group(step, request) and fenced(step, request),
-        then=_refuse(ErrorCode.FENCED_INSTANCE_ID),
-    ),
-    Rule(
-        "txn-commit/unknown-member",
-        "a member id is said that is not in the group",
-        gc(737),
-        when=_is_unknown,
-        then=_refuse_in_group(ErrorCode.UNKNOWN_MEMBER_ID),
-    ),
-    Rule(
-        "txn-commit/other-generation",
-        "a generation is said that is not the group's",
-        gc(740),
-        when=_is_of_other_generation,
-        then=_refuse_in_group(ErrorCode.ILLEGAL_GENERATION),
-    ),
-    Rule(
-        "txn-commit/pending",
-        "the offsets are stored, to be read only when the transaction is committed",
-        gc(744),
-        then=_store,
-    ),
+    moves={"4.1": (("txn-commit/not-active", "txn-commit/invalid-group-id"),)},
 )
+PARTS: Final = (REFUSED_ARE_PENDING, TXN_COMMIT)

@@ -85,15 +85,16 @@ class Table(NamedTuple):
 
     Args:
         name: unique in the specification.
-        topic: the request or the event that it belongs to; several tables may have the same.
-        rules: all rules of all versions, in the order of the version that states no own order.
-        orders: the ids in the order in which a version tries them, if that differs.
+        area: the request or the event that it belongs to; several tables may have the same.
+        rules: all rules of all versions, in the order in which they are tried.
+        moves: where a version has another order: pairs of ids, the first of which it tries just
+            before the second.
     """
 
     name: str
-    topic: str
+    area: str
     rules: tuple[Rule, ...]
-    orders: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    moves: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({})
 
 
 class Procedure(NamedTuple):
@@ -101,13 +102,13 @@ class Procedure(NamedTuple):
 
     Args:
         name: unique in the specification.
-        topic: as of a table.
+        area: as of a table.
         words: what it does, as an imperative.
         effects: in their order.
     """
 
     name: str
-    topic: str
+    area: str
     words: str
     effects: tuple[Effect, ...]
 
@@ -119,7 +120,7 @@ class Procedure(NamedTuple):
     @property
     def effect(self) -> Effect:
         """The whole procedure, as one effect of a rule."""
-        return Effect(self.words, self)
+        return Effect(self.words, self.__call__)
 
 
 class Behaviour(NamedTuple):
@@ -127,19 +128,23 @@ class Behaviour(NamedTuple):
 
     Args:
         name: unique in the specification.
-        topic: as of a table.
+        area: as of a table.
         words: what holds.
         sources: where each version in which it holds states it.
     """
 
     name: str
-    topic: str
+    area: str
     words: str
     sources: Sources
 
     def __call__(self, step: RuleStep) -> bool:
         """Whether it holds in the version of the step."""
         return self.name in step.version.behaviours
+
+    def holds_in(self, version: Version) -> bool:
+        """Whether it holds in a version."""
+        return self.name in version.behaviours
 
 
 Part = Table | Procedure | Behaviour
@@ -174,14 +179,14 @@ class Version(NamedTuple):
         tables: the rules of each table, in the order in which they are tried.
         procedures: the effects of each procedure.
         behaviours: the names of those that hold.
-        topics: the names of the tables of each topic, in the order in which they are declared.
+        areas: the names of the tables of each area, in the order in which they are declared.
     """
 
     name: str
     tables: Mapping[str, tuple[VersionRule, ...]]
     procedures: Mapping[str, tuple[Effect, ...]]
     behaviours: frozenset[str]
-    topics: Mapping[str, tuple[str, ...]]
+    areas: Mapping[str, tuple[str, ...]]
 
     @property
     def rules(self) -> dict[str, VersionRule]:
@@ -200,7 +205,8 @@ def version_of(name: str, parts: Iterable[Part]) -> Version:
     """What a version has of all parts of a specification.
 
     Raises:
-        ValueError: two parts or two rules have one name, or an order does not list the rules.
+        ValueError: two parts or two rules have one name, or a version moves a rule that it does not
+            have.
     """
     parts = tuple(parts)
     names = [part.name for part in parts]
@@ -210,25 +216,27 @@ def version_of(name: str, parts: Iterable[Part]) -> Version:
             msg = f"more than one part of the specification is called {', '.join(sorted(twice))}"
             raise ValueError(msg)
     tables = [part for part in parts if isinstance(part, Table)]
-    topics: dict[str, tuple[str, ...]] = {}
+    areas: dict[str, tuple[str, ...]] = {}
     for table in tables:
-        topics[table.topic] = (*topics.get(table.topic, ()), table.name)
+        areas[table.area] = (*areas.get(table.area, ()), table.name)
     return Version(
         name,
         {table.name: _rules_of(name, table) for table in tables},
         {p.name: _kept(name, p.effects) for p in parts if isinstance(p, Procedure)},
         frozenset(p.name for p in parts if isinstance(p, Behaviour) and name in p.sources),
-        topics,
+        areas,
     )
 
 
 def _rules_of(version: str, table: Table) -> tuple[VersionRule, ...]:
     rules = {rule.id: rule for rule in table.rules if version in rule.sources}
-    order = table.orders.get(version, tuple(rules))
-    if set(order) != set(rules):
-        wrong = ", ".join(sorted(set(order) ^ set(rules)))
-        msg = f"the order of {table.name} in {version} and its rules differ in {wrong}"
-        raise ValueError(msg)
+    order = list(rules)
+    for moved, later in table.moves.get(version, ()):
+        if not {moved, later} <= rules.keys():
+            msg = f"{table.name} in {version}: {moved} cannot be tried before {later}"
+            raise ValueError(msg)
+        order.remove(moved)
+        order.insert(order.index(later), moved)
     return tuple(_rule_of(version, rules[each]) for each in order)
 
 

@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model.apis import delete_groups
 from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.exploring.graph import Hop
-from groupcheck.model.rules import cleanup, rebalance
-from groupcheck.model.rules.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
-from groupcheck.model.storing import failover, log, revert
 from groupcheck.model.vocabulary import GroupState
 
 ABSENT: Final = "absent"
@@ -41,7 +39,7 @@ def lawful(profile: Profile) -> tuple[Arrow, ...]:
     Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
     that its rules make. Nor are those of a group that is loaded (`LOADED`).
     """
-    begins = profile.traits.begins
+    begins = STABLE if EMPTY_IS_DEAD.holds_in(profile.version) else EMPTY
     arrows = (
         Arrow(ABSENT, begins),
         Arrow(EMPTY, PREPARING),
@@ -56,42 +54,49 @@ def lawful(profile: Profile) -> tuple[Arrow, ...]:
 
 # Where a group may be once it is loaded: what it was before is of no account.
 LOADED: Final = {
-    failover.RESTORED.name: Arrow(ABSENT, STABLE),
-    failover.RESTORED_EMPTY.name: Arrow(ABSENT, EMPTY),
+    "failover/restored": Arrow(ABSENT, STABLE),
+    "failover/restored-empty": Arrow(ABSENT, EMPTY),
 }
 # What ends a group wherever it is.
 ENDS: Final = frozenset(
-    {failover.CRASH.name, failover.UNLOAD.name, failover.LOADING.name, revert.FORGOTTEN.name}
+    {"failover/crash", "failover/unload", "failover/loading", "log/group-forgotten"}
 )
 
 # The rules that change the group's state; none but these, a load and an end do.
 MAKES: Final = {
-    rebalance.PREPARE_FROM_EMPTY.name: Arrow(EMPTY, PREPARING),
-    rebalance.PREPARE_FROM_STABLE.name: Arrow(STABLE, PREPARING),
-    rebalance.PREPARE_FROM_COMPLETING.name: Arrow(COMPLETING, PREPARING),
-    rebalance.COMPLETE.name: Arrow(PREPARING, COMPLETING),
-    rebalance.COMPLETE_EMPTY.name: Arrow(PREPARING, EMPTY),
-    rebalance.COMPLETE_DEAD.name: Arrow(PREPARING, DEAD),
-    log.STABILISE.name: Arrow(COMPLETING, STABLE),
-    delete_groups.DELETED.name: Arrow(EMPTY, DEAD),
-    cleanup.GROUP_GONE.name: Arrow(EMPTY, DEAD),
+    "rebalance/prepare-from-empty": Arrow(EMPTY, PREPARING),
+    "rebalance/prepare-from-stable": Arrow(STABLE, PREPARING),
+    "rebalance/prepare-from-completing": Arrow(COMPLETING, PREPARING),
+    "rebalance/complete": Arrow(PREPARING, COMPLETING),
+    "rebalance/complete-empty": Arrow(PREPARING, EMPTY),
+    "rebalance/complete-dead": Arrow(PREPARING, DEAD),
+    "log/assignments-stored": Arrow(COMPLETING, STABLE),
+    "group/deleted": Arrow(EMPTY, DEAD),
+    "cleanup/group-gone": Arrow(EMPTY, DEAD),
 }
 
 # What follows from another rule of the same step, and is no reason of its own.
 CONSEQUENCES: Final = frozenset(
-    rule.name
-    for rule in (
-        *rebalance.RULES,
-        rebalance.COMPLETE_DEAD,
-        rebalance.NO_PROTOCOL,
-        log.STABILISE,
-        log.NOT_STABILISED,
-        log.TOO_LATE,
-        log.COMMITTED,
-        log.TXN_STORED,
-        log.TOLD_ALREADY,
-        log.COMMITTED_AT_LAST,
-    )
+    {
+        "rebalance/prepare-from-empty",
+        "rebalance/prepare-from-stable",
+        "rebalance/prepare-from-completing",
+        "rebalance/complete",
+        "rebalance/complete-empty",
+        "rebalance/complete-dead",
+        "rebalance/drop-not-rejoined",
+        "rebalance/elect-leader",
+        "rebalance/nobody-rejoined",
+        "rebalance/elect-joined-leader",
+        "rebalance/no-protocol",
+        "log/assignments-stored",
+        "log/assignments-failed",
+        "log/assignments-outdated",
+        "log/offsets-stored",
+        "log/transaction-stored",
+        "log/new-id-outdated",
+        "log/answer-released",
+    }
 )
 
 
@@ -165,7 +170,7 @@ def passed(
     reason, at = fired[0], before
     named = before == ABSENT and LOADED.keys().isdisjoint(fired)
     if named and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
-        at = profile.traits.begins
+        at = STABLE if EMPTY_IS_DEAD.holds_in(profile.version) else EMPTY
         yield Arrow(ABSENT, at), reason
     for rule in fired:
         if rule in ENDS:

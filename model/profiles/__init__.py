@@ -1,20 +1,208 @@
-"""The profiles: for each version of Kafka, which rules hold, in which order, and its defaults.
+"""The versions of Kafka that the model has: their rules, the API versions they speak, defaults.
 
-A profile is data. A rule that differs between versions is named once and listed in the tables of
-the versions that have it; no action asks which version it is.
+All versions are made of the same rules, each of which says which versions have it. In 4.1, holding
+appends means something else than in 2.7: what is written takes effect at once, and answers wait
+until everything written before is committed, those of requests that write nothing too. Errors that
+are thrown do not wait, nor do JoinGroup and SyncGroup unless they wait for an append of their own;
+requests that only read see what is committed. (Kafka waits for offsets.commit.timeout.ms, 5 s, and
+then answers with an error. Here it waits without end.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.profiles.kafka_0_10_0 import PROFILE_0_10_0
-from groupcheck.model.profiles.kafka_0_10_2 import PROFILE_0_10_2
-from groupcheck.model.profiles.kafka_2_7 import PROFILE_2_7
-from groupcheck.model.profiles.kafka_4_1 import PROFILE_4_1
-from groupcheck.model.step import Profile
+from groupcheck.model.apis import (
+    delete_groups,
+    describe_groups,
+    end_txn,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    sync_group,
+    txn_offset_commit,
+)
+from groupcheck.model.config import Config
+from groupcheck.model.engine.rules import Part, version_of
+from groupcheck.model.rules import cleanup, rebalance, replacement, retention, timers
+from groupcheck.model.step import WITHOUT_ZOOKEEPER, Profile
+from groupcheck.model.storing import committed, failover, log, records, revert, waiting
+from groupcheck.model.vocabulary import ErrorCode as E
 
+# In the order in which they are listed: APIs first, then what they share.
+PARTS: Final[tuple[Part, ...]] = tuple(
+    part
+    for module in (
+        join_group,
+        sync_group,
+        heartbeat,
+        leave_group,
+        offset_commit,
+        offset_fetch,
+        txn_offset_commit,
+        end_txn,
+        describe_groups,
+        list_groups,
+        delete_groups,
+        offset_delete,
+        rebalance,
+        replacement,
+        timers,
+        log,
+        waiting,
+        committed,
+        records,
+        revert,
+        failover,
+        cleanup,
+        retention,
+    )
+    for part in module.PARTS
+)
+
+_REPLICAS: Final = (E.NOT_ENOUGH_REPLICAS, E.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+_UNAVAILABLE: Final = dict.fromkeys(
+    (E.UNKNOWN_TOPIC_OR_PARTITION, *_REPLICAS), E.COORDINATOR_NOT_AVAILABLE
+)
+_ELSEWHERE: Final = dict.fromkeys(
+    (E.NOT_LEADER_OR_FOLLOWER, E.KAFKA_STORAGE_ERROR), E.NOT_COORDINATOR
+)
+_TOO_LARGE: Final = (E.MESSAGE_TOO_LARGE, E.RECORD_LIST_TOO_LARGE, E.INVALID_FETCH_SIZE)
+
+# The answer of SyncGroup to the error of an append (2.7 GroupMetadataManager.scala:283).
+_GROUP_ERRORS_2_7: Final = {
+    **_UNAVAILABLE,
+    **_ELSEWHERE,
+    E.REQUEST_TIMED_OUT: E.REBALANCE_IN_PROGRESS,
+    **dict.fromkeys(_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
+}
+# And of OffsetCommit (2.7 GroupMetadataManager.scala:430).
+_COMMIT_ERRORS_2_7: Final = {
+    **_UNAVAILABLE,
+    **_ELSEWHERE,
+    **dict.fromkeys(_TOO_LARGE, E.INVALID_COMMIT_OFFSET_SIZE),
+}
+# The answer of SyncGroup and of the JoinGroup that creates a group (4.1
+# GroupMetadataManager.java:7533), of OffsetCommit and of the LeaveGroup that empties a group
+# (4.1 CoordinatorOperationExceptionHelper.java:65).
+_ERRORS_4_1: Final = {
+    **dict.fromkeys(
+        (E.UNKNOWN_TOPIC_OR_PARTITION, E.NOT_ENOUGH_REPLICAS, E.REQUEST_TIMED_OUT),
+        E.COORDINATOR_NOT_AVAILABLE,
+    ),
+    **_ELSEWHERE,
+    **dict.fromkeys(_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
+}
+
+
+def _without(errors: Mapping[E, E], *passed_on: E) -> dict[E, E]:
+    """The answers to errors of appends, in a version that passes some errors on."""
+    return {error: answer for error, answer in errors.items() if error not in passed_on}
+
+
+def _profile(  # noqa: PLR0913, PLR0917 - one record of data
+    name: str,
+    kafka: str,
+    max_versions: Mapping[str, int],
+    config: Config,
+    group_errors: Mapping[E, E],
+    commit_errors: Mapping[E, E],
+    min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER,
+) -> Profile:
+    version = version_of(name, PARTS)
+    return Profile(
+        name,
+        f"Apache Kafka {kafka}",
+        version,
+        {},
+        frozenset(),
+        max_versions,
+        config,
+        MappingProxyType(dict(group_errors)),
+        MappingProxyType(dict(commit_errors)),
+        min_versions,
+    ).of(version)
+
+
+_VERSIONS_0_10_2: Final = {
+    "JoinGroup": 1,
+    "SyncGroup": 0,
+    "Heartbeat": 0,
+    "LeaveGroup": 0,
+    "OffsetCommit": 2,
+    "OffsetFetch": 2,
+    "DescribeGroups": 0,
+    "ListGroups": 0,
+}
+_CONFIG_0_10: Final = Config(group_max_session_timeout_ms=300_000, offsets_retention_minutes=1_440)
 PROFILES: Final[Mapping[str, Profile]] = {
-    profile.name: profile for profile in (PROFILE_0_10_0, PROFILE_0_10_2, PROFILE_2_7, PROFILE_4_1)
+    profile.name: profile
+    for profile in (
+        _profile(
+            "0.10.0",
+            "0.10.0.1",
+            {**_VERSIONS_0_10_2, "JoinGroup": 0, "OffsetFetch": 1},
+            _CONFIG_0_10,
+            _without(_GROUP_ERRORS_2_7, E.KAFKA_STORAGE_ERROR, *_REPLICAS),
+            _without(_COMMIT_ERRORS_2_7, E.KAFKA_STORAGE_ERROR, *_REPLICAS),
+        ),
+        _profile(
+            "0.10.2",
+            "0.10.2.2",
+            _VERSIONS_0_10_2,
+            _CONFIG_0_10,
+            _without(_GROUP_ERRORS_2_7, E.KAFKA_STORAGE_ERROR),
+            _without(_COMMIT_ERRORS_2_7, E.KAFKA_STORAGE_ERROR),
+        ),
+        _profile(
+            "2.7",
+            "2.7.2",
+            {
+                "JoinGroup": 7,
+                "SyncGroup": 5,
+                "Heartbeat": 4,
+                "LeaveGroup": 4,
+                "OffsetCommit": 8,
+                "OffsetFetch": 7,
+                "DescribeGroups": 5,
+                "TxnOffsetCommit": 3,
+                "EndTxn": 0,
+                "ListGroups": 4,
+                "DeleteGroups": 2,
+                "OffsetDelete": 0,
+            },
+            Config(),
+            _GROUP_ERRORS_2_7,
+            _COMMIT_ERRORS_2_7,
+        ),
+        _profile(
+            "4.1",
+            "4.1",
+            {
+                "JoinGroup": 9,
+                "SyncGroup": 5,
+                "Heartbeat": 4,
+                "LeaveGroup": 5,
+                "OffsetCommit": 9,
+                # Versions 8 and 9 ask for several groups at a time, which is another record.
+                "OffsetFetch": 7,
+                "DescribeGroups": 6,
+                "TxnOffsetCommit": 5,
+                "EndTxn": 0,
+                "ListGroups": 5,
+                "DeleteGroups": 2,
+                "OffsetDelete": 0,
+            },
+            Config(),
+            _ERRORS_4_1,
+            _ERRORS_4_1,
+            {"OffsetCommit": 2, "OffsetFetch": 1},
+        ),
+    )
 }

@@ -1,162 +1,218 @@
-"""The cleanup that runs from time to time: expired offsets go, and groups that are left with none.
+"""The periodic cleanup: expired offsets are removed, and groups that are left with none.
 
-It is no request, and nobody is told of it (GroupMetadataManager.scala:784).
+It is no request, and has no answer (2.7 GroupMetadataManager.scala:784).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from groupcheck.model.apis.delete_groups import dissolve
 from groupcheck.model.apis.offset_delete import has_offsets
-from groupcheck.model.rules.rebalance import EMPTY, STABLE
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.guards import EMPTY, STABLE, state_is
 from groupcheck.model.rules.retention import is_over
 from groupcheck.model.rules.subscription import CONSUMER
 from groupcheck.model.rules.transactions import mark_newest
+from groupcheck.model.sources import at
 from groupcheck.model.state import Offset, TopicPartition
-from groupcheck.model.step import Retention, Rule, Step, gm, gmm
-from groupcheck.model.storing.records import removal_fails, remove_from_log
+from groupcheck.model.step import Step
+from groupcheck.model.storing.records import fail_removal, removal_fails, remove_from_log
 
-EXPIRED = Rule(
-    "cleanup/expired",
-    "the offsets that have expired are removed: who joins anew begins elsewhere",
-    gm(767),
-)
-GROUP_GONE = Rule(
-    "cleanup/group-gone",
-    "the group has neither members nor offsets, nor waits for any, so it is gone",
-    gmm(808),
-)
-RULES: Final = (EXPIRED, GROUP_GONE)
+AREA: Final = "cleanup"
+
+Expired = Callable[[Step, TopicPartition, Offset], bool]
 
 
 def cleanup(step: Step) -> None:
     """Remove what has expired."""
-    retention = next(r for r in step.profile.cleanup if r.holds(step))
-    step.fire(retention.rule)
-    if step.group is None:
-        return
-    expired = {tp for tp, o in step.existing.offsets if retention.expired(step, tp, o)}
-    group = mark_newest(step.existing, expired)._replace(
-        offsets=tuple(entry for entry in step.existing.offsets if entry[0] not in expired)
-    )
-    dies = step.active and group.state is EMPTY and not has_offsets(group)
-    if removal_fails(step, removes=bool(expired) or dies):
-        return
-    if expired:
-        step.fire(EXPIRED)
-    remove_from_log(step, expired, with_group=dies)
-    step.group = group
-    if dies:
-        step.fire(GROUP_GONE)
-        dissolve(step)
+    decide(step, CLEANUP, None)
 
 
-def _past(step: Step, _partition: TopicPartition, offset: Offset) -> bool:
-    """Its own time is over."""
+def _is_over(step: Step, _partition: TopicPartition, offset: Offset) -> bool:
     return is_over(step, offset.left_ms)
 
 
-def _past_and_settled(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-    """Its own time is over, and no other commit of the partition is on its way to the log."""
+def _is_over_and_settled(step: Step, partition: TopicPartition, offset: Offset) -> bool:
+    """Its own time is over, and no other commit of the partition is pending."""
     return partition not in dict(step.existing.unstable) and is_over(step, offset.left_ms)
 
 
-def _of_empty_group(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-    """The same, but that the time is that of the group, unless the commit has said another."""
+def _is_over_for_empty(step: Step, partition: TopicPartition, offset: Offset) -> bool:
+    """The time of the group is over, or its own if its commit has set one."""
     if not offset.fixed:
         offset = offset._replace(left_ms=step.existing.empty_left_ms)
-    return _past_and_settled(step, partition, offset)
+    return _is_over_and_settled(step, partition, offset)
 
 
-def _unsubscribed(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-    """Its own time is over, and no member has subscribed to its topic."""
+def _is_over_without_subscriber(step: Step, partition: TopicPartition, offset: Offset) -> bool:
     subscribed = partition[0] in (step.existing.subscribed or ())
-    return not subscribed and _past_and_settled(step, partition, offset)
+    return not subscribed and _is_over_and_settled(step, partition, offset)
 
 
-def _never(_step: Step, _partition: TopicPartition, _offset: Offset) -> bool:
-    return False
+def _outside_transactions(expired: Expired) -> Expired:
+    """The same, except for partitions that a transaction has pending."""
+
+    def apply(step: Step, partition: TopicPartition, offset: Offset) -> bool:
+        pending = any(p.partition == partition for p in step.existing.transactions)
+        return not pending and expired(step, partition, offset)
+
+    return apply
 
 
-def _is_consumers(step: Step) -> bool:
-    """Whether there are members, and it is known what they have subscribed to."""
+def _remove(words: str, expired: Expired) -> Effect:
+    def apply(step: Step, _subject: object) -> None:
+        remove_expired(step, expired)
+
+    return Effect(f"remove offsets {words}", apply)
+
+
+def _removes(words: str, expired: Expired) -> tuple[Effect, Effect]:
+    """Remove offsets; 4.1 keeps those of partitions that a transaction has pending."""
+    return (
+        _remove(words, expired).only(at("", "", "GM:734")),
+        _remove(
+            f"{words}, unless a transaction has their partition pending",
+            _outside_transactions(expired),
+        ).only(at("", "", "", "OMM:1047")),
+    )
+
+
+def remove_expired(step: Step, expired: Expired) -> None:
+    """Remove the expired offsets, and a group that is left without members and offsets."""
+    if step.group is None:
+        return
+    gone = {tp for tp, offset in step.existing.offsets if expired(step, tp, offset)}
+    group = mark_newest(step.existing, gone)._replace(
+        offsets=tuple(entry for entry in step.existing.offsets if entry[0] not in gone)
+    )
+    dies = step.active and group.state is EMPTY and not has_offsets(group)
+    if removal_fails(step, removes=bool(gone) or dies):
+        fail_removal(step)
+        return
+    decide(step, EXPIRED, gone)
+    remove_from_log(step, gone, with_group=dies)
+    step.group = group
+    if dies:
+        decide(step, GROUP_GONE, None)
+
+
+def _is_consumers(step: Step, _subject: object) -> bool:
     group = step.existing
     return group.protocol_type == CONSUMER and group.subscribed is not None
 
 
-NOTHING = Retention(
-    Rule(
-        "cleanup/nothing",
-        "there is no group to look at, or the coordinator is shut down",
-        gmm(786),
-    ),
-    lambda step: step.group is None or not step.active,
-    _never,
+_NO_EFFECT: Final = Effect(
+    "remove no offset, but a group without members and offsets",
+    lambda step, _subject: remove_expired(step, lambda _step, _partition, _offset: False),
 )
-# Until KIP-211, in 2.1.
-EACH_BY_ITSELF = Retention(
-    Rule(
-        "cleanup/each-by-itself",
-        "an offset expires once its time is past, whatever the group does",
-        gm(303),
+CLEANUP: Final = Table(
+    "Cleanup",
+    AREA,
+    (
+        Rule(
+            "cleanup/nothing",
+            "there is no group to look at, or the coordinator is shut down",
+            at("GMM:544", "GMM:568", "GMM:786", "SHARD:1002"),
+            (
+                Guard(
+                    "there is no group, or the coordinator is shut down",
+                    lambda step, _subject: step.group is None or not step.active,
+                ),
+            ),
+            (_NO_EFFECT,),
+        ),
+        Rule(
+            "cleanup/each-by-itself",
+            "an offset expires once its time is past, whatever the group does",
+            at("GMM:545", "GM:303"),
+            (),
+            (
+                _remove("whose time is over", _is_over).only(at("GMM:545")),
+                _remove(
+                    "whose time is over and of whose partition no commit is pending",
+                    _is_over_and_settled,
+                ).only(at("", "GM:303")),
+            ),
+        ),
+        Rule(
+            "cleanup/empty",
+            "the group has had no members for the retention time, or each offset its own",
+            at("", "", "GM:734", "CG:951"),
+            (
+                state_is(EMPTY),
+                Guard(
+                    "a member has joined the group",
+                    lambda step, _subject: step.existing.protocol_type is not None,
+                ),
+            ),
+            _removes(
+                "when the retention time of the group, or their own, is over", _is_over_for_empty
+            ),
+        ),
+        Rule(
+            "cleanup/consumers",
+            "the group has members: offsets of topics that they do not subscribe to may expire",
+            at("", "", "GM:745", "CG:960"),
+            (
+                # A group that rebalances is not looked at (KAFKA-13636).
+                state_is(STABLE).only(at("", "", "", "CG:960")),
+                Guard("the members are consumers whose topics are known", _is_consumers),
+            ),
+            _removes(
+                "whose time is over and to whose topic no member subscribes",
+                _is_over_without_subscriber,
+            ),
+        ),
+        Rule(
+            "cleanup/simple",
+            "no member has ever joined the group, which only stores offsets",
+            at("", "", "GM:755", "CG:967"),
+            (
+                Guard(
+                    "no member has ever joined",
+                    lambda step, _subject: step.existing.protocol_type is None,
+                ),
+            ),
+            _removes("whose time is over", _is_over_and_settled),
+        ),
+        Rule(
+            "cleanup/in-use",
+            "the group has members, and the coordinator does not know which topics they need",
+            at("", "", "GM:760", "CG:972"),
+            (),
+            (_NO_EFFECT,),
+            words_of={
+                "4.1": "the group rebalances, or the coordinator does not know which topics its "
+                "members need"
+            },
+        ),
     ),
-    lambda _step: True,
-    _past_and_settled,
 )
-# Where a group does not know its offsets, nor does who looks at them of commits on their way.
-EACH_WHATEVER_COMES = EACH_BY_ITSELF._replace(expired=_past)
-EMPTY_GROUP = Retention(
-    Rule(
-        "cleanup/empty",
-        "the group has had no members for the retention time, or each offset its own",
-        gm(734),
+EXPIRED: Final = Table(
+    "Offsets have expired",
+    AREA,
+    (
+        Rule(
+            "cleanup/expired",
+            "expired offsets are removed: a member that joins later starts elsewhere",
+            at("GMM:555", "GM:305", "GM:767", "OMM:1047"),
+            (Guard("an offset has expired", lambda _step, expired: bool(expired)),),
+        ),
     ),
-    lambda step: step.existing.state is EMPTY and step.existing.protocol_type is not None,
-    _of_empty_group,
 )
-CONSUMERS = Retention(
-    Rule(
-        "cleanup/consumers",
-        "the group has members: offsets of topics that they have not subscribed to may expire",
-        gm(745),
+GROUP_GONE: Final = Table(
+    "A group is cleaned up",
+    AREA,
+    (
+        Rule(
+            "cleanup/group-gone",
+            "the group has neither members nor offsets, nor pending ones: it is removed",
+            at("", "GMM:575", "GMM:808", "GMM:8410"),
+            (),
+            (Effect("remove the group", dissolve),),
+        ),
     ),
-    _is_consumers,
-    _unsubscribed,
 )
-SIMPLE = Retention(
-    Rule(
-        "cleanup/simple",
-        "nobody has ever joined the group, which only stores offsets",
-        gm(755),
-    ),
-    lambda step: step.existing.protocol_type is None,
-    _past_and_settled,
-)
-IN_USE = Retention(
-    Rule(
-        "cleanup/in-use",
-        "the group has members, and nobody knows which topics they need",
-        gm(760),
-    ),
-    lambda _step: True,
-    _never,
-)
-BY_STATE: Final = (NOTHING, EMPTY_GROUP, CONSUMERS, SIMPLE, IN_USE)
-
-
-def outside_transactions(retention: Retention) -> Retention:
-    """The same, but that nothing expires of a partition while a transaction has it pending."""
-
-    def expired(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-        pending = any(p.partition == partition for p in step.existing.transactions)
-        return not pending and retention.expired(step, partition, offset)
-
-    return retention._replace(expired=expired)
-
-
-def in_peace(retention: Retention) -> Retention:
-    """The same, but only in Stable: while a group rebalances, nobody knows what it needs."""
-    return retention._replace(
-        holds=lambda step: step.existing.state is STABLE and retention.holds(step)
-    )
+PARTS: Final = (CLEANUP, EXPIRED, GROUP_GONE)

@@ -1,17 +1,37 @@
-"""How a rebalance begins, ends, gains and loses members: what several APIs and timers share."""
+"""How a rebalance begins and ends, and how a group gains and loses members."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
-from typing import cast
+from typing import Final, cast
 
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Procedure,
+    Rule,
+    Table,
+    decide,
+)
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.rules.retention import empty_left_ms
-from groupcheck.model.rules.session import propagate_assignment, rearm_session
-from groupcheck.model.rules.subscription import subscribed_topics
+from groupcheck.model.rules.guards import (
+    COMPLETING,
+    EMPTY,
+    PREPARING,
+    STABLE,
+    member_id_of,
+    state_is,
+    static_member_of,
+)
+from groupcheck.model.rules.retention import START_EMPTY_RETENTION
+from groupcheck.model.rules.session import answer_parked_syncs, restart_session
+from groupcheck.model.rules.subscription import READS_SUBSCRIPTIONS, subscription
+from groupcheck.model.sources import at
 from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member, StaticAppend, put
-from groupcheck.model.step import Rule, Step, gc, gm
+from groupcheck.model.step import Step
 from groupcheck.model.storing.records import record_empty, remove_group
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
@@ -23,81 +43,55 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
-PREPARING = GroupState.PREPARING_REBALANCE
-COMPLETING = GroupState.COMPLETING_REBALANCE
-STABLE = GroupState.STABLE
-EMPTY = GroupState.EMPTY
+AREA: Final = "rebalance"
 
-PREPARE_FROM_EMPTY = Rule(
-    "rebalance/prepare-from-empty",
-    "the first member joins, and the initial delay begins",
-    gc(1128),
+
+EMPTY_IS_DEAD: Final = Behaviour(
+    "empty-group-is-dead",
+    AREA,
+    "there is no Empty state: a group begins in Stable, and is Dead without members, whatever "
+    "offsets it has (until KAFKA-2720)",
+    at("GC:657"),
 )
-PREPARE_FROM_STABLE = Rule(
-    "rebalance/prepare-from-stable", "a rebalance begins in Stable", gc(1136)
-)
-PREPARE_FROM_COMPLETING = Rule(
-    "rebalance/prepare-from-completing",
-    "a rebalance begins before the assignments came, so parked SyncGroups are sent back to join",
-    gc(1125),
-)
-COMPLETE = Rule("rebalance/complete", "the join phase ends and a new generation begins", gc(1208))
-COMPLETE_EMPTY = Rule(
-    "rebalance/complete-empty", "the join phase ends with nobody left: the group is empty", gc(1209)
-)
-DROP_NOT_REJOINED = Rule(
-    "rebalance/drop-not-rejoined",
-    "a member that did not join again in time is dropped when the join phase ends",
-    gc(1190),
-)
-NO_PROTOCOL = Rule(
-    "rebalance/no-protocol",
-    "the only member offers no protocol, so Kafka fails half-way and the group is stuck for good",
-    gm(420),
-)
-COMPLETE_DEAD = Rule(
-    "rebalance/complete-dead",
-    "the join phase ends with nobody left: the group is gone, but for its offsets",
-    gc(1209),
-)
-NOBODY_REJOINED = Rule(
-    "rebalance/nobody-rejoined",
-    "only static members are left and none has joined again: the rebalance timeout begins anew",
-    gc(1199),
-)
-ELECT_JOINED_LEADER = Rule(
-    "rebalance/elect-joined-leader",
-    "the leader, a static member, has not joined again, so one that has leads",
-    gm(276),
-)
-ELECT_LEADER = Rule(
-    "rebalance/elect-leader", "the leader is gone, so another member leads", gm(266)
-)
-RULES = (
-    PREPARE_FROM_EMPTY,
-    PREPARE_FROM_STABLE,
-    PREPARE_FROM_COMPLETING,
-    COMPLETE,
-    COMPLETE_EMPTY,
-    DROP_NOT_REJOINED,
-    ELECT_LEADER,
-    NOBODY_REJOINED,
-    ELECT_JOINED_LEADER,
+REFUSES_WITH_GENERATION_0: Final = Behaviour(
+    "refused-join-has-generation-0",
+    AREA,
+    "a JoinGroup that fails is answered with generation 0, not -1",
+    at("GC:553", "GC:584"),
 )
 
 
-def park_join(step: Step, request: Request, member: Member) -> None:
-    """Take over the member's protocols and keep its JoinGroup (GroupMetadata.scala:496).
+def refused_join(step: Step, error: ErrorCode, member_id: str) -> JoinGroupResponse:
+    """The answer to a JoinGroup that fails."""
+    generation_id = 0 if REFUSES_WITH_GENERATION_0(step) else -1
+    return JoinGroupResponse(error, generation_id, member_id=member_id)
 
-    An earlier JoinGroup of the same member that is still parked will never be answered. Up to 3.x
-    the timeouts of the request do not count: a member keeps those it first joined with.
-    """
-    body: JoinGroupRequest = request.body  # type: ignore[assignment]
-    if step.profile.traits.rejoin_sets_timeouts:
-        member = member._replace(
+
+def new_id(request: Request) -> str:
+    """The member id that the coordinator makes for a request."""
+    return f"#{request.request_id}"
+
+
+def _joining(step: Step, request: Request) -> Member:
+    """The member whose JoinGroup this is: a static one may have been given a new id."""
+    found = step.existing.member(member_id_of(request)) or static_member_of(step.existing, request)
+    return cast("Member", found)
+
+
+def _take_timeouts(step: Step, request: Request) -> None:
+    body = cast("JoinGroupRequest", request.body)
+    step.group = step.existing.with_member(
+        _joining(step, request)._replace(
             session_timeout_ms=body.session_timeout_ms,
             rebalance_timeout_ms=body.rebalance_timeout_ms,
         )
+    )
+
+
+def _park(step: Step, request: Request) -> None:
+    """Keep the request; an earlier parked JoinGroup of the member will never be answered."""
+    body = cast("JoinGroupRequest", request.body)
+    member = _joining(step, request)
     step.group = step.existing.with_member(
         member._replace(
             protocols=body.protocols,
@@ -107,11 +101,24 @@ def park_join(step: Step, request: Request, member: Member) -> None:
     )
 
 
-def add_member(step: Step, request: Request, member_id: str) -> None:
-    """Add a new member with its JoinGroup parked, and rebalance (GroupCoordinator.scala:990)."""
-    body: JoinGroupRequest = request.body  # type: ignore[assignment]
+PARK_JOIN: Final = Procedure(
+    "park-join",
+    AREA,
+    "take over the request's protocols and park its JoinGroup",
+    (
+        Effect("take over the timeouts of the request (KAFKA-14009)", _take_timeouts).only(
+            at("", "", "", "CG:1206")
+        ),
+        Effect("take over its protocols and park it", _park),
+    ),
+)
+
+
+def _insert_member(step: Step, request: Request) -> None:
+    """Add a member under the id that it names, or under a new one."""
+    body = cast("JoinGroupRequest", request.body)
     group = step.existing
-    expires = step.profile.traits.new_members_expire
+    member_id = body.member_id or new_id(request)
     member = Member(
         member_id,
         request.client_id,
@@ -119,9 +126,9 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         body.session_timeout_ms,
         body.rebalance_timeout_ms,
         body.protocols,
-        is_new=expires,
+        is_new=False,
         told=group.is_pending(member_id),
-        session_left_ms=step.config.new_member_join_timeout_ms if expires else None,
+        session_left_ms=None,
         awaiting_join=request.request_id,
         group_instance_id=body.group_instance_id,
     )
@@ -133,147 +140,238 @@ def add_member(step: Step, request: Request, member_id: str) -> None:
         leader=group.leader if group.leader is not None else member_id,
         members=tuple(sorted((*group.members, member))),
         pending=tuple(p for p in group.pending if p.member_id != member_id),
-        new_member_added=group.new_member_added or _prolongs_delay(step),
         statics=statics,
     )
-    maybe_prepare_rebalance(step)
 
 
-def _prolongs_delay(step: Step) -> bool:
-    """Whether a member that joins now lets the initial delay be prolonged."""
-    group = step.existing
-    if step.profile.traits.every_delay_grows:
-        return group.join_timer is not None and group.join_timer.initial
-    return group.state is PREPARING and group.generation_id == 0
+def _limit_wait(step: Step, request: Request) -> None:
+    body = cast("JoinGroupRequest", request.body)
+    member = cast("Member", step.existing.member(body.member_id or new_id(request)))
+    limit_ms = step.config.new_member_join_timeout_ms
+    step.group = step.existing.with_member(member._replace(is_new=True, session_left_ms=limit_ms))
+
+
+def _note_new_member(applies: Callable[[Group], bool]) -> Callable[[Step, Request], None]:
+    def apply(step: Step, _request: Request) -> None:
+        group = step.existing
+        step.group = group._replace(new_member_added=group.new_member_added or applies(group))
+
+    return apply
+
+
+ADD_MEMBER: Final = Procedure(
+    "add-member",
+    AREA,
+    "add the member with its JoinGroup parked, and prepare a rebalance",
+    (
+        Effect("add the member with its JoinGroup parked", _insert_member),
+        Effect(
+            "limit how long its JoinGroup may stay parked to 5 minutes (KAFKA-7610)", _limit_wait
+        ).only(at("", "", "GC:1018", "GMM:6873")),
+        Effect(
+            "extend the initial delay if it is that of the first generation",
+            _note_new_member(lambda g: g.state is PREPARING and g.generation_id == 0),
+        ).only(at("GC:580", "GC:611", "GC:1008")),
+        Effect(
+            "extend the initial delay, of any generation",
+            _note_new_member(lambda g: g.join_timer is not None and g.join_timer.initial),
+        ).only(at("", "", "", "GMM:6856")),
+        Effect(
+            "prepare a rebalance unless one is prepared",
+            lambda step, _request: maybe_prepare_rebalance(step),
+        ),
+    ),
+)
 
 
 def maybe_prepare_rebalance(step: Step) -> None:
-    """Begin a rebalance unless one is being prepared (GroupCoordinator.scala:1115)."""
+    """Prepare a rebalance unless one is being prepared (2.7 GroupCoordinator.scala:1115)."""
     if step.existing.state is not PREPARING:
         prepare_rebalance(step)
 
 
 def prepare_rebalance(step: Step) -> None:
-    """Begin a rebalance (GroupCoordinator.scala:1123)."""
-    if step.existing.state is COMPLETING:
-        step.fire(PREPARE_FROM_COMPLETING)
-        propagate_assignment(step, ErrorCode.REBALANCE_IN_PROGRESS)
-    group = step.existing
-    timeout_ms = rebalance_timeout_ms(group)
-    timer = JoinTimer(timeout_ms)
-    if group.state is STABLE:
-        step.fire(PREPARE_FROM_STABLE)
-    elif group.state is EMPTY:
-        step.fire(PREPARE_FROM_EMPTY)
-        if step.profile.traits.initial_delay:
-            delay_ms = step.config.group_initial_rebalance_delay_ms
-            timer = JoinTimer(delay_ms, True, delay_ms, max(timeout_ms - delay_ms, 0))  # noqa: FBT003 - a record
-    # Where what members were assigned shows only in Stable, it is forgotten on the way out of it.
-    stays = step.profile.traits.assignments_stay and group.state is not COMPLETING
-    members = tuple(
-        m._replace(assignment=m.assignment if stays else b"", unsynced=False)
-        if m.assignment or m.unsynced
-        else m
-        for m in group.members
-    )
-    step.group = group._replace(
-        state=PREPARING,
-        join_timer=timer,
-        sync_left_ms=None,
-        members=members,
-        empty_left_ms=None,
-        lost_sync=False,
-    )
+    """Prepare a rebalance (2.7 GroupCoordinator.scala:1123)."""
+    decide(step, PREPARE, None)
     check_join_complete(step)
 
 
-def check_join_complete(step: Step, *, cuts_delay: bool = False) -> None:
-    """End the join phase if everybody is there (GroupCoordinator.scala:1171, GroupMetadata:360).
+def _begin_join_phase(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(
+        state=PREPARING,
+        join_timer=JoinTimer(rebalance_timeout_ms(step.existing)),
+        sync_left_ms=None,
+        members=tuple(m._replace(unsynced=False) if m.unsynced else m for m in step.members),
+        empty_left_ms=None,
+        lost_sync=False,
+    )
 
-    Ids given out and not yet used are waited for; the initial delay is cut short only by what
-    `cuts_delay`.
+
+def _clear_assignments(step: Step, _subject: object) -> None:
+    members = tuple(m._replace(assignment=b"") if m.assignment else m for m in step.members)
+    step.group = step.existing._replace(members=members)
+
+
+def _start_initial_delay(step: Step, _subject: object) -> None:
+    delay_ms = step.config.group_initial_rebalance_delay_ms
+    extension_ms = max(rebalance_timeout_ms(step.existing) - delay_ms, 0)
+    timer = JoinTimer(delay_ms, initial=True, round_ms=delay_ms, extension_ms=extension_ms)
+    step.group = step.existing._replace(join_timer=timer)
+
+
+_BEGIN_JOIN_PHASE: Final = Effect(
+    "move to PreparingRebalance and start the rebalance timer", _begin_join_phase
+)
+_CLEAR_ASSIGNMENTS: Final = Effect("clear the assignments", _clear_assignments)
+PREPARE: Final = Table(
+    "Prepare a rebalance",
+    AREA,
+    (
+        Rule(
+            "rebalance/prepare-from-completing",
+            "a rebalance begins before the assignments arrive: parked SyncGroups are answered",
+            at("GC:613", "GC:647", "GC:1125", "GMM:6908"),
+            (state_is(COMPLETING),),
+            (
+                Effect(
+                    "answer every parked SyncGroup REBALANCE_IN_PROGRESS",
+                    lambda step, _s: answer_parked_syncs(step, ErrorCode.REBALANCE_IN_PROGRESS),
+                ),
+                _CLEAR_ASSIGNMENTS,
+                _BEGIN_JOIN_PHASE,
+            ),
+        ),
+        Rule(
+            "rebalance/prepare-from-stable",
+            "a rebalance begins in Stable",
+            at("GC:616", "GC:650", "GC:1136", "GMM:6930"),
+            (state_is(STABLE),),
+            (
+                # 4.1 shows the assignments in every state, so they stay until the next ones.
+                _CLEAR_ASSIGNMENTS.only(at("GM:225", "GM:259", "GM:568")),
+                _BEGIN_JOIN_PHASE,
+            ),
+        ),
+        Rule(
+            "rebalance/prepare-from-empty",
+            "the first member joins, and the initial delay begins",
+            at("", "GC:650", "GC:1128", "GMM:6915"),
+            (state_is(EMPTY),),
+            (
+                _BEGIN_JOIN_PHASE,
+                Effect("start the initial delay (KIP-134)", _start_initial_delay).only(
+                    at("", "", "GC:1128", "GMM:6915")
+                ),
+            ),
+            words_of={"0.10.2": "the first member joins"},
+        ),
+    ),
+)
+
+# The initial delay ends early if the last member that it waits for leaves or expires.
+REMOVAL_ENDS_DELAY: Final = Behaviour(
+    "removal-ends-delay",
+    AREA,
+    "the initial delay ends at once if a member that expires is the last one waited for",
+    at("", "", "", "GMM:6765"),
+)
+
+
+def check_join_complete(step: Step, *, ends_delay: bool = False) -> None:
+    """End the join phase if every member has joined.
+
+    Pending member ids are waited for. Only with `ends_delay` does this end the initial delay.
+    Source: 2.7 GroupCoordinator.scala:1171, GroupMetadata:360.
     """
     group = step.existing
     timer = group.join_timer
-    if timer is None or (timer.initial and not cuts_delay) or group.pending:
+    if timer is None or (timer.initial and not ends_delay) or group.pending:
         return
     if all(m.awaiting_join is not None for m in group.members):
         complete_join(step)
 
 
 def complete_join(step: Step) -> None:
-    """End the join phase with those who joined (GroupCoordinator.scala:1183).
+    """End the join phase with the members that joined (2.7 GroupCoordinator.scala:1183)."""
+    decide(step, DROP_ABSENT, None)
+    decide(step, JOINED_LEADER, None)
+    decide(step, COMPLETE_JOIN, None)
 
-    A static member may be absent: it is spared until its session ends.
-    """
-    absent = [
+
+def _absent(step: Step) -> list[Member]:
+    """Members that did not join; a static member may be absent until its session ends."""
+    return [
         m
-        for m in step.existing.members
+        for m in step.members
         if m.awaiting_join is None and m.group_instance_id is None and not m.null_instance
     ]
-    if absent:
-        step.fire(DROP_NOT_REJOINED)
-        drop_members(step, [m.member_id for m in absent])
-        if step.profile.traits.dropped_keep_timers:
-            keep_timers(step, absent)
-    if step.profile.traits.empty_dies and not step.existing.members:
-        step.fire(COMPLETE_DEAD)
-        bury(step)
-        return
-    if not led_by_one_who_joined(step):
-        step.fire(NOBODY_REJOINED)
-        # Never 0, with which nothing else would ever come to pass.
-        timer = JoinTimer(max(rebalance_timeout_ms(step.existing), 1))
-        step.group = step.existing._replace(join_timer=timer)
-        return
-    group = step.existing._replace(generation_id=step.existing.generation_id + 1, join_timer=None)
-    if not group.members:
-        step.fire(COMPLETE_EMPTY)
-        subscribed = subscription(step, group, None)
-        step.group = group._replace(
-            state=EMPTY,
-            protocol_name=None,
-            subscribed=subscribed,
-            empty_left_ms=empty_left_ms(step),
-        )
-        record_empty(step)
-    elif not (winners := vote_winners(group.members)):
-        fail_without_protocol(step, group)
-    else:
-        step.fire(COMPLETE)
-        name = step.choose(Open.VOTE_TIE, winners)
-        step.group = group._replace(
-            state=COMPLETING, protocol_name=name, subscribed=subscription(step, group, name)
-        )
-        admit_members(step)
 
 
-def led_by_one_who_joined(step: Step) -> bool:
-    """Let one lead that has joined; False if there are members, and none of them has."""
+def _leave_timers_running(step: Step, _subject: object) -> None:
+    left = [m.session_left_ms for m in _absent(step) if m.session_left_ms is not None]
+    step.group = step.existing._replace(ghosts=tuple(sorted((*step.existing.ghosts, *left))))
+
+
+DROP_ABSENT: Final = Table(
+    "Drop absent members",
+    AREA,
+    (
+        Rule(
+            "rebalance/drop-not-rejoined",
+            "a member that did not join again in time is dropped when the join phase ends",
+            at("GC:651", "GC:685", "GC:1190", "GMM:6593"),
+            (Guard("a dynamic member has not joined", lambda step, _s: bool(_absent(step))),),
+            (
+                Effect("leave their session timers running", _leave_timers_running).only(
+                    at("GC:651", "GC:685")
+                ),
+                Effect(
+                    "drop the members that have not joined",
+                    lambda step, _s: drop_members(step, [m.member_id for m in _absent(step)]),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def _leader_is_absent(step: Step, _subject: object) -> bool:
     group = step.existing
     leader = group.member(group.leader) if group.leader is not None else None
-    if leader is None or leader.awaiting_join is not None:
-        return True
-    joined = [m.member_id for m in group.members if m.awaiting_join is not None]
-    if joined:
-        step.fire(ELECT_JOINED_LEADER)
-        step.group = group._replace(leader=step.choose(Open.LEADER, joined))
-    return bool(joined)
+    return leader is not None and leader.awaiting_join is None
 
 
-def rebalance_timeout_ms(group: Group) -> int:
-    """The longest of the members' (GroupMetadata.scala:378)."""
-    return max((0, *(m.rebalance_timeout_ms for m in group.members)))
+def _joined(step: Step) -> list[str]:
+    return [m.member_id for m in step.members if m.awaiting_join is not None]
 
 
-def subscription(step: Step, group: Group, protocol_name: str | None) -> tuple[str, ...] | None:
-    """What the members of a generation have subscribed to (GroupMetadata.scala:538)."""
-    known = step.profile.traits.subscriptions
-    return subscribed_topics(group.protocol_type, protocol_name, group.members) if known else None
+def _elect_joined(step: Step, _subject: object) -> None:
+    leader = step.choose(Open.LEADER, _joined(step))
+    step.group = step.existing._replace(leader=leader)
 
 
-def bury(step: Step) -> None:
-    """Forget the group: its offsets stay, and assignments on their way to the log reach nobody."""
+_LEADER_ABSENT: Final = Guard("the leader, a static member, has not joined", _leader_is_absent)
+JOINED_LEADER: Final = Table(
+    "Elect a leader that joined",
+    AREA,
+    (
+        Rule(
+            "rebalance/elect-joined-leader",
+            "the leader, a static member, has not joined again, so one that has leads",
+            at("", "", "GM:276", "CG:509"),
+            (_LEADER_ABSENT, Guard("a member has joined", lambda step, _s: bool(_joined(step)))),
+            (Effect("elect one of the members that joined", _elect_joined),),
+        ),
+    ),
+)
+
+
+def _no_members(step: Step, _subject: object) -> bool:
+    return not step.existing.members
+
+
+def _mark_dead(step: Step, _subject: object) -> None:
+    """Remove the group but for its offsets; assignments in flight reach no member."""
     group = step.existing
     remove_group(step)
     step.group = Group(GroupState.DEAD, offsets=group.offsets, unstable=group.unstable)
@@ -282,41 +380,126 @@ def bury(step: Step) -> None:
     )
 
 
-def fail_without_protocol(step: Step, group: Group) -> None:
-    """The JoinGroup of the only member is what Kafka was handling, so it is told (KAFKA-6005)."""
-    step.fire(NO_PROTOCOL)
-    step.group = group
-    for member in group.members:
+def _restart_join_phase(step: Step, _subject: object) -> None:
+    # Never 0, with which no other timer would ever fire.
+    timer = JoinTimer(max(rebalance_timeout_ms(step.existing), 1))
+    step.group = step.existing._replace(join_timer=timer)
+
+
+def _begin_generation(step: Step, _subject: object) -> None:
+    group = step.existing
+    step.group = group._replace(generation_id=group.generation_id + 1, join_timer=None)
+
+
+def _become_empty(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(
+        state=EMPTY, protocol_name=None, subscribed=subscription(step, step.existing, None)
+    )
+
+
+def _fail_without_protocol(step: Step, _subject: object) -> None:
+    """Kafka fails in the JoinGroup of the only member, which gets the error (KAFKA-6005)."""
+    for member in step.members:
         answer = JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
         step.answer(cast("int", member.awaiting_join), answer)
 
 
-def keep_timers(step: Step, dropped: list[Member]) -> None:
-    """The session timers of dropped members run on: nothing stops them."""
-    left = [m.session_left_ms for m in dropped if m.session_left_ms is not None]
-    step.group = step.existing._replace(ghosts=tuple(sorted((*step.existing.ghosts, *left))))
+def _choose_protocol(step: Step, _subject: object) -> None:
+    group = step.existing
+    name = step.choose(Open.VOTE_TIE, vote_winners(group.members))
+    step.group = group._replace(
+        state=COMPLETING, protocol_name=name, subscribed=subscription(step, group, name)
+    )
 
 
-def admit_members(step: Step) -> None:
-    """Answer every parked JoinGroup, start the sessions anew, and perhaps the time to sync."""
-    expire = step.profile.traits.syncs_expire
-    if expire:
-        limit_ms = max(m.rebalance_timeout_ms for m in step.existing.members)
-        step.group = step.existing._replace(sync_left_ms=limit_ms)
-    for member in step.existing.members:
+def _start_sync_timer(step: Step, _subject: object) -> None:
+    limit_ms = max(m.rebalance_timeout_ms for m in step.members)
+    members = tuple(m._replace(unsynced=True) for m in step.members)
+    step.group = step.existing._replace(sync_left_ms=limit_ms, members=members)
+
+
+def _admit_members(step: Step, _subject: object) -> None:
+    for member in step.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
         told = member.told or member.awaiting_join is not None
-        rearmed = rearm_session(step, member._replace(awaiting_join=None))
-        step.group = step.existing.with_member(
-            rearmed._replace(is_new=False, told=told, unsynced=expire)
-        )
+        restarted = restart_session(step, member._replace(awaiting_join=None))
+        step.group = step.existing.with_member(restarted._replace(is_new=False, told=told))
+
+
+_NO_MEMBERS: Final = Guard("no member is left", _no_members)
+_BEGIN_GENERATION: Final = Effect("begin the next generation", _begin_generation)
+COMPLETE_JOIN: Final = Table(
+    "End of the join phase",
+    AREA,
+    (
+        Rule(
+            "rebalance/complete-dead",
+            "the join phase ends without members: the group is removed, but for its offsets",
+            at("GC:657"),
+            (_NO_MEMBERS,),
+            (Effect("remove the group, but keep its offsets", _mark_dead),),
+        ),
+        Rule(
+            "rebalance/nobody-rejoined",
+            "only static members are left and none has joined again: the rebalance timer restarts",
+            at("", "", "GC:1199", "GMM:6605"),
+            (_LEADER_ABSENT,),
+            (Effect("restart the rebalance timer", _restart_join_phase),),
+        ),
+        Rule(
+            "rebalance/complete-empty",
+            "the join phase ends without members: the group is Empty",
+            at("", "GC:692", "GC:1209", "GMM:6622"),
+            (_NO_MEMBERS,),
+            (
+                _BEGIN_GENERATION,
+                Effect("move to Empty", _become_empty),
+                START_EMPTY_RETENTION,
+                Effect("append the record of an empty group", lambda step, _s: record_empty(step)),
+            ),
+        ),
+        Rule(
+            "rebalance/no-protocol",
+            "the only member offers no protocol, so Kafka fails half-way and the group is stuck",
+            at("GM:179", "GM:207"),
+            (Guard("no protocol gets a vote", lambda step, _s: not vote_winners(step.members)),),
+            (
+                _BEGIN_GENERATION,
+                Effect("answer its JoinGroup UNKNOWN_SERVER_ERROR", _fail_without_protocol),
+            ),
+        ),
+        Rule(
+            "rebalance/complete",
+            "the join phase ends and a new generation begins",
+            at("GC:664", "GC:691", "GC:1208", "GMM:6640"),
+            (Guard("a protocol wins the vote", lambda step, _s: bool(vote_winners(step.members))),),
+            (
+                _BEGIN_GENERATION,
+                Effect(
+                    "choose the protocol by vote, move to CompletingRebalance", _choose_protocol
+                ),
+                Effect("start the timer for SyncGroups (KAFKA-12890)", _start_sync_timer).only(
+                    at("", "", "", "GMM:6669")
+                ),
+                Effect(
+                    "answer every parked JoinGroup, restart every session timer", _admit_members
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def rebalance_timeout_ms(group: Group) -> int:
+    """The longest rebalance timeout of the members, 0 without members (GroupMetadata.scala:378)."""
+    return max((0, *(m.rebalance_timeout_ms for m in group.members)))
 
 
 def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
-    """The answer that admits a member to the generation; the list goes to the leader alone.
+    """The answer that admits a member to the generation; only the leader gets the members.
 
-    In Stable not even a leader gets it (GroupCoordinator.scala:327): it need not assign again.
+    In Stable not even a leader gets them, as it need not assign (2.7 GroupCoordinator.scala:327).
     """
     group = step.existing
     leads = member.member_id == group.leader and state is COMPLETING
@@ -332,7 +515,7 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
 
 
 def listed_members(group: Group) -> tuple[JoinGroupResponseMember, ...]:
-    """The members of the generation, each with what it says for the protocol that was chosen."""
+    """The members as the leader gets them, with their metadata for the chosen protocol."""
     name = group.protocol_name or ""
     return tuple(
         JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
@@ -343,7 +526,7 @@ def listed_members(group: Group) -> tuple[JoinGroupResponseMember, ...]:
 def times_supported(members: tuple[Member, ...], name: str) -> int:
     """How often a protocol counts: once each time that a member names it.
 
-    Source: GroupMetadata.scala:253.
+    Source: 2.7 GroupMetadata.scala:253.
     """
     return sum(p.name == name for m in members for p in m.protocols)
 
@@ -356,7 +539,7 @@ def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
 def votes(members: tuple[Member, ...]) -> Counter[str]:
     """The votes for each protocol, each member's for the first that all support.
 
-    Source: GroupMetadata.scala:427.
+    Source: 2.7 GroupMetadata.scala:427.
     """
     given: Counter[str] = Counter()
     for member in members:
@@ -366,11 +549,11 @@ def votes(members: tuple[Member, ...]) -> Counter[str]:
 
 
 def vote_winners(members: tuple[Member, ...]) -> list[str]:
-    """The protocols with the most votes (GroupMetadata.scala:420).
+    """The protocols with the most votes (2.7 GroupMetadata.scala:420).
 
-    There is one where whoever joins has to offer one that all support. (Not so if a member names a
-    protocol twice: Kafka counts it twice and throws here, in the middle of the rebalance, for good.
-    Such requests are outside the model.)
+    There is one wherever a member that joins has to offer one that all support. (Not so if a member
+    names a protocol twice: Kafka counts it twice and throws here, in the middle of the rebalance,
+    for good. Such requests are outside the model.)
     """
     counted = votes(members)
     most = max(counted.values(), default=0)
@@ -378,16 +561,13 @@ def vote_winners(members: tuple[Member, ...]) -> list[str]:
 
 
 def drop_members(step: Step, member_ids: list[str]) -> None:
-    """Take members out of the group; any other may follow the leader (GroupMetadata.scala:259)."""
+    """Drop members from the group (2.7 GroupMetadata.scala:259)."""
+    decide(step, LEADER_LEFT, member_ids)
     group = step.existing
-    members = tuple(m for m in group.members if m.member_id not in member_ids)
-    leader = group.leader
-    if leader in member_ids:
-        leader = None
-        if members:
-            step.fire(ELECT_LEADER)
-            leader = step.choose(Open.LEADER, [m.member_id for m in members])
-    step.group = group._replace(members=members, leader=leader)
+    step.group = group._replace(
+        members=tuple(m for m in group.members if m.member_id not in member_ids),
+        leader=None if group.leader in member_ids else group.leader,
+    )
     step.appends = tuple(
         a._replace(member_id=None)
         if isinstance(a, StaticAppend) and a.member_id in member_ids
@@ -396,41 +576,100 @@ def drop_members(step: Step, member_ids: list[str]) -> None:
     )
 
 
-def forget_instance(step: Step, group_instance_id: str | None) -> None:
-    """A group.instance.id stands for nobody any more (GroupMetadata.scala:350)."""
+def _left(step: Step, member_ids: list[str]) -> list[str]:
+    return [m.member_id for m in step.members if m.member_id not in member_ids]
+
+
+def _elect_leader(step: Step, member_ids: list[str]) -> None:
+    leader = step.choose(Open.LEADER, _left(step, member_ids))
+    step.group = step.existing._replace(leader=leader)
+
+
+LEADER_LEFT: Final = Table(
+    "Elect a leader",
+    AREA,
+    (
+        Rule(
+            "rebalance/elect-leader",
+            "the leader is gone, so another member leads",
+            at("GM:147", "GM:177", "GM:266", "CG:488"),
+            (
+                Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
+                Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
+            ),
+            (Effect("elect any of the members that are left", _elect_leader),),
+        ),
+    ),
+)
+
+
+def drop_instance(step: Step, group_instance_id: str | None) -> None:
+    """Drop a group.instance.id: it belongs to no member any more (2.7 GroupMetadata.scala:350)."""
     group = step.existing
     statics = tuple(entry for entry in group.statics if entry[0] != group_instance_id)
     step.group = group._replace(statics=statics)
 
 
+def _answer_removed(step: Step, member: Member) -> None:
+    if member.awaiting_join is not None:
+        step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+
+
+def _drop_one(step: Step, member: Member) -> None:
+    drop_members(step, [member.member_id])
+    drop_instance(step, member.group_instance_id)
+
+
+# Its parked SyncGroup is never answered.
+REMOVE_MEMBER: Final = Procedure(
+    "remove-member",
+    AREA,
+    "remove the member",
+    (
+        Effect("answer its parked JoinGroup UNKNOWN_MEMBER_ID (KAFKA-7610)", _answer_removed).only(
+            at("", "", "GC:1151", "GMM:6757")
+        ),
+        Effect("drop the member and its group.instance.id", _drop_one),
+    ),
+)
+
+
 def remove_member(step: Step, member: Member) -> None:
-    """A member leaves or expires (GroupCoordinator.scala:1147)."""
-    take_out(step, member)
+    """Remove a member that leaves or expires, and rebalance (2.7 GroupCoordinator.scala:1147)."""
+    REMOVE_MEMBER(step, member)
     if step.existing.state is PREPARING:
-        check_join_complete(step, cuts_delay=step.profile.traits.expiry_ends_delay)
+        check_join_complete(step, ends_delay=REMOVAL_ENDS_DELAY(step))
     else:
         maybe_prepare_rebalance(step)
 
 
-def take_out(step: Step, member: Member) -> None:
-    """Take a member out of the group, whatever becomes of it.
-
-    Its parked JoinGroup is told to start anew; its parked SyncGroup is never answered.
-    """
-    if member.awaiting_join is not None and step.profile.traits.removed_are_answered:
-        step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
-    drop_members(step, [member.member_id])
-    forget_instance(step, member.group_instance_id)
-
-
 def remove_pending(step: Step, member_id: str) -> None:
-    """An id that was given out is taken back (GroupCoordinator.scala:1163)."""
-    take_back(step, member_id)
+    """Drop a pending member id, and end the join phase if nothing else is waited for.
+
+    Source: 2.7 GroupCoordinator.scala:1163.
+    """
+    drop_pending(step, member_id)
     if step.existing.state is PREPARING:
-        check_join_complete(step, cuts_delay=step.profile.traits.expiry_ends_delay)
+        check_join_complete(step, ends_delay=REMOVAL_ENDS_DELAY(step))
 
 
-def take_back(step: Step, member_id: str) -> None:
-    """Forget an id that was given out, whatever becomes of the group."""
+def drop_pending(step: Step, member_id: str) -> None:
+    """Drop a pending member id."""
     group = step.existing
     step.group = group._replace(pending=tuple(p for p in group.pending if p.member_id != member_id))
+
+
+PARTS: Final = (
+    EMPTY_IS_DEAD,
+    REFUSES_WITH_GENERATION_0,
+    PARK_JOIN,
+    ADD_MEMBER,
+    PREPARE,
+    REMOVAL_ENDS_DELAY,
+    DROP_ABSENT,
+    JOINED_LEADER,
+    COMPLETE_JOIN,
+    LEADER_LEFT,
+    REMOVE_MEMBER,
+    READS_SUBSCRIPTIONS,
+)

@@ -1,20 +1,36 @@
-"""A static member goes on under another id, and whoever waits under the one it had is fenced."""
+"""A static member goes on under a new member id, and requests parked under the old one fail."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
+from groupcheck.model.engine.rules import Behaviour
+from groupcheck.model.sources import at
 from groupcheck.model.state import Member, StaticAppend, put
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse, SyncGroupResponse
 
+STAYS_NEW: Final = Behaviour(
+    "returned-member-stays-new",
+    "static members",
+    "a static member that comes back before its first generation has begun is still a new member, "
+    "which a parked JoinGroup does not keep alive",
+    at("", "", "GM:319"),
+)
+LOSES_APPENDS: Final = Behaviour(
+    "returned-member-loses-appends",
+    "static members",
+    "an append in flight for the old member id of a static member answers nothing",
+    at("", "", "", "CG:577"),
+)
+
 
 def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> Member:
-    """The member under its other id, which clients have been `told` or not.
+    """The member under its new id; `told` says whether an answer has revealed that id.
 
-    Where the time to sync is limited, it is the id that it had which is still waited for.
+    Where the time to sync is limited, the SyncGroup of the old id is still waited for.
 
-    Source: GroupMetadata.scala:305, 4.1 ClassicGroup.java:567.
+    Source: 2.7 GroupMetadata.scala:305, 4.1 ClassicGroup.java:567.
     """
     _fence_parked(step, old)
     group = step.existing
@@ -23,7 +39,7 @@ def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> M
         awaiting_join=None,
         awaiting_sync=None,
         told=told,
-        is_new=old.is_new and step.profile.traits.returned_stay_new,
+        is_new=old.is_new and STAYS_NEW(step),
         unsynced=False,
     )
     others = (m for m in group.members if m.member_id != old.member_id)
@@ -33,9 +49,9 @@ def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> M
         statics=put(group.statics, cast("str", old.group_instance_id), member_id),
         lost_sync=group.lost_sync or old.unsynced,
     )
-    under_way = None if step.profile.traits.returned_are_others else member_id
+    in_flight_for = None if LOSES_APPENDS(step) else member_id
     step.appends = tuple(
-        a._replace(member_id=under_way)
+        a._replace(member_id=in_flight_for)
         if isinstance(a, StaticAppend) and a.member_id == old.member_id
         else a
         for a in step.appends
@@ -44,9 +60,12 @@ def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> M
 
 
 def _fence_parked(step: Step, member: Member) -> None:
-    """Whoever waits under the old id is told that it is fenced (GroupMetadata.scala:315)."""
+    """Answer FENCED_INSTANCE_ID to requests parked under the old id (GroupMetadata.scala:315)."""
     if member.awaiting_join is not None:
         refusal = JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=member.member_id)
         step.answer(member.awaiting_join, refusal)
     if member.awaiting_sync is not None:
         step.answer(member.awaiting_sync, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
+
+
+PARTS: Final = (STAYS_NEW, LOSES_APPENDS)

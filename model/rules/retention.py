@@ -1,52 +1,72 @@
-"""For how long offsets are retained: what is left of that time, and how it passes.
+"""How long offsets are retained: the time that is left, and how it passes.
 
-What becomes of them when it is over is the matter of `cleanup`.
+`cleanup` removes offsets whose time is over.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from groupcheck.model.engine.rules import Behaviour, Effect
+from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Log, Offset, OffsetsAppend
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import NO_RETENTION
 
 Holder = TypeVar("Holder", Group, Log)
 
+COUNTS_FROM_EMPTY: Final = Behaviour(
+    "retention-counts-from-empty",
+    "cleanup",
+    "offsets are retained from when the last member has left, and expire once that time is up; "
+    "else each offset has its own time, and expires once that is past (KIP-211)",
+    at("", "", "GM:734", "CG:951"),
+)
+WRAPS: Final = Behaviour(
+    "retention-wraps",
+    "cleanup",
+    "the retention is converted to seconds of 32 bits, so a long one wraps (until KAFKA-4472)",
+    at("GC:744"),
+)
+
 
 def retention_ms(step: Step) -> int | None:
-    """How long the broker retains offsets; None where ages are not kept."""
+    """How long the broker retains offsets, in ms; None where ages are not kept."""
     if not step.config.keeps_ages:
         return None
     seconds = step.config.offsets_retention_minutes * 60
-    if step.profile.traits.retention_wraps:
+    if WRAPS(step):
         seconds = (seconds + 2**31) % 2**32 - 2**31
     return max(seconds * 1_000, _least_ms(step))
 
 
 def retained(step: Step, offset: Offset, said_ms: int = NO_RETENTION) -> Offset:
-    """An offset that is committed now, perhaps with a retention of its own.
+    """An offset that is committed now, perhaps with the retention time that the request asks for.
 
-    Where each offset has its own time anyway, it does not matter who has said how long that is.
+    Where each offset has its own time anyway, it does not matter whether the request set it.
     """
     if said_ms == NO_RETENTION or not step.config.keeps_ages:
         return offset._replace(left_ms=retention_ms(step))
     left_ms = max(said_ms, _least_ms(step))
-    return offset._replace(left_ms=left_ms, fixed=step.profile.traits.retained_from_empty)
+    return offset._replace(left_ms=left_ms, fixed=COUNTS_FROM_EMPTY(step))
 
 
-def empty_left_ms(step: Step) -> int | None:
-    """What is left of the retention of a group whose last member goes now."""
-    return retention_ms(step) if step.profile.traits.retained_from_empty else None
+def _start_empty_retention(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(empty_left_ms=retention_ms(step))
+
+
+START_EMPTY_RETENTION: Final = Effect(
+    "start the retention time of its offsets (KIP-211)", _start_empty_retention
+).only(COUNTS_FROM_EMPTY.sources)
 
 
 def is_over(step: Step, left_ms: int | None) -> bool:
-    """Whether the time is up, or past where a version wants it to be."""
+    """Whether the time is up, or past in versions in which it has to be."""
     return left_ms is not None and left_ms <= _least_ms(step)
 
 
 def elapse(step: Step, ms: int) -> None:
-    """Take time off what is retained, wherever it is: the log grows old, whoever has it."""
+    """Take `ms` off every retention time, in memory and in the log."""
     if not ms or not step.config.keeps_ages:
         return
     least_ms = _least_ms(step)
@@ -66,8 +86,8 @@ def elapse(step: Step, ms: int) -> None:
 
 
 def _least_ms(step: Step) -> int:
-    """What is left at the least, when it does not matter any more how long it has been over."""
-    return 0 if step.profile.traits.retained_from_empty else -1
+    """The least that can be left, in ms: below it, it does not matter how long it has been over."""
+    return 0 if COUNTS_FROM_EMPTY(step) else -1
 
 
 def _older(holder: Holder, ms: int, least_ms: int) -> Holder:
@@ -88,7 +108,7 @@ def _less(left_ms: int | None, ms: int, least_ms: int) -> int | None:
 
 
 def ageless(holder: Holder) -> Holder:
-    """The same with offsets of no age."""
+    """The same holder, with offsets without age."""
     changed = holder._replace(
         offsets=tuple((tp, offset.ageless) for tp, offset in holder.offsets),
         transactions=tuple(p._replace(offset=p.offset.ageless) for p in holder.transactions),
@@ -97,3 +117,6 @@ def ageless(holder: Holder) -> Holder:
         return changed._replace(empty_left_ms=None)
     record = changed.group
     return changed._replace(group=record and record._replace(empty_left_ms=None))
+
+
+PARTS: Final = (COUNTS_FROM_EMPTY, WRAPS)

@@ -1,17 +1,21 @@
-"""A member's session timer, and the answers to parked SyncGroups, which re-arm it."""
+"""A member's session timer, and the answers to parked SyncGroups, which restart it."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from groupcheck.model.engine.rules import Effect
+from groupcheck.model.rules.guards import member_of
 from groupcheck.model.state import Member
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import ErrorCode, SyncGroupResponse
 
 
-def rearm_session(step: Step, member: Member) -> Member:
-    """Start the member's session timer anew, and store it.
+def restart_session(step: Step, member: Member) -> Member:
+    """Restart the member's session timer, and store the member.
 
-    A parked request counts as a heartbeat (MemberMetadata.scala:98), so no timer runs beside it; a
-    new member is the exception, its parked JoinGroup does not keep it alive.
+    A parked request counts as a heartbeat (2.7 MemberMetadata.scala:98), so no timer runs beside
+    it. A new member is the exception: its parked JoinGroup does not keep it alive.
     """
     parked = member.awaiting_join is not None or member.awaiting_sync is not None
     left = None if parked and not member.is_new else member.session_timeout_ms
@@ -20,8 +24,17 @@ def rearm_session(step: Step, member: Member) -> Member:
     return member
 
 
-def propagate_assignment(step: Step, error: ErrorCode) -> None:
-    """Answer every parked SyncGroup and re-arm those members (GroupCoordinator.scala:935)."""
+RESTART_SESSION: Final = Effect(
+    "restart the member's session timer",
+    lambda step, request: restart_session(step, member_of(step, request)),
+)
+
+
+def answer_parked_syncs(step: Step, error: ErrorCode) -> None:
+    """Answer every parked SyncGroup, and restart the session timers of those members.
+
+    Source: 2.7 GroupCoordinator.scala:935.
+    """
     group = step.existing
     for member in group.members:
         if member.awaiting_sync is None:
@@ -32,4 +45,4 @@ def propagate_assignment(step: Step, error: ErrorCode) -> None:
                 error, group.protocol_type, group.protocol_name, member.assignment
             )
         step.answer(member.awaiting_sync, answer)
-        rearm_session(step, member._replace(awaiting_sync=None))
+        restart_session(step, member._replace(awaiting_sync=None))

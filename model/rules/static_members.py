@@ -1,25 +1,29 @@
-"""Static members that come back without their member id (KIP-345, GroupCoordinator.scala:1029).
+"""Static members that come back without their member id (KIP-345, 2.7 GroupCoordinator.scala:1029).
 
-Who joins with a group.instance.id that stands for a member takes that member's place under a new
-id; the old id is fenced.
+A JoinGroup with a group.instance.id that belongs to a member replaces that member under a new
+member id; the old id is fenced.
 """
 
 from __future__ import annotations
 
 from typing import Final, cast
 
+from groupcheck.model.engine.rules import Effect, Guard, Rule
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.rules.rebalance import (
+from groupcheck.model.rules.guards import (
     COMPLETING,
+    PREPARING,
     STABLE,
-    park_join,
-    prepare_rebalance,
-    vote_winners,
+    instance_of,
+    state_is,
+    static_member_of,
 )
+from groupcheck.model.rules.rebalance import PARK_JOIN, new_id, prepare_rebalance, vote_winners
 from groupcheck.model.rules.replacement import replace
-from groupcheck.model.rules.session import rearm_session
-from groupcheck.model.state import Group, Member, StaticAppend
-from groupcheck.model.step import Rule, Step, gc, gm, instance_of, source
+from groupcheck.model.rules.session import restart_session
+from groupcheck.model.sources import at
+from groupcheck.model.state import Member, StaticAppend
+from groupcheck.model.step import Step
 from groupcheck.model.storing.log import store_new_id
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -28,144 +32,136 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
-SKIPS_SINCE: Final = 9  # the version of JoinGroup in which a leader may be told to (KIP-814)
+SKIPS_SINCE: Final = 9  # the version of JoinGroup that can tell a leader to (KIP-814)
 
 
-def comes_back(step: Step, request: Request) -> bool:
-    """Whether the request's group.instance.id stands for a member already."""
+def _comes_back(step: Step, request: Request) -> bool:
     return step.existing.static(instance_of(request)) is not None
 
 
-def _is_gone(step: Step, request: Request) -> bool:
-    return comes_back(step, request) and _place(step.existing, request) is None
-
-
-def _in_stable(step: Step, request: Request) -> bool:
-    return comes_back(step, request) and step.existing.state is STABLE
-
-
-def _selects_the_same(step: Step, request: Request) -> bool:
-    """In Stable, whether the vote would go to the same protocol as before."""
-    if not _in_stable(step, request):
-        return False
-    body: JoinGroupRequest = request.body  # type: ignore[assignment]
+def _vote_stands(step: Step, request: Request) -> bool:
+    """Whether the vote would go to the same protocol as before."""
+    body = cast("JoinGroupRequest", request.body)
     group = step.existing
-    place = cast("Member", _place(group, request))
-    voters = group.with_member(place._replace(protocols=body.protocols)).members
+    replaced = cast("Member", static_member_of(group, request))
+    voters = group.with_member(replaced._replace(protocols=body.protocols)).members
     return step.choose(Open.VOTE_TIE, vote_winners(voters)) == group.protocol_name
 
 
-def _may_skip(_step: Step, request: Request) -> bool:
-    return request.api_version >= SKIPS_SINCE
+def _replace_and_park(step: Step, request: Request) -> None:
+    """The member goes on under a new id, its new JoinGroup parked (2.7 GroupMetadata.scala:305)."""
+    old = cast("Member", static_member_of(step.existing, request))
+    restart_session(step, replace(step, old, new_id(request)))
+    PARK_JOIN(step, request)
 
 
-def _selects_the_same_and_may_skip(step: Step, request: Request) -> bool:
-    return _may_skip(step, request) and _selects_the_same(step, request)
+def _store(step: Step, request: Request, *, current: bool) -> None:
+    """Append the new id; with `current` the answer names the leader when the append completes.
 
+    Unlike that of other members whose JoinGroup is parked, its session timer runs while it waits,
+    as nothing else will start it. It is as long as before, even if the request's timeouts count.
 
-def selects_the_same_and_may_not_skip(step: Step, request: Request) -> bool:
-    """The same of a client that knows nothing of skipping: each version votes once."""
-    return not _may_skip(step, request) and _selects_the_same(step, request)
-
-
-def _place(group: Group, request: Request) -> Member | None:
-    """The member whose place is taken."""
-    return group.member(group.static(instance_of(request)) or "")
-
-
-def _take_place(step: Step, request: Request) -> Member:
-    """The member goes on under a new id, its new JoinGroup parked (GroupMetadata.scala:305)."""
-    old = cast("Member", _place(step.existing, request))
-    renewed = replace(step, old, f"#{request.request_id}")
-    park_join(step, request, rearm_session(step, renewed))
-    return cast("Member", step.existing.member(renewed.member_id))
-
-
-def _fail(step: Step, request: Request) -> None:
-    step.answer(request.request_id, JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR))
-
-
-def _store(step: Step, request: Request) -> None:
-    """The new id goes to the log; the answer names who led before, so that nobody assigns again."""
+    Source: 2.7 GroupCoordinator.scala:1053, 4.1 GroupMetadataManager.java:7227.
+    """
     before = step.existing
-    old, member = _take_place_alive(step, request)
-    store_new_id(step, StaticAppend(member.member_id, member.member_id, before.leader), old, before)
-
-
-def _store_and_tell(step: Step, request: Request) -> None:
-    """The new id goes to the log; the answer names who leads by then, and tells a leader whom."""
-    before = step.existing
-    old, member = _take_place_alive(step, request)
-    entry = StaticAppend(member.member_id, member.member_id, before.leader, current=True)
+    old = cast("Member", static_member_of(before, request))
+    _replace_and_park(step, request)
+    member_id = new_id(request)
+    member = cast("Member", step.existing.member(member_id))
+    alive = member._replace(session_left_ms=old.session_timeout_ms)
+    step.group = step.existing.with_member(alive)
+    entry = StaticAppend(member_id, member_id, before.leader, current=current)
     store_new_id(step, entry, old, before)
 
 
-def _take_place_alive(step: Step, request: Request) -> tuple[Member, Member]:
-    """The member as it was, and under its new id.
-
-    Its session runs while it waits, unlike that of others whose JoinGroup is parked: nothing will
-    start it anew. It is as long as before, even if the timeouts of the request count.
-
-    Source: GroupCoordinator.scala:1053, 4.1 GroupMetadataManager.java:7227.
-    """
-    old = cast("Member", _place(step.existing, request))
-    member = _take_place(step, request)
-    member = member._replace(session_left_ms=old.session_timeout_ms)
-    step.group = step.existing.with_member(member)
-    return old, member
-
-
-def _rebalance(step: Step, request: Request) -> None:
-    _take_place(step, request)
-    prepare_rebalance(step)
-
-
-def _wait(step: Step, request: Request) -> None:
-    _take_place(step, request)
-
-
-RESTARTED = Rule(
-    "join/static-restarted",
-    "a static member is back in a stable group and the vote stands: it gets a new id, stored, and "
-    "from version 9 on a leader is told the members too, and that it need not assign again",
-    source("GroupMetadataManager.java")(7274),
-    when=_selects_the_same_and_may_skip,
-    then=_store_and_tell,
+_COMES_BACK: Final = Guard("the group.instance.id belongs to a member", _comes_back)
+_REPLACE: Final = Effect(
+    "replace the member under a new id and park its JoinGroup", _replace_and_park
 )
-RULES = (
+_REBALANCE: Final = Effect("prepare a rebalance", lambda step, _request: prepare_rebalance(step))
+_VOTE_STANDS: Final = Guard("the vote would choose the same protocol", _vote_stands)
+RULES: Final = (
     Rule(
         "join/static-gone",
-        "the group.instance.id stands for a member that was removed without it, and Kafka fails",
-        gm(312),
-        when=_is_gone,
-        then=_fail,
+        "the group.instance.id belongs to a member that was removed without it, and Kafka fails",
+        at("", "", "GM:312"),
+        (
+            _COMES_BACK,
+            Guard(
+                "that member was removed",
+                lambda step, request: static_member_of(step.existing, request) is None,
+            ),
+        ),
+        (
+            Effect(
+                "answer UNKNOWN_SERVER_ERROR",
+                lambda step, request: step.answer(
+                    request.request_id, JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+                ),
+            ),
+        ),
+    ),
+    Rule(
+        "join/static-restarted",
+        "a static member is back in a stable group and the vote stands: it gets a new id, stored, "
+        "and from version 9 on a leader gets the members too, and need not assign again",
+        at("", "", "", "GMM:7274"),
+        (
+            Guard(
+                f"the request is of version {SKIPS_SINCE} or newer",
+                lambda _step, request: request.api_version >= SKIPS_SINCE,
+            ),
+            _COMES_BACK,
+            state_is(STABLE),
+            _VOTE_STANDS,
+        ),
+        (
+            Effect(
+                "replace the member under a new id, and append it; the answer has the leader of "
+                "that time, and for the leader the members (KIP-814)",
+                lambda step, request: _store(step, request, current=True),
+            ),
+        ),
     ),
     Rule(
         "join/static-unchanged",
         "a static member is back in a stable group and the vote stands: it gets a new id, stored",
-        gc(1053),
-        when=_selects_the_same,
-        then=_store,
+        at("", "", "GC:1053", "GMM:7287"),
+        (
+            Guard(
+                f"the request is older than version {SKIPS_SINCE}",
+                lambda _step, request: request.api_version < SKIPS_SINCE,
+            ).only(at("", "", "", "GMM:7287")),
+            _COMES_BACK,
+            state_is(STABLE),
+            _VOTE_STANDS,
+        ),
+        (
+            Effect(
+                "replace the member under a new id, and append it; the answer has the old leader",
+                lambda step, request: _store(step, request, current=False),
+            ),
+        ),
     ),
     Rule(
         "join/static-changed",
-        "a static member is back in a stable group, and the vote would go to another protocol",
-        gc(1090),
-        when=_in_stable,
-        then=_rebalance,
+        "a static member is back in a stable group, and the vote would choose another protocol",
+        at("", "", "GC:1090", "GMM:7304"),
+        (_COMES_BACK, state_is(STABLE)),
+        (_REPLACE, _REBALANCE),
     ),
     Rule(
         "join/static-completing",
-        "a static member is back before the assignments came, which know its old id only",
-        gc(1098),
-        when=lambda step, request: comes_back(step, request) and step.existing.state is COMPLETING,
-        then=_rebalance,
+        "a static member is back before the assignments arrive, which name its old id only",
+        at("", "", "GC:1098", "GMM:7316"),
+        (_COMES_BACK, state_is(COMPLETING)),
+        (_REPLACE, _REBALANCE),
     ),
     Rule(
         "join/static-preparing",
         "a static member is back while a rebalance is being prepared, and waits for it",
-        gc(1102),
-        when=comes_back,
-        then=_wait,
+        at("", "", "GC:1102", "GMM:7326"),
+        (_COMES_BACK, state_is(PREPARING)),
+        (_REPLACE,),
     ),
 )

@@ -1,9 +1,9 @@
-"""The topics that consumers subscribe to, read from what they offer (GroupMetadata.scala:468).
+"""The topics that consumers subscribe to, read from their metadata (2.7 GroupMetadata.scala:468).
 
-What a consumer offers is a version (int16), its topics (an array of strings), data of the user's
-own (nullable bytes) and what newer versions add. A number of topics or a length below zero, and
-data of the user's that end too early, are taken for unreadable, as what ends too early elsewhere
-is; Kafka fails at them in the middle of the rebalance.
+The metadata of a consumer is a version (int16), its topics (an array of strings), user data
+(nullable bytes) and fields of newer versions. A negative count or length, and user data that ends
+too early, make it unreadable here, like anything else that ends too early; Kafka fails on them in
+the middle of the rebalance.
 """
 
 from __future__ import annotations
@@ -12,9 +12,30 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - the name it ought to have
 from typing import Final
 
-from groupcheck.model.state import Member
+from groupcheck.model.engine.rules import Behaviour
+from groupcheck.model.sources import at
+from groupcheck.model.state import Group, Member
+from groupcheck.model.step import Step
 
 CONSUMER: Final = "consumer"
+
+READS_SUBSCRIPTIONS: Final = Behaviour(
+    "reads-subscriptions",
+    "rebalance",
+    "the coordinator reads the topics that consumers subscribe to from their metadata (KIP-496)",
+    at("", "", "GM:468", "CG:1097"),
+)
+
+
+def subscription(step: Step, group: Group, protocol_name: str | None) -> tuple[str, ...] | None:
+    """The topics that the members subscribe to; None if the coordinator does not know them.
+
+    Source: 2.7 GroupMetadata.scala:538.
+    """
+    if not READS_SUBSCRIPTIONS(step):
+        return None
+    return subscribed_topics(group.protocol_type, protocol_name, group.members)
+
 
 _INT16, _INT32 = Struct(">h"), Struct(">i")
 

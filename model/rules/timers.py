@@ -1,87 +1,72 @@
-"""Time: what every timer has left grows less, and timers with nothing left fire."""
+"""Time: every running timer has less left, and timers with nothing left fire."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.rules import retention
+from groupcheck.model.rules.guards import COMPLETING, STABLE
 from groupcheck.model.rules.rebalance import (
-    COMPLETING,
-    STABLE,
     complete_join,
+    drop_instance,
     drop_members,
-    forget_instance,
     maybe_prepare_rebalance,
     remove_member,
     remove_pending,
 )
+from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, Pending
-from groupcheck.model.step import Rule, Step, gc, source
+from groupcheck.model.step import Step
 
-PASS = Rule("time/pass", "time passes", "Timer.scala:102")
-SESSION_EXPIRED = Rule(
-    "time/session-expired", "a member was silent for its session timeout: it is removed", gc(1289)
-)
-NEW_MEMBER_EXPIRED = Rule(
-    "time/new-member-expired",
-    "a new member waited too long for its first generation: it is removed",
-    gc(1289),
-)
-PENDING_EXPIRED = Rule(
-    "time/pending-expired", "an id given out was not used within the session timeout", gc(1282)
-)
-GHOST_EXPIRED = Rule(
-    "time/ghost-expired",
-    "the session timer of a member that was dropped before ends, and a rebalance begins",
-    gc(664),
-)
-SYNCS_EXPIRED = Rule(
-    "time/syncs-expired",
-    "members that have not synced within the longest rebalance timeout are removed",
-    source("GroupMetadataManager.java")(7142),
-)
-LOST_SYNC_EXPIRED = Rule(
-    "time/lost-sync-expired",
-    "the sync of an id that a static member has no longer is waited for in vain, and a rebalance "
-    "begins, though everybody has synced",
-    source("GroupMetadataManager.java")(7150),
-)
-REBALANCE_TIMEOUT = Rule(
-    "time/rebalance-timeout",
-    "the rebalance timeout ends the join phase",
-    source("DelayedJoin.scala")(44),
-)
-DELAY_EXTENDED = Rule(
-    "time/initial-delay-extended",
-    "another member came during the initial delay, so it is prolonged",
-    source("DelayedJoin.scala")(69),
-)
-DELAY_OVER = Rule(
-    "time/initial-delay-over",
-    "the initial delay is over and ends the join phase",
-    source("DelayedJoin.scala")(81),
-)
-RULES = (
-    PASS,
-    SESSION_EXPIRED,
-    NEW_MEMBER_EXPIRED,
-    PENDING_EXPIRED,
-    REBALANCE_TIMEOUT,
-    DELAY_EXTENDED,
-    DELAY_OVER,
+AREA: Final = "time"
+
+
+def _let_pass(step: Step, ms: int) -> None:
+    _advance(step, ms)
+
+
+PASS: Final = Table(
+    "Time passes",
+    AREA,
+    (
+        Rule(
+            "time/pass",
+            "time passes",
+            at("TIMER:103", "TIMER:103", "TIMER:102", "TIMER:60"),
+            (),
+            (Effect("fire the timers that are due", _let_pass),),
+        ),
+    ),
 )
 
 
 class Timer(NamedTuple):
-    """A running timer: what it has left, and what its end brings about."""
+    """A running timer: what it has left, in ms, and the table that decides when it fires."""
 
     left_ms: int
-    fire: Callable[[Step], None]
+    table: Table
+    subject: object = None
+
+    def fire(self, step: Step) -> None:
+        """Fire."""
+        if self.table is SESSION_EXPIRES and _waits_for_log(step, self.subject):
+            return
+        decide(step, self.table, self.subject)
 
 
-def advance(step: Step, left_ms: int) -> None:
+def pass_time(step: Step, ms: int) -> None:
+    """Let time pass: the input of that name."""
+    decide(step, PASS, ms)
+
+
+def advance(step: Step) -> None:
+    """Fire the timers that are due now, which ends each step."""
+    _advance(step, 0)
+
+
+def _advance(step: Step, left_ms: int) -> None:
     """Let time pass, firing timers in the order of their deadlines.
 
     On a real clock a timer whose deadline is less than `timer_late_ms` past may not have fired
@@ -119,21 +104,23 @@ def due(group: Group | None, within_ms: int) -> list[Timer]:
     if group is None:
         return []
     timers = [
-        Timer(m.session_left_ms, expire_session(m))
+        Timer(m.session_left_ms, SESSION_EXPIRES, m)
         for m in group.members
         if m.session_left_ms is not None and m.session_left_ms <= within_ms
     ]
-    timers += [Timer(p.left_ms, expire_pending(p)) for p in group.pending if p.left_ms <= within_ms]
-    timers += [Timer(left_ms, expire_ghost) for left_ms in group.ghosts if left_ms <= within_ms]
+    timers += [
+        Timer(p.left_ms, PENDING_EXPIRES, p) for p in group.pending if p.left_ms <= within_ms
+    ]
+    timers += [Timer(left_ms, ORPHAN_EXPIRES) for left_ms in group.ghosts if left_ms <= within_ms]
     if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
-        timers.append(Timer(group.join_timer.left_ms, end_join_phase))
+        timers.append(Timer(group.join_timer.left_ms, JOIN_TIMER))
     if group.sync_left_ms is not None and group.sync_left_ms <= within_ms:
-        timers.append(Timer(group.sync_left_ms, expire_syncs))
+        timers.append(Timer(group.sync_left_ms, SYNC_TIMER))
     return timers
 
 
 def elapse(step: Step, ms: int) -> None:
-    """Take time off every timer, and off what is retained."""
+    """Take time off every timer, and off every retention time."""
     retention.elapse(step, ms)
     group = step.group
     if group is None or not ms:
@@ -151,75 +138,187 @@ def elapse(step: Step, ms: int) -> None:
     )
 
 
-def expire_session(member: Member) -> Callable[[Step], None]:
-    """The end of a member's session timer (GroupCoordinator.scala:1278)."""
-
-    def fire(step: Step) -> None:
-        current = step.existing.member(member.member_id)
-        if current is not None and current.awaiting_join is not None and not current.is_new:
-            # A static member that came back to a Stable group and still waits for the log.
-            step.group = step.existing.with_member(current._replace(session_left_ms=None))
-            return
-        step.fire(NEW_MEMBER_EXPIRED if member.is_new else SESSION_EXPIRED)
-        if current is not None:
-            remove_member(step, current)
-
-    return fire
+def _waits_for_log(step: Step, member: object) -> bool:
+    """Stop the timer of a static member that came back to a Stable group and waits for the log."""
+    current = step.existing.member(member.member_id) if isinstance(member, Member) else None
+    if current is None or current.awaiting_join is None or current.is_new:
+        return False
+    step.group = step.existing.with_member(current._replace(session_left_ms=None))
+    return True
 
 
-def expire_pending(pending: Pending) -> Callable[[Step], None]:
-    """The end of a given id's timer (GroupCoordinator.scala:1282)."""
-
-    def fire(step: Step) -> None:
-        step.fire(PENDING_EXPIRED)
-        remove_pending(step, pending.member_id)
-
-    return fire
+def _remove(step: Step, member: Member) -> None:
+    current = step.existing.member(member.member_id)
+    if current is not None:
+        remove_member(step, current)
 
 
-def expire_ghost(step: Step) -> None:
-    """The end of the session timer of a member that was dropped (0.10.2 GroupCoordinator:737)."""
-    step.fire(GHOST_EXPIRED)
-    group = step.existing
-    step.group = group._replace(ghosts=group.ghosts[1:])  # the earliest of them
-    if group.state in {STABLE, COMPLETING}:
+_REMOVE: Final = Effect("remove the member, and rebalance", _remove)
+SESSION_EXPIRES: Final = Table(
+    "A session timer fires",
+    AREA,
+    (
+        Rule(
+            "time/new-member-expired",
+            "a new member waited too long for its first generation: it is removed",
+            at("", "", "GC:1289", "GMM:6726"),
+            (Guard("the member is new", lambda _step, member: member.is_new),),
+            (_REMOVE,),
+        ),
+        Rule(
+            "time/session-expired",
+            "no heartbeat of a member arrived within its session timeout: it is removed",
+            at("GC:696", "GC:739", "GC:1289", "GMM:6726"),
+            (),
+            (_REMOVE,),
+        ),
+    ),
+)
+
+
+def _drop_pending(step: Step, pending: Pending) -> None:
+    remove_pending(step, pending.member_id)
+
+
+PENDING_EXPIRES: Final = Table(
+    "The timer of a pending member id fires",
+    AREA,
+    (
+        Rule(
+            "time/pending-expired",
+            "no member joined with a pending member id within the session timeout",
+            at("", "", "GC:1282", "GMM:6716"),
+            (),
+            (Effect("drop the pending member id", _drop_pending),),
+        ),
+    ),
+)
+
+
+def _drop_orphan(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(ghosts=step.existing.ghosts[1:])  # the earliest of them
+
+
+def _rebalance_if_joined(step: Step, _subject: object) -> None:
+    if step.existing.state in {STABLE, COMPLETING}:
         maybe_prepare_rebalance(step)
 
 
-def expire_syncs(step: Step) -> None:
-    """The end of the time to sync, which runs while somebody has not; it spares no static member.
+ORPHAN_EXPIRES: Final = Table(
+    "The session timer of a dropped member fires",
+    AREA,
+    (
+        Rule(
+            "time/ghost-expired",
+            "the session timer of a member that was dropped before ends, and a rebalance begins",
+            at("GC:696", "GC:739"),
+            (),
+            (
+                Effect("forget the timer", _drop_orphan),
+                Effect(
+                    "prepare a rebalance in Stable and CompletingRebalance", _rebalance_if_joined
+                ),
+            ),
+        ),
+    ),
+)
 
-    Source: 4.1 GroupMetadataManager.java:7117.
-    """
-    late = [m for m in step.existing.members if m.unsynced]
-    step.fire(SYNCS_EXPIRED if late else LOST_SYNC_EXPIRED)
+
+def _unsynced(step: Step) -> list[Member]:
+    return [m for m in step.members if m.unsynced]
+
+
+def _remove_unsynced(step: Step, _subject: object) -> None:
+    late = _unsynced(step)
     drop_members(step, [m.member_id for m in late])
     for member in late:
-        forget_instance(step, member.group_instance_id)
-    maybe_prepare_rebalance(step)
+        drop_instance(step, member.group_instance_id)
 
 
-def end_join_phase(step: Step) -> None:
-    """The end of the join timer: of the rebalance timeout, or of one round of initial delay."""
+_REBALANCE: Final = Effect(
+    "prepare a rebalance unless one is prepared", lambda step, _s: maybe_prepare_rebalance(step)
+)
+SYNC_TIMER: Final = Table(
+    "The timer for SyncGroups fires",
+    AREA,
+    (
+        Rule(
+            "time/syncs-expired",
+            "members that have not synced within the longest rebalance timeout are removed",
+            at("", "", "", "GMM:7142"),
+            (Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),),
+            (Effect("remove them, static members too", _remove_unsynced), _REBALANCE),
+        ),
+        Rule(
+            "time/lost-sync-expired",
+            "the SyncGroup of the former id of a static member is waited for in vain, and a "
+            "rebalance begins, though every member has synced",
+            at("", "", "", "GMM:7150"),
+            (),
+            (_REBALANCE,),
+        ),
+    ),
+)
+
+
+def _extends(step: Step, _subject: object) -> bool:
+    timer = step.existing.join_timer
+    return timer is not None and step.existing.new_member_added and timer.extension_ms > 0
+
+
+def _extend(step: Step, _subject: object) -> None:
+    """What may still be added shrinks by the round that is over (2.7 DelayedJoin.scala:71).
+
+    A round is never longer than the configured delay.
+    """
     group = step.existing
     timer = group.join_timer
-    if timer is None or not timer.initial:
-        step.fire(REBALANCE_TIMEOUT)
-    elif group.new_member_added and timer.extension_ms:
-        step.fire(DELAY_EXTENDED)
-        # What may still be added shrinks by the round that is over; a round is never longer than
-        # the configured delay (DelayedJoin.scala:71).
-        delay_ms = step.config.group_initial_rebalance_delay_ms
-        round_ms = min(delay_ms, timer.extension_ms)
-        step.group = group._replace(
-            new_member_added=False,
-            join_timer=timer._replace(
-                left_ms=round_ms,
-                round_ms=round_ms,
-                extension_ms=max(timer.extension_ms - timer.round_ms, 0),
-            ),
-        )
+    if timer is None:
         return
-    else:
-        step.fire(DELAY_OVER)
-    complete_join(step)
+    round_ms = min(step.config.group_initial_rebalance_delay_ms, timer.extension_ms)
+    step.group = group._replace(
+        new_member_added=False,
+        join_timer=timer._replace(
+            left_ms=round_ms,
+            round_ms=round_ms,
+            extension_ms=max(timer.extension_ms - timer.round_ms, 0),
+        ),
+    )
+
+
+_END_JOIN_PHASE: Final = Effect("end the join phase", lambda step, _s: complete_join(step))
+JOIN_TIMER: Final = Table(
+    "The timer of the join phase fires",
+    AREA,
+    (
+        Rule(
+            "time/rebalance-timeout",
+            "the rebalance timeout ends the join phase",
+            at("DJ:39", "DJ:43", "DJ:44", "GMM:6556"),
+            (
+                Guard(
+                    "it is the rebalance timer, not the initial delay",
+                    lambda step, _s: (
+                        not (step.existing.join_timer and step.existing.join_timer.initial)
+                    ),
+                ),
+            ),
+            (_END_JOIN_PHASE,),
+        ),
+        Rule(
+            "time/initial-delay-extended",
+            "another member joined during the initial delay, so it is extended",
+            at("", "", "DJ:69", "GMM:6985"),
+            (Guard("a member joined and the rebalance timeout leaves room", _extends),),
+            (Effect("start another round of the delay", _extend),),
+        ),
+        Rule(
+            "time/initial-delay-over",
+            "the initial delay is over and ends the join phase",
+            at("", "", "DJ:81", "GMM:6998"),
+            (),
+            (_END_JOIN_PHASE,),
+        ),
+    ),
+)
+PARTS: Final = (PASS, SESSION_EXPIRES, PENDING_EXPIRES, ORPHAN_EXPIRES, SYNC_TIMER, JOIN_TIMER)

@@ -331,7 +331,7 @@ def administration(scene: Scene) -> Iterator[RequestBody]:
         yield ListGroupsRequest((GroupState.EMPTY.value.lower(),))
     if newest["ListGroups"] >= 5:
         yield ListGroupsRequest(types_filter=("consumer",))
-    if scene.state.group is None and scene.profile.traits.hides_unwritten:
+    if scene.state.group is None and "describe/unwritten" in scene.profile.rules:
         yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
     if "DeleteGroups" in newest:
         yield DeleteGroupsRequest((GROUP_ID,))
@@ -355,7 +355,7 @@ def expiry(scene: Scene) -> Iterator[RequestBody]:
     yield commit(NO_GENERATION, NO_MEMBER_ID)
     for member_id in scene.told:
         yield commit(scene.group.generation_id, member_id)
-        if scene.profile.traits.subscriptions:
+        if "OffsetDelete" in scene.profile.max_versions:
             yield scene.join(member_id)._replace(protocols=TOPIC_PROTOCOLS)
     yield fetch(require_stable=False)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import Frame, canonical
 from groupcheck.model.exploring.orbits import Orbits
-from groupcheck.model.rules import static_members
+from groupcheck.model.rules.static_members import SKIPS_SINCE
 from groupcheck.model.spaces.clients import (
     Feature,
     Scene,
@@ -26,7 +26,8 @@ from groupcheck.model.spaces.clients import (
 )
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.storing import failover
+from groupcheck.model.storing.committed import ANSWERS_WAIT
+from groupcheck.model.storing.records import LOADED_ARE_STATIC
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
@@ -108,10 +109,10 @@ class Instance(NamedTuple):
             version = self._version(body)
             yield Request(0, version, trim(body, version))
         newest = self.profile.max_versions["JoinGroup"]
-        if newest >= static_members.SKIPS_SINCE:
+        if newest >= SKIPS_SINCE:
             # Before a leader that is back could be told to skip its assignment.
             for body in returns(scene, self.features):
-                yield Request(0, static_members.SKIPS_SINCE - 1, body)
+                yield Request(0, SKIPS_SINCE - 1, body)
         if scene.room and newest > 3:
             yield Request(0, 3, scene.join(NO_MEMBER_ID))  # before ids were required
         if Feature.EXPIRY in self.features:
@@ -146,7 +147,7 @@ class Instance(NamedTuple):
         """
         if state.log is not None and len(_ids(state)) > self.members:
             return False
-        most = 1 + self.profile.traits.answers_wait
+        most = 1 + ANSWERS_WAIT.holds_in(self.profile.version)
         return len(state.appends) <= (most if Feature.HELD_APPENDS in self.features else 0)
 
     def _version(self, body: RequestBody) -> int:
@@ -193,12 +194,12 @@ def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
 
 def _held_commits(profile: Profile) -> tuple[Feature, ...]:
     """Appends of transactions are held, unless it is the answers that wait, as any others do."""
-    return () if profile.traits.answers_wait else (Feature.HELD_APPENDS,)
+    return () if ANSWERS_WAIT.holds_in(profile.version) else (Feature.HELD_APPENDS,)
 
 
 def _while_held(profile: Profile, members: int) -> int:
     """How many members there are while appends are held: with all the answers that wait, fewer."""
-    return _few(members) if profile.traits.answers_wait else members
+    return _few(members) if ANSWERS_WAIT.holds_in(profile.version) else members
 
 
 def _few(members: int) -> int:
@@ -231,7 +232,7 @@ def real_spaces(
 def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
     found: dict[str, Instance] = {}
-    if static_members.RULES[-1].name in profile.rules:
+    if "join/static-preparing" in profile.rules:
         features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
         found["static"] = Instance(profile, members, features, rebalance_ticks=1)
         held = _while_held(profile, members)
@@ -246,7 +247,7 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         found["transactions"] = _untimed(
             profile, members, Feature.TRANSACTIONS, *_held_commits(profile)
         )
-    if failover.CRASH.name in profile.rules:
+    if "failover/crash" in profile.rules:
         found |= _failing_spaces(profile, members)
     return found | _expiring_spaces(profile, members)
 
@@ -269,7 +270,7 @@ def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     if "TxnOffsetCommit" in profile.max_versions:
         features = shortest.features | {Feature.TRANSACTIONS}
         found["expiry-transactions"] = shortest._replace(features=features)
-    if failover.CRASH.name in profile.rules:
+    if "failover/crash" in profile.rules:
         features = shortest.features | {Feature.FAILING_APPENDS, Feature.CRASHES}
         found["expiry-failing"] = shortest._replace(features=features)
     return found
@@ -293,9 +294,9 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         found["failover-administration"] = _untimed(
             profile, members, Feature.ADMINISTRATION, Feature.FAILOVER
         )
-    if static_members.RULES[-1].name in profile.rules:
+    if "join/static-preparing" in profile.rules:
         found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
-        if not profile.traits.answers_wait:
+        if not ANSWERS_WAIT.holds_in(profile.version):
             # Elsewhere no answer outlives an unloading.
             found["failover-static"] = _untimed(
                 profile, few, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS, Feature.FAILOVER
@@ -311,7 +312,7 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
         found["deleting-transactions"] = _untimed(
             profile, few, Feature.TRANSACTIONS, Feature.ADMINISTRATION, Feature.CRASHES
         )
-    if profile.traits.loaded_count_as_static or profile.traits.syncs_expire:
+    if LOADED_ARE_STATIC.holds_in(profile.version) or "time/syncs-expired" in profile.rules:
         # Only time shows who is spared by the rebalance timeout, and who may not have synced.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
     return found
@@ -320,13 +321,13 @@ def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
 def supported(profile: Profile) -> frozenset[Feature]:
     """The features that the version has, as far as the model has it."""
     has = {
-        Feature.STATIC_MEMBERS: static_members.RULES[-1].name in profile.rules,
-        Feature.MAX_SIZE: static_members.RULES[-1].name in profile.rules,
+        Feature.STATIC_MEMBERS: "join/static-preparing" in profile.rules,
+        Feature.MAX_SIZE: "join/static-preparing" in profile.rules,
         Feature.TRANSACTIONS: "TxnOffsetCommit" in profile.max_versions,
         Feature.ADMINISTRATION: "ListGroups" in profile.max_versions,
-        Feature.FAILING_APPENDS: failover.CRASH.name in profile.rules,
-        Feature.CRASHES: failover.CRASH.name in profile.rules,
-        Feature.FAILOVER: failover.CRASH.name in profile.rules,
+        Feature.FAILING_APPENDS: "failover/crash" in profile.rules,
+        Feature.CRASHES: "failover/crash" in profile.rules,
+        Feature.FAILOVER: "failover/crash" in profile.rules,
     }
     return frozenset(feature for feature in Feature if has.get(feature, True))
 

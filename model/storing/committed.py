@@ -1,30 +1,38 @@
-"""What is read while something is written that is not committed, where the two differ.
+"""What is read while something written is not committed, where the two differ.
 
-From 4.1 on a group's state moves on as it writes, and whoever only reads is shown the groups and
-offsets that are committed. Of a group that is, all else is shown as it is by now. What becomes of
-the answers that wait is the matter of `waiting`.
+From 4.1 on a group's state moves on as it writes, and requests that only read see the groups and
+offsets that are committed. Everything else of a committed group is shown as it is now. `waiting`
+has what becomes of deferred answers.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
+from groupcheck.model.engine.rules import Behaviour, Effect, Rule, Table, decide
+from groupcheck.model.sources import at
 from groupcheck.model.state import Committed, Group
-from groupcheck.model.step import Rule, Step, decide, source
+from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import Request
 
-READ = Rule(
-    "log/read-committed",
-    "something is written that is not committed, and does not show yet",
-    source("CoordinatorRuntime.java")(1613),
+AREA: Final = "log"
+
+ANSWERS_WAIT: Final = Behaviour(
+    "answers-wait",
+    AREA,
+    "an append takes effect at once, and the answers wait until it is committed, those of other "
+    "requests too; requests that only read see what is committed",
+    at("", "", "", "CR:960"),
 )
 
 
 def note_written(step: Step) -> None:
-    """Something is written: while appends are held, what was there before it is what is read.
+    """Note that something is written: while appends are held, reads see what was there before it.
 
     A group of which nothing was written before does not show. (Other groups of the partition may
     write as well, but none of a coordinator whose appends can be held.)
     """
-    if not (step.holding and step.profile.traits.answers_wait and step.committed is None):
+    if not (step.holding and ANSWERS_WAIT(step) and step.committed is None):
         return
     group = step.before
     if group is None or group.unwritten:
@@ -35,21 +43,45 @@ def note_written(step: Step) -> None:
 
 
 def note_removed(step: Step) -> None:
-    """The group is removed; but as long as that is not committed, it shows as it was at last."""
+    """Note that the group is removed: until that is committed, reads see it as it was."""
     committed = step.committed
     if committed is not None and committed.newest:
         removed = Group(protocol_type=step.existing.protocol_type)
         step.committed = committed._replace(newest=False, group=removed)
 
 
-def read(step: Step, request: Request, rules: tuple[Rule, ...]) -> None:
-    """Decide on a request that only reads, and for which nothing is waited."""
+def _read_committed(step: Step, read: tuple[Request, Table]) -> None:
+    request, table = read
     committed, newest = step.committed, step.group
     if committed is None:
-        decide(step, request, rules)
         return
-    step.fire(READ)
     shown = newest if committed.newest else committed.group
     step.committed, step.group = None, shown and shown._replace(offsets=committed.offsets)
-    decide(step, request, rules)
+    decide(step, table, request)
     step.committed, step.group = committed, newest
+
+
+READ: Final = Table(
+    "Read while something written is not committed",
+    AREA,
+    (
+        Rule(
+            "log/read-committed",
+            "something written is not committed, and does not show yet",
+            at("", "", "", "CR:1613"),
+            (),
+            (Effect("read what is committed", _read_committed),),
+        ),
+    ),
+)
+
+
+def read(step: Step, table: Table, request: Request) -> None:
+    """Decide on a request that only reads, and whose answer does not wait."""
+    if step.committed is None:
+        decide(step, table, request)
+    else:
+        decide(step, READ, (request, table))
+
+
+PARTS: Final = (ANSWERS_WAIT, READ)

@@ -1,162 +1,199 @@
-"""What happens to a coordinator: its partition moves, its process dies, it is shut down.
+"""Faults of a coordinator: its partition moves, its process crashes, it is shut down.
 
-Whatever is lost in memory is found in the log, if it was recorded (`records`).
+What is lost in memory is found in the log, if it was recorded (`records`).
 """
 
 from __future__ import annotations
 
-from groupcheck.model.rules.rebalance import subscription
-from groupcheck.model.rules.session import rearm_session
+from typing import Final
+
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD, refused_join
+from groupcheck.model.rules.session import restart_session
+from groupcheck.model.rules.subscription import subscription
+from groupcheck.model.sources import at
 from groupcheck.model.state import (
     Group,
+    GroupRecord,
     Log,
     OffsetsAppend,
     Serving,
     StaticAppend,
 )
-from groupcheck.model.step import Rule, Step, gc, gmm
+from groupcheck.model.step import Step
+from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.storing.log import told_new_id
 from groupcheck.model.storing.waiting import lose
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    JoinGroupResponse,
-    SyncGroupResponse,
-)
+from groupcheck.model.vocabulary import ErrorCode, GroupState, SyncGroupResponse
 
-CRASH = Rule(
-    "failover/crash",
-    "memory is lost, and with it who waited; what was served is loaded from the log",
-    gmm(544),
-)
-UNLOAD = Rule(
-    "failover/unload", "the partition is lost: the group is Dead, and who waits is told", gc(869)
-)
-LOADING = Rule("failover/loading", "the partition begins to be loaded", gmm(533))
-LOAD = Rule("failover/load", "the partition has been loaded, and is served", gmm(558))
-SHUTDOWN = Rule("failover/shutdown", "the coordinator is shut down", gc(118))
-RESTORED = Rule(
-    "failover/restored", "the last record has members, so the group is Stable again", gmm(1417)
-)
-RESTORED_EMPTY = Rule(
-    "failover/restored-empty", "the last record has no members, or there are only offsets", gmm(714)
-)
-RULES = (CRASH, UNLOAD, LOADING, LOAD, SHUTDOWN, RESTORED, RESTORED_EMPTY)
+AREA: Final = "failover"
+
+_ACTIVE: Final = Guard("the coordinator is not shut down", lambda step, _s: step.active)
 
 
-def crash(step: Step) -> None:
-    """Memory is lost; appends that are on their way are in the log, and answered never.
+def _lose_memory(step: Step, _subject: object) -> None:
+    """Appends in flight are in the log, and never answered; held or failing appends stay so.
 
-    What holds appends back, or makes them fail, is no part of the memory. What is loaded is
-    committed.
+    What is loaded is committed.
     """
-    step.fire(CRASH)
     step.group, step.appends, step.committed, step.active = None, (), None, True
     if step.serving is not Serving.UNLOADED:
         _load(step)
 
 
-def unload(step: Step) -> None:
-    """The partition is lost (GroupMetadataManager.scala:758)."""
-    if _may(step):
-        step.fire(UNLOAD)
-        _unload(step)
+def _unload(step: Step, _subject: object) -> None:
+    """The group is Dead: its parked requests are answered NOT_COORDINATOR.
 
+    Appends of commits in flight are answered as they complete, and so are those of static members
+    that came back, unless the answers wait; assignments reach no member.
 
-def loading(step: Step) -> None:
-    """The partition is being loaded from now on (GroupMetadataManager.scala:533)."""
-    if _may(step):
-        step.fire(LOADING)
-        _unload(step)
-        step.serving = Serving.LOADING
-
-
-def load(step: Step) -> None:
-    """The partition has been loaded; to load what is served changes nothing."""
-    if _may(step):
-        step.fire(LOAD)
-        if step.serving is not Serving.SERVED:
-            _load(step)
-
-
-def shutdown(step: Step) -> None:
-    """The coordinator is shut down: no timer of it fires any more.
-
-    What it served will be loaded when it comes back, even if it is unloaded now.
+    Source: 2.7 GroupCoordinator.scala:869, GroupMetadataManager.scala:758.
     """
-    step.fire(SHUTDOWN)
-    step.active = False
-    keeps_any = step.group is not None or step.committed is not None
-    if step.profile.traits.shutdown_unloads and keeps_any:
-        serving = step.serving
-        step.fire(UNLOAD)
-        _unload(step)
-        step.serving = serving
-
-
-def _may(step: Step) -> bool:
-    """Whether the partition can move: after a shutdown nothing is scheduled any more."""
-    return step.active
-
-
-def _unload(step: Step) -> None:
-    """The group is Dead: who waits for it is told to look elsewhere (GroupCoordinator.scala:869).
-
-    Commits on their way to the log are answered as they complete, and so are static members that
-    came back and wait for the log, unless it is the answers that wait; assignments reach nobody.
-    """
-    if step.profile.traits.answers_wait:
+    if ANSWERS_WAIT(step):
         lose(step, ErrorCode.NOT_COORDINATOR)
-    told = {response.request_id for response in step.responses}
+    answered = {response.request_id for response in step.responses}
     group, step.group, step.serving, step.committed = step.group, None, Serving.UNLOADED, None
     step.appends = tuple(
         _outliving(a, group) for a in step.appends if isinstance(a, StaticAppend | OffsetsAppend)
     )
     for member in group.members if group else ():
-        # Of a group that got stuck at the end of its join phase everybody has been told.
+        # In a group that got stuck at the end of its join phase every JoinGroup was answered.
         joins = group is not None and group.join_timer is not None
-        if joins and member.awaiting_join is not None and member.awaiting_join not in told:
-            generation_id = step.profile.traits.refused_generation_id
-            answer = JoinGroupResponse(
-                ErrorCode.NOT_COORDINATOR, generation_id, member_id=member.member_id
-            )
+        if joins and member.awaiting_join is not None and member.awaiting_join not in answered:
+            answer = refused_join(step, ErrorCode.NOT_COORDINATOR, member.member_id)
             step.answer(member.awaiting_join, answer)
-        if member.awaiting_sync is not None and member.awaiting_sync not in told:
+        if member.awaiting_sync is not None and member.awaiting_sync not in answered:
             step.answer(member.awaiting_sync, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
 
 
 def _outliving(
     entry: StaticAppend | OffsetsAppend, group: Group | None
 ) -> StaticAppend | OffsetsAppend:
-    """What is left of an append once its group is unloaded: the answer, if one is still due."""
+    """An append after its group is unloaded: the answer that is still due, if any."""
     if isinstance(entry, OffsetsAppend):
         return entry._replace(outlived=True)
     member = group.member(entry.member_id) if group and entry.member_id is not None else None
-    # While a rebalance is prepared who waits is told by the unloading itself.
+    # While a rebalance is prepared, unloading itself answers the parked JoinGroup.
     if group and member and member.awaiting_join is not None and group.join_timer is None:
         entry = entry._replace(outlived=(member.awaiting_join, told_new_id(group, entry)))
     return entry._replace(member_id=None)
 
 
-def _offsets_alone(step: Step, log: Log) -> Group:
-    """What there is of a group that was never recorded, or was removed."""
-    if step.profile.traits.empty_dies:
-        return Group(GroupState.DEAD, offsets=log.offsets)
-    step.fire(RESTORED_EMPTY)
-    return Group(offsets=log.offsets, transactions=log.transactions, producers=log.producers)
+def _begin_loading(step: Step, _subject: object) -> None:
+    step.serving = Serving.LOADING
+
+
+def _load_unless_served(step: Step, _subject: object) -> None:
+    if step.serving is not Serving.SERVED:
+        _load(step)
+
+
+def _shut_down(step: Step, _subject: object) -> None:
+    """No timer fires any more. What is served now is loaded when the coordinator comes back."""
+    step.active = False
+
+
+def _unload_at_shutdown(step: Step, _subject: object) -> None:
+    if step.group is not None or step.committed is not None:
+        serving = step.serving
+        decide(step, UNLOAD_NOW, None)
+        step.serving = serving
+
+
+_UNLOAD: Final = Effect(
+    "unload the partition: answer every parked request NOT_COORDINATOR", _unload
+)
+CRASH: Final = Table(
+    "Crash",
+    AREA,
+    (
+        Rule(
+            "failover/crash",
+            "memory is lost, and parked requests with it; the partition is loaded from the log",
+            at("GMM:355", "GMM:406", "GMM:544", "CR:2455"),
+            (),
+            (Effect("lose the memory, and load the partition from the log", _lose_memory),),
+        ),
+    ),
+)
+UNLOAD_NOW: Final = Table(
+    "Unload",
+    AREA,
+    (
+        Rule(
+            "failover/unload",
+            "the partition is lost: the group is Dead, and its parked requests fail",
+            at("GC:473", "GC:504", "GC:869", "GMM:5971"),
+            (),
+            (_UNLOAD,),
+        ),
+    ),
+)
+LOADING: Final = Table(
+    "Loading",
+    AREA,
+    (
+        Rule(
+            "failover/loading",
+            "the partition begins to be loaded",
+            at("GMM:363", "GMM:387", "GMM:533", "CR:652"),
+            (_ACTIVE,),
+            (_UNLOAD, Effect("begin to load the partition", _begin_loading)),
+        ),
+    ),
+)
+LOAD: Final = Table(
+    "Load",
+    AREA,
+    (
+        Rule(
+            "failover/load",
+            "the partition has been loaded, and is served",
+            at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
+            (_ACTIVE,),
+            (Effect("load the partition unless it is served", _load_unless_served),),
+        ),
+    ),
+)
+SHUTDOWN: Final = Table(
+    "Shutdown",
+    AREA,
+    (
+        Rule(
+            "failover/shutdown",
+            "the coordinator is shut down",
+            at("GC:90", "GC:83", "GC:118", "GCS:2262"),
+            (),
+            (
+                Effect("stop every timer", _shut_down),
+                Effect("unload the partition", _unload_at_shutdown).only(
+                    at("", "", "", "GCS:2270")
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def unload(step: Step) -> None:
+    """The partition is lost; after a shutdown nothing is scheduled any more."""
+    if step.active:
+        decide(step, UNLOAD_NOW, None)
 
 
 def _load(step: Step) -> None:
-    """The group as it was last recorded, with the offsets (GroupMetadataManager.scala:564)."""
+    """The group as it was last recorded, with its offsets (2.7 GroupMetadataManager.scala:564)."""
     step.serving = Serving.SERVED
     log = step.log or Log()
-    record = log.group
-    if record is None:
-        if log.offsets or log.transactions:
-            step.group = _offsets_alone(step, log)
+    if EMPTY_IS_DEAD(step) and log.group is None and log.offsets:
+        step.group = Group(GroupState.DEAD, offsets=log.offsets)
         return
+    decide(step, RESTORE, log)
+
+
+def _restore_group(step: Step, log: Log) -> None:
+    record = log.group or GroupRecord(0, None, None, None, ())
     statics = {m.group_instance_id: m.member_id for m in record.members if m.group_instance_id}
-    step.fire(RESTORED if record.members else RESTORED_EMPTY)
     group = Group(
         GroupState.STABLE if record.members else GroupState.EMPTY,
         *record[:-1],
@@ -168,4 +205,37 @@ def _load(step: Step) -> None:
     )
     step.group = group._replace(subscribed=subscription(step, group, group.protocol_name))
     for member in record.members:
-        rearm_session(step, member)
+        restart_session(step, member)
+
+
+RESTORE: Final = Table(
+    "Load the group",
+    AREA,
+    (
+        Rule(
+            "failover/restored",
+            "the last record has members, so the group is Stable again",
+            at("GMM:940", "GMM:1002", "GMM:1417", "GMM:6078"),
+            (
+                Guard(
+                    "the last record of the group has members",
+                    lambda _step, log: log.group is not None and bool(log.group.members),
+                ),
+            ),
+            (Effect("restore the group, and start the session timers", _restore_group),),
+        ),
+        Rule(
+            "failover/restored-empty",
+            "the last record has no members, or there are only offsets",
+            at("", "GMM:481", "GMM:714", "OMM:1148"),
+            (
+                Guard(
+                    "there is a record of the group or of its offsets",
+                    lambda _step, log: bool(log.group or log.offsets or log.transactions),
+                ),
+            ),
+            (Effect("restore an Empty group with its offsets", _restore_group),),
+        ),
+    ),
+)
+PARTS: Final = (CRASH, UNLOAD_NOW, LOADING, LOAD, SHUTDOWN, RESTORE)

@@ -1,14 +1,17 @@
-"""Storing is a step of its own: appends that complete at once, or when they are released."""
+"""Appends to the log: they complete at once, or when they are released."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, cast
 
-from groupcheck.model.rules.rebalance import PREPARING, listed_members, maybe_prepare_rebalance
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.guards import PREPARING
+from groupcheck.model.rules.rebalance import listed_members, maybe_prepare_rebalance
 from groupcheck.model.rules.replacement import replace
-from groupcheck.model.rules.session import propagate_assignment, rearm_session
+from groupcheck.model.rules.session import answer_parked_syncs, restart_session
 from groupcheck.model.rules.transactions import drop_failed, mark_in_log, mark_older
+from groupcheck.model.sources import at
 from groupcheck.model.state import (
     Append,
     FailAppends,
@@ -22,7 +25,8 @@ from groupcheck.model.state import (
     Written,
     put,
 )
-from groupcheck.model.step import Rule, Step, gc, gm, gmm, source
+from groupcheck.model.step import Step
+from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.storing.records import next_error, record_group, record_new, record_offsets
 from groupcheck.model.storing.revert import forget, settle
 from groupcheck.model.vocabulary import (
@@ -36,124 +40,57 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitResponse,
 )
 
-HOLD = Rule("log/hold", "appends stay incomplete from now on", gmm(323))
-RELEASE = Rule("log/release", "the held appends complete", gmm(323))
-STABILISE = Rule(
-    "log/assignments-stored",
-    "the assignments are stored, so every parked SyncGroup is answered",
-    gc(432),
+AREA: Final = "log"
+
+FAILURES_ARE_UNDONE: Final = Behaviour(
+    "failures-are-undone",
+    AREA,
+    "what cannot be written is undone: a static member is as it was before it came back, and a "
+    "transaction has pending what it had before; else the member keeps the protocols it came back "
+    "with, and the transaction loses what it had pending of those partitions",
+    at("", "", "", "CR:873"),
 )
-TOO_LATE = Rule(
-    "log/assignments-outdated",
-    "the assignments are stored too late: the group has moved on, and nothing comes of it",
-    gc(427),
+COMMITS_FAIL_WHOLE: Final = Behaviour(
+    "commits-fail-whole",
+    AREA,
+    "a commit that cannot be written fails for all its partitions, those that were refused too",
+    at("", "", "", "GCS:1996"),
 )
-COMMITTED = Rule("log/offsets-stored", "the offsets are stored and can be read", gmm(406))
-NEW_ID_STORED = Rule(
-    "log/new-id-stored", "the new id of a static member is stored, and it is told", gc(1073)
-)
-TOLD_ALREADY = Rule(
-    "log/new-id-outdated",
-    "the new id of a static member is stored too late: it was answered or is gone",
-    gm(373),
-)
-TXN_STORED = Rule(
-    "log/transaction-stored",
-    "the offsets of a transaction are stored, and its marker is awaited before they can be read",
-    gmm(408),
-)
-FAIL = Rule("log/fail", "the next appends fail", gmm(276))
-NOT_STABILISED = Rule(
-    "log/assignments-failed",
-    "the assignments cannot be stored, so every parked SyncGroup is told, and a rebalance begins",
-    gc(429),
-)
-NOT_COMMITTED = Rule(
-    "log/offsets-failed", "the offsets cannot be stored, and the commit is told", gmm(430)
-)
-OUTLIVED = Rule(
-    "log/offsets-outlive-group",
-    "the offsets are stored, but the group they were for is unloaded: nothing more comes of them",
-    gmm(405),
-)
-NEW_ID_FAILED = Rule(
-    "log/new-id-failed",
-    "the new id of a static member cannot be stored: it has its old one again, and is told",
-    gc(1062),
-)
-TXN_FAILED = Rule(
-    "log/transaction-failed",
-    "the offsets of a transaction cannot be stored: they are forgotten, and the commit is told",
-    gm(632),
-)
-COMMITTED_AT_LAST = Rule(
-    "log/answer-released",
-    "all that was written before the answer is committed, so it is given",
-    source("CoordinatorRuntime.java")(1947),
-)
-RULES = (
-    HOLD,
-    RELEASE,
-    STABILISE,
-    TOO_LATE,
-    COMMITTED,
-    NEW_ID_STORED,
-    TOLD_ALREADY,
-    FAIL,
-    NOT_STABILISED,
-    NOT_COMMITTED,
-    OUTLIVED,
+COMMITS_ARE_PENDING: Final = Behaviour(
+    "commits-are-pending",
+    AREA,
+    "a partition is unstable while a commit of it is not complete, and for good if its part of a "
+    "commit was refused (KAFKA-16371)",
+    at("GMM:283", "GMM:317", "GM:609"),
 )
 
-UNAVAILABLE = dict.fromkeys(
-    (
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ),
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-)
-ELSEWHERE = dict.fromkeys(
-    (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR), ErrorCode.NOT_COORDINATOR
-)
-TOO_LARGE = (
-    ErrorCode.MESSAGE_TOO_LARGE,
-    ErrorCode.RECORD_LIST_TOO_LARGE,
-    ErrorCode.INVALID_FETCH_SIZE,
-)
 
-# What the error of an append is to SyncGroup (GroupMetadataManager.scala:283).
-GROUP_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
-    **UNAVAILABLE,
-    **ELSEWHERE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
-    **dict.fromkeys(TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
-}
+def error_to_group(step: Step, error: ErrorCode) -> ErrorCode:
+    """The answer of SyncGroup and JoinGroup to the error of an append."""
+    return step.profile.group_errors.get(error, error)
 
-# And to OffsetCommit (GroupMetadataManager.scala:430).
-COMMIT_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
-    **UNAVAILABLE,
-    **ELSEWHERE,
-    **dict.fromkeys(TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE),
-}
+
+def error_to_commit(step: Step, error: ErrorCode) -> ErrorCode:
+    """The answer of the other APIs to the error of an append."""
+    return step.profile.commit_errors.get(error, error)
 
 
 def store_assignments(step: Step, assignments: dict[str, bytes], request_id: int) -> None:
-    """The leader's assignments go to the log, nothing for those it forgot.
+    """Append the leader's assignments; members that it leaves out get an empty one.
 
-    Source: GroupCoordinator.scala:415.
+    Source: 2.7 GroupCoordinator.scala:415.
     """
     group = step.existing
     given = tuple((m.member_id, assignments.get(m.member_id, b"")) for m in group.members)
     error = next_error(step)
     if error is ErrorCode.NONE:
         record_group(step, dict(given))
-    kept_id = request_id if step.profile.traits.answers_wait else None
+    kept_id = request_id if ANSWERS_WAIT(step) else None
     append(step, GroupAppend(group.generation_id, given, error, kept_id))
 
 
 def store_offsets(step: Step, entry: OffsetsAppend) -> None:
-    """Offsets go to the log."""
+    """Append offsets."""
     error = next_error(step)
     if error is ErrorCode.NONE:
         record_offsets(step, entry)
@@ -161,16 +98,16 @@ def store_offsets(step: Step, entry: OffsetsAppend) -> None:
 
 
 def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) -> None:
-    """The new id of a static member goes to the log, with what everybody was assigned before.
+    """Append the new id of a static member, with the assignments of before.
 
-    It had the place of `old` in the group `before` it came back.
+    It replaces `old` in the group, which was `before` when the member came back.
     """
     error = next_error(step)
     if error is ErrorCode.NONE:
-        record_group(step, {m.member_id: m.assignment for m in step.existing.members})
+        record_group(step, {m.member_id: m.assignment for m in step.members})
     else:
         entry = entry._replace(replaced=old.member_id, was_told=old.told, error=error)
-        if step.profile.traits.failures_are_undone:
+        if FAILURES_ARE_UNDONE(step):
             entry = entry._replace(before=before)
         else:
             member = cast("Member", step.existing.member(entry.told))
@@ -179,23 +116,23 @@ def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) ->
 
 
 def store_new_group(step: Step, request_id: int) -> None:
-    """A group that a JoinGroup has brought into being goes to the log.
+    """Append a group that a JoinGroup has created.
 
-    If that fails, who made it is told, unless it has been answered already.
+    If that fails, the request fails too, unless it has been answered already.
     Source: 4.1 GroupMetadataManager.java:6194.
     """
     error = next_error(step)
     if error is ErrorCode.NONE:
         record_new(step)
         return
-    waits = any(member.awaiting_join == request_id for member in step.existing.members)
+    waits = any(member.awaiting_join == request_id for member in step.members)
     forget(step)
     if waits:
-        step.answer(request_id, JoinGroupResponse(step.profile.group_errors.get(error, error)))
+        step.answer(request_id, JoinGroupResponse(error_to_group(step, error)))
 
 
 def append(step: Step, entry: Written) -> None:
-    """Append to the log; the completion comes now, or with the release."""
+    """Append to the log; the append completes now, or with the release."""
     if step.holding and not _completes_at_once(step, entry):
         step.appends = (*step.appends, entry)
     else:
@@ -204,65 +141,90 @@ def append(step: Step, entry: Written) -> None:
 
 
 def _completes_at_once(step: Step, entry: Written) -> bool:
-    """Where it is the answers that wait: what fails does so at once, and offsets take effect."""
+    """Where answers wait, a failed append completes at once, and offsets take effect at once."""
     failed = entry.error is not ErrorCode.NONE
-    return step.profile.traits.answers_wait and (failed or isinstance(entry, OffsetsAppend))
+    return ANSWERS_WAIT(step) and (failed or isinstance(entry, OffsetsAppend))
 
 
-def hold_appends(step: Step) -> None:
-    """From now on appends do not complete."""
-    step.fire(HOLD)
+def _hold(step: Step, _subject: object) -> None:
     step.holding = True
 
 
-def fail_appends(step: Step, given: FailAppends) -> None:
-    """The next appends fail; those that are held already do not."""
-    step.fire(FAIL)
+def _fail(step: Step, given: FailAppends) -> None:
+    """Appends that are held already do not fail."""
     step.failing = given if given.number else None
 
 
-def release_appends(step: Step) -> None:
-    """Complete what was held, in order."""
-    step.fire(RELEASE)
+def _release(step: Step, _subject: object) -> None:
     held, step.appends, step.holding, step.committed = step.appends, (), False, None
     for entry in held:
         complete_append(step, entry)
 
 
 def complete_append(step: Step, entry: Append) -> None:
-    """What the completion of an append brings about."""
-    if isinstance(entry, GroupAppend):
-        complete_group_append(step, entry)
-    elif isinstance(entry, StaticAppend):
-        complete_static_append(step, entry)
-    elif isinstance(entry, OffsetsAppend):
-        complete_offsets_append(step, entry)
-    elif isinstance(entry, HeldAnswer):
-        step.fire(COMMITTED_AT_LAST)
-        step.answer(entry.request_id, entry.body)
+    """Complete an append."""
+    table = COMPLETIONS.get(type(entry))
+    if table is not None:
+        decide(step, table, entry)
 
 
-def complete_group_append(step: Step, entry: GroupAppend) -> None:
-    """The assignments reach the members, if the group still waits.
-
-    Source: GroupCoordinator.scala:427.
-    """
-    group = step.group or Group()
-    if not awaits(group, entry):
-        step.fire(TOO_LATE)
-        return
-    if entry.error is not ErrorCode.NONE:
-        step.fire(NOT_STABILISED)
-        propagate_assignment(step, step.profile.group_errors.get(entry.error, entry.error))
-        maybe_prepare_rebalance(step)
-        return
-    step.fire(STABILISE)
-    assigned = dict(entry.assignments)
-    step.group = group._replace(
-        members=tuple(m._replace(assignment=assigned[m.member_id]) for m in group.members)
-    )
-    propagate_assignment(step, ErrorCode.NONE)
-    step.group = step.existing._replace(state=GroupState.STABLE)
+HOLD: Final = Table(
+    "Appends are held",
+    AREA,
+    (
+        Rule(
+            "log/hold",
+            "appends stay incomplete from now on",
+            at("GMM:253", "GMM:253", "GMM:323", "CR:955"),
+            (),
+            (Effect("hold appends", _hold),),
+        ),
+    ),
+)
+FAIL: Final = Table(
+    "Appends fail",
+    AREA,
+    (
+        Rule(
+            "log/fail",
+            "the next appends fail",
+            at("GMM:197", "GMM:167", "GMM:276", "CR:802"),
+            (),
+            (Effect("let the next appends fail", _fail),),
+        ),
+    ),
+)
+RELEASE: Final = Table(
+    "Appends are released",
+    AREA,
+    (
+        Rule(
+            "log/release",
+            "the held appends complete",
+            at("GMM:253", "GMM:253", "GMM:323", "CR:1946"),
+            (),
+            (Effect("complete the held appends in order", _release),),
+        ),
+    ),
+)
+ANSWER_COMMITTED: Final = Table(
+    "A deferred answer is committed",
+    AREA,
+    (
+        Rule(
+            "log/answer-released",
+            "everything written before the answer is committed, so it is sent",
+            at("", "", "", "CR:1947"),
+            (),
+            (
+                Effect(
+                    "send the answer",
+                    lambda step, entry: step.answer(entry.request_id, entry.body),
+                ),
+            ),
+        ),
+    ),
+)
 
 
 def awaits(group: Group | None, entry: GroupAppend) -> bool:
@@ -274,32 +236,175 @@ def awaits(group: Group | None, entry: GroupAppend) -> bool:
     )
 
 
-def complete_static_append(step: Step, entry: StaticAppend) -> None:
-    """A static member that came back is answered if it still waits, whatever the group does now.
+def _assign(step: Step, entry: GroupAppend) -> None:
+    assigned = dict(entry.assignments)
+    group = step.existing
+    step.group = group._replace(
+        members=tuple(m._replace(assignment=assigned[m.member_id]) for m in group.members)
+    )
 
-    Source: GroupCoordinator.scala:1073.
-    """
+
+def _become_stable(step: Step, _entry: GroupAppend) -> None:
+    step.group = step.existing._replace(state=GroupState.STABLE)
+
+
+_FAILED: Final = Guard("the append failed", lambda _step, e: e.error is not ErrorCode.NONE)
+# Source: 2.7 GroupCoordinator.scala:427.
+ASSIGNMENTS_APPENDED: Final = Table(
+    "The append of assignments completes",
+    AREA,
+    (
+        Rule(
+            "log/assignments-outdated",
+            "the assignments are stored too late: the group has moved on, and they have no effect",
+            at("GC:281", "GC:275", "GC:427", "GMM:7430"),
+            (
+                Guard(
+                    "the group does not wait for them any more",
+                    lambda step, entry: not awaits(step.group, entry),
+                ),
+            ),
+        ),
+        Rule(
+            "log/assignments-failed",
+            "the assignments cannot be stored: every parked SyncGroup fails, a rebalance begins",
+            at("GC:282", "GC:276", "GC:429", "GMM:7431"),
+            (_FAILED,),
+            (
+                Effect(
+                    "answer every parked SyncGroup with the mapped error",
+                    lambda step, e: answer_parked_syncs(step, error_to_group(step, e.error)),
+                ),
+                Effect("prepare a rebalance", lambda step, _e: maybe_prepare_rebalance(step)),
+            ),
+        ),
+        Rule(
+            "log/assignments-stored",
+            "the assignments are stored, so every parked SyncGroup is answered",
+            at("GC:286", "GC:280", "GC:432", "GMM:7438"),
+            (),
+            (
+                Effect("assign", _assign),
+                Effect(
+                    "answer every parked SyncGroup with its assignment",
+                    lambda step, _e: answer_parked_syncs(step, ErrorCode.NONE),
+                ),
+                Effect("move to Stable", _become_stable),
+            ),
+        ),
+    ),
+)
+
+
+def _returned(step: Step, entry: StaticAppend) -> Member | None:
+    """The static member that came back, under the id that it has by now."""
+    if entry.member_id is None or step.group is None:
+        return None
+    return step.group.member(entry.member_id)
+
+
+def _is_outdated(step: Step, entry: StaticAppend) -> bool:
     if entry.outlived is not None:
-        _answer_outlived(step, entry, *entry.outlived)
-        return
-    group = step.group or Group()
-    member = group.member(entry.member_id) if entry.member_id is not None else None
-    if member is not None and entry.error is not ErrorCode.NONE:
-        _revert(step, entry, member)
-        return
+        return False
+    group, member = step.group or Group(), _returned(step, entry)
+    if member is None:
+        return True
+    if entry.error is not ErrorCode.NONE:
+        return member.member_id != entry.told
     # While a rebalance is prepared Kafka fails to list the members (4.1 ClassicGroup.java:1311).
     unlisted = _leads_by_now(group, entry) and group.state is PREPARING
-    if member is None or member.awaiting_join is None or unlisted:
-        step.fire(TOLD_ALREADY)
+    return member.awaiting_join is None or unlisted
+
+
+def _drop_parked(step: Step, entry: StaticAppend) -> None:
+    """On an error, Kafka fails once the member has its old protocols back, and drops its JoinGroup.
+
+    Source: 2.7 GroupCoordinator.scala:1061.
+    """
+    member = _returned(step, entry)
+    if member is not None and entry.error is not ErrorCode.NONE:
+        member = _with_old_protocols(entry, member)
+        step.group = step.existing.with_member(member._replace(awaiting_join=None))
+
+
+def _with_old_protocols(entry: StaticAppend, member: Member) -> Member:
+    """Kafka keeps the protocols to go back to only once the new ones have replaced them."""
+    return member if entry.before is not None else member._replace(protocols=entry.offered)
+
+
+def _revert(step: Step, entry: StaticAppend) -> None:
+    """The member has its old id again; where failures are undone, the group is as it was."""
+    if entry.outlived is not None:
+        request_id, answer = entry.outlived
+        step.answer(request_id, _not_stored(step, entry, answer))
         return
-    step.fire(NEW_ID_STORED)
-    step.answer(member.awaiting_join, told_new_id(group, entry))
+    member = _with_old_protocols(entry, cast("Member", _returned(step, entry)))
+    refuse_new_id(step, entry)
+    if entry.before is not None:
+        _restore(step, entry.before, entry.replaced)
+        return
+    answered = member._replace(awaiting_join=None)
+    restart_session(step, replace(step, answered, entry.replaced, told=entry.was_told))
+
+
+def _restore(step: Step, before: Group, member_id: str) -> None:
+    """The group is as it was; no request of the member is parked, and its session timer restarts.
+
+    Source: 4.1 GroupMetadataManager.java:7252.
+    """
+    step.group = before
+    old = cast("Member", before.member(member_id))
+    restart_session(step, old._replace(awaiting_join=None, awaiting_sync=None))
+
+
+def _reveal_new_id(step: Step, entry: StaticAppend) -> None:
+    if entry.outlived is not None:
+        step.answer(*entry.outlived)
+        return
+    group, member = step.existing, cast("Member", _returned(step, entry))
+    step.answer(cast("int", member.awaiting_join), told_new_id(group, entry))
     told = member.told or entry.told == member.member_id  # it may be an earlier id's answer
     step.group = group.with_member(member._replace(awaiting_join=None, told=told))
 
 
+# Answered if it still waits, whatever the group does now: 2.7 GroupCoordinator.scala:1073.
+NEW_ID_APPENDED: Final = Table(
+    "The append of a static member's new id completes",
+    AREA,
+    (
+        Rule(
+            "log/new-id-outdated",
+            "the new id of a static member is stored too late: it was answered or is gone",
+            at("", "", "GM:373", "CG:1228"),
+            (Guard("its JoinGroup is not parked any more", _is_outdated),),
+            (Effect("on an error, drop its parked JoinGroup", _drop_parked),),
+            words_of={
+                "4.1": "the new id of a static member is stored too late: it was answered or is "
+                "gone, or leads a group that prepares a rebalance, where Kafka fails to list the "
+                "members"
+            },
+        ),
+        Rule(
+            "log/new-id-failed",
+            "the new id of a static member cannot be stored: it has its old one again, and the "
+            "request fails",
+            at("", "", "GC:1062", "GMM:7252"),
+            (_FAILED,),
+            (Effect("answer the mapped error, and give the member its old id back", _revert),),
+        ),
+        Rule(
+            "log/new-id-stored",
+            "the new id of a static member is stored, and the answer reveals it",
+            at("", "", "GC:1073", "GMM:7274"),
+            (),
+            (Effect("answer with the new id", _reveal_new_id),),
+        ),
+    ),
+)
+
+
 def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
-    """What a static member that came back is answered once its new id is stored."""
+    """The answer to a static member that came back, once its new id is stored."""
     leader = group.leader if entry.current else entry.leader
     leads = _leads_by_now(group, entry)
     return JoinGroupResponse(
@@ -315,21 +420,13 @@ def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
 
 
 def _leads_by_now(group: Group, entry: StaticAppend) -> bool:
-    """Whether it is to be told the members as the leader that it is when the append completes."""
+    """Whether the answer lists the members, as the member leads when the append completes."""
     return entry.current and group.leader == entry.told
-
-
-def _answer_outlived(
-    step: Step, entry: StaticAppend, request_id: int, answer: JoinGroupResponse
-) -> None:
-    failed = entry.error is not ErrorCode.NONE
-    step.fire(NEW_ID_FAILED if failed else NEW_ID_STORED)
-    step.answer(request_id, _not_stored(step, entry, answer) if failed else answer)
 
 
 def _not_stored(step: Step, entry: StaticAppend, answer: JoinGroupResponse) -> JoinGroupResponse:
     return answer._replace(
-        error_code=step.profile.group_errors.get(entry.error, entry.error),
+        error_code=error_to_group(step, entry.error),
         leader=entry.leader or NO_MEMBER_ID,
         member_id=NO_MEMBER_ID,
         members=(),
@@ -337,65 +434,69 @@ def _not_stored(step: Step, entry: StaticAppend, answer: JoinGroupResponse) -> J
     )
 
 
-def _revert(step: Step, entry: StaticAppend, member: Member) -> None:
-    """The member has its old id again, but offers what it came back with, unless that is undone.
-
-    Kafka keeps the protocols to go back to only once the new ones are in their place. If the member
-    has come back yet again under a third id, it fails once they are back and whoever waits is
-    forgotten (GroupCoordinator.scala:1061): the later JoinGroup is never answered.
-    """
-    if entry.before is None:
-        member = member._replace(protocols=entry.offered)
-    if member.member_id != entry.told:
-        step.fire(TOLD_ALREADY)
-        step.group = step.existing.with_member(member._replace(awaiting_join=None))
-        return
-    step.fire(NEW_ID_FAILED)
-    refuse_new_id(step, entry)
-    if entry.before is not None:
-        _restore(step, entry.before, entry.replaced)
-        return
-    waiting_no_more = member._replace(awaiting_join=None)
-    rearm_session(step, replace(step, waiting_no_more, entry.replaced, told=entry.was_told))
-
-
 def refuse_new_id(step: Step, entry: StaticAppend) -> None:
-    """A static member that came back, and still waits, is told that its new id is not stored."""
+    """Answer the mapped error to a static member that came back and still waits."""
     group = step.existing
-    member = group.member(entry.member_id) if entry.member_id is not None else None
+    member = _returned(step, entry)
     if member is not None and member.awaiting_join is not None:
         told = told_new_id(group, entry._replace(current=False))
         step.answer(member.awaiting_join, _not_stored(step, entry, told))
 
 
-def _restore(step: Step, before: Group, member_id: str) -> None:
-    """All is as it was, but that nobody waits any more, and the session begins anew.
+def _has_group(step: Step, entry: OffsetsAppend) -> Group | None:
+    """The group that the commit was for; of one deleted or unloaded since nothing can be read.
 
-    Source: 4.1 GroupMetadataManager.java:7252.
+    Source: 2.7 GroupMetadataManager.scala:405.
     """
-    step.group = before
-    old = cast("Member", before.member(member_id))
-    rearm_session(step, old._replace(awaiting_join=None, awaiting_sync=None))
+    return None if entry.orphaned or entry.outlived else step.group
 
 
-def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
-    """The commit is answered, and its offsets can be read or wait for their marker.
+def _make_readable(step: Step, entry: OffsetsAppend) -> None:
+    """The offsets can be read, except of a partition whose offset was deleted meanwhile.
 
-    Of a group that was deleted or unloaded meanwhile nothing is left to read
-    (GroupMetadataManager.scala:405).
+    Source: 2.7 GroupMetadata.scala:584.
     """
-    step.fire(_how_it_ends(entry))
-    group = step.group
-    if group is not None and not entry.orphaned and not entry.outlived:
-        if entry.producer_id is None:
-            step.group = _no_longer_on_its_way(_made_readable(step, group, entry), entry)
-        elif entry.error is ErrorCode.NONE:
-            step.group = mark_in_log(group, entry)
-        elif not step.profile.traits.failures_are_undone:
-            step.group = drop_failed(group, entry)
-    error = step.profile.commit_errors.get(entry.error, entry.error)
+    group = _has_group(step, entry)
+    if group is None:
+        return
+    awaited = dict(group.unstable)
+    offsets = group.offsets
+    for partition, offset in entry.offsets:
+        if partition in awaited or not COMMITS_ARE_PENDING(step):
+            offsets = put(offsets, partition, offset)
+            group = mark_older(group, partition)
+    step.group = group._replace(offsets=offsets)
+
+
+def _end_pending(step: Step, entry: OffsetsAppend) -> None:
+    group = _has_group(step, entry)
+    if group is None:
+        return
+    stored = {partition for partition, _ in entry.offsets}
+    unstable = tuple(
+        (partition, request_id)
+        for partition, request_id in group.unstable
+        if partition not in stored or request_id != entry.request_id
+    )
+    step.group = group._replace(unstable=unstable)
+
+
+def _await_marker(step: Step, entry: OffsetsAppend) -> None:
+    group = _has_group(step, entry)
+    if group is not None:
+        step.group = mark_in_log(group, entry)
+
+
+def _drop_failed(step: Step, entry: OffsetsAppend) -> None:
+    group = _has_group(step, entry)
+    if group is not None:
+        step.group = drop_failed(group, entry)
+
+
+def _answer_commit(step: Step, entry: OffsetsAppend) -> None:
+    error = error_to_commit(step, entry.error)
     errors = [(partition, error) for partition, _ in entry.offsets]
-    whole = entry.error is not ErrorCode.NONE and step.profile.traits.commits_fail_whole
+    whole = entry.error is not ErrorCode.NONE and COMMITS_FAIL_WHOLE(step)
     refusal = error if whole else ErrorCode.OFFSET_METADATA_TOO_LARGE
     errors += [(partition, refusal) for partition in entry.refused]
     answer = commit_response(errors)
@@ -404,38 +505,64 @@ def complete_offsets_append(step: Step, entry: OffsetsAppend) -> None:
     step.answer(entry.request_id, body)
 
 
-def _how_it_ends(entry: OffsetsAppend) -> Rule:
-    if entry.error is not ErrorCode.NONE:
-        return NOT_COMMITTED if entry.producer_id is None else TXN_FAILED
-    if entry.outlived:
-        return OUTLIVED
-    return COMMITTED if entry.producer_id is None else TXN_STORED
-
-
-def _made_readable(step: Step, group: Group, entry: OffsetsAppend) -> Group:
-    """The group with the offsets of a commit, if it has not failed (GroupMetadata.scala:584).
-
-    Whose partition's offset was deleted meanwhile is not stored after all.
-    """
-    if entry.error is not ErrorCode.NONE:
-        return group
-    awaited = dict(group.unstable)
-    offsets = group.offsets
-    for partition, offset in entry.offsets:
-        if partition in awaited or not step.profile.traits.commits_are_unstable:
-            offsets = put(offsets, partition, offset)
-            group = mark_older(group, partition)
-    return group._replace(offsets=offsets)
-
-
-def _no_longer_on_its_way(group: Group, entry: OffsetsAppend) -> Group:
-    stored = {partition for partition, _ in entry.offsets}
-    unstable = tuple(
-        (partition, request_id)
-        for partition, request_id in group.unstable
-        if partition not in stored or request_id != entry.request_id
-    )
-    return group._replace(unstable=unstable)
+_TRANSACTIONAL: Final = Guard(
+    "the offsets are a transaction's", lambda _step, entry: entry.producer_id is not None
+)
+_ANSWER: Final = Effect("answer the commit", _answer_commit)
+_END_PENDING: Final = Effect("its partitions are not unstable any more", _end_pending)
+_FORGET_FAILED: Final = Effect(
+    "drop what the producer has pending of those partitions", _drop_failed
+).only(at("", "", "GM:632"))
+OFFSETS_APPENDED: Final = Table(
+    "The append of offsets completes",
+    AREA,
+    (
+        Rule(
+            "log/transaction-failed",
+            "the offsets of a transaction cannot be stored: they are dropped, and the commit fails",
+            at("", "", "GM:632", "GCS:2037"),
+            (_FAILED, _TRANSACTIONAL),
+            (_FORGET_FAILED, _ANSWER),
+        ),
+        Rule(
+            "log/offsets-failed",
+            "the offsets cannot be stored, and the commit fails",
+            at("GMM:291", "GMM:283", "GMM:430", "GCS:1996"),
+            (_FAILED,),
+            (_END_PENDING, _ANSWER),
+        ),
+        Rule(
+            "log/offsets-outlive-group",
+            "the offsets are stored, but the group they were for is unloaded: no more effect",
+            at("GMM:283", "GMM:266", "GMM:405"),
+            (Guard("the group was unloaded meanwhile", lambda _step, entry: entry.outlived),),
+            (_ANSWER,),
+        ),
+        Rule(
+            "log/transaction-stored",
+            "the offsets of a transaction are stored, and its marker is awaited before they can be "
+            "read",
+            at("", "", "GMM:408", "OMM:1169"),
+            (_TRANSACTIONAL,),
+            (Effect("await the marker of the transaction", _await_marker), _ANSWER),
+            deferred=at("", "", "", "CR:960"),
+        ),
+        Rule(
+            "log/offsets-stored",
+            "the offsets are stored and can be read",
+            at("GMM:283", "GMM:268", "GMM:406", "OMM:660"),
+            (),
+            (Effect("make the offsets readable", _make_readable), _END_PENDING, _ANSWER),
+            deferred=at("", "", "", "CR:960"),
+        ),
+    ),
+)
+COMPLETIONS: Final[dict[type, Table]] = {
+    GroupAppend: ASSIGNMENTS_APPENDED,
+    StaticAppend: NEW_ID_APPENDED,
+    OffsetsAppend: OFFSETS_APPENDED,
+    HeldAnswer: ANSWER_COMMITTED,
+}
 
 
 def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> OffsetCommitResponse:
@@ -446,3 +573,17 @@ def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> Offse
     return OffsetCommitResponse(
         tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())
     )
+
+
+PARTS: Final = (
+    FAILURES_ARE_UNDONE,
+    COMMITS_FAIL_WHOLE,
+    COMMITS_ARE_PENDING,
+    HOLD,
+    FAIL,
+    RELEASE,
+    ASSIGNMENTS_APPENDED,
+    NEW_ID_APPENDED,
+    OFFSETS_APPENDED,
+    ANSWER_COMMITTED,
+)

@@ -1,13 +1,15 @@
-"""The log as the group's records make it: what is appended is there at once, what fails never is.
+"""The log as the group's records make it: an appended record is there at once, a failed one never.
 
-When an append completes, and what comes of it, is the matter of `log`.
+`log` has what the completion of an append does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
+from typing import Final
 
+from groupcheck.model.engine.rules import Behaviour
 from groupcheck.model.rules.transactions import (
     end,
     forget_with_producers,
@@ -16,6 +18,7 @@ from groupcheck.model.rules.transactions import (
     pend,
     pending_of,
 )
+from groupcheck.model.sources import at
 from groupcheck.model.state import (
     Group,
     GroupRecord,
@@ -31,15 +34,39 @@ from groupcheck.model.storing.committed import note_written
 from groupcheck.model.storing.revert import settle
 from groupcheck.model.vocabulary import ErrorCode
 
+AREA: Final = "log"
+
+LOADED_ARE_STATIC: Final = Behaviour(
+    "loaded-members-count-as-static",
+    AREA,
+    "members that are loaded from the log count as static members, because a null "
+    "group.instance.id is taken for one (until KAFKA-10497)",
+    at("", "", "GMM:1429"),
+)
+REMOVALS_ARE_WRITTEN: Final = Behaviour(
+    "removals-are-written",
+    AREA,
+    "the removal of offsets or a group is written like anything else: if that fails, nothing is "
+    "removed; a group that was never recorded gets a tombstone too",
+    at("", "", "", "CR:873"),
+)
+TOMBSTONES_END_TRANSACTIONS: Final = Behaviour(
+    "tombstones-end-transactions",
+    AREA,
+    "the tombstone of an offset also removes what transactions have pending of its partition, and "
+    "the marker of a producer with nothing left is not awaited",
+    at("", "", "", "OMM:1191"),
+)
+
 
 def show_group(step: Step) -> None:
-    """Something is written to the group's partition: the group shows, if that was hiding it."""
+    """Show the group: something was written to its partition."""
     if step.group is not None and step.group.unwritten:
         step.group = step.group._replace(unwritten=False)
 
 
 def next_error(step: Step) -> ErrorCode:
-    """How the next append ends: with an error if it is one of those that are to fail."""
+    """The error of the next append, NONE if it succeeds; it counts as made."""
     failing = step.failing
     if failing is None:
         return ErrorCode.NONE
@@ -50,9 +77,9 @@ def next_error(step: Step) -> ErrorCode:
 
 
 def record_group(step: Step, assignments: dict[str, bytes]) -> None:
-    """The group with these assignments (GroupMetadataManager.scala:1256).
+    """Append the group with these assignments (2.7 GroupMetadataManager.scala:1256).
 
-    Of what a member offers only the protocol that was chosen is recorded.
+    Of a member's protocols only the chosen one is recorded.
     """
     note_written(step)
     group = step.existing
@@ -71,7 +98,7 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
 
 
 def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member:
-    """A member as it will be when it is loaded, and may have been told its id by then."""
+    """A member as it will be when it is loaded; its id may have been revealed by then."""
     name = step.existing.protocol_name
     return member._replace(
         protocols=tuple(p for p in member.protocols if p.name == name),
@@ -81,12 +108,12 @@ def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member
         awaiting_sync=None,
         assignment=assignments[member.member_id],
         unsynced=False,
-        null_instance=step.profile.traits.loaded_count_as_static,
+        null_instance=LOADED_ARE_STATIC(step),
     )
 
 
 def record_empty(step: Step) -> None:
-    """A group without members; nobody waits for it (but see `leave_group`)."""
+    """Append a group without members; no request waits for that (but see `leave_group`)."""
     error = next_error(step)
     if error is ErrorCode.NONE:
         record_group(step, {})
@@ -94,7 +121,7 @@ def record_empty(step: Step) -> None:
 
 
 def record_new(step: Step) -> None:
-    """A group that has just come into being: nothing but its name."""
+    """Append a group that was just created: nothing but its id."""
     note_written(step)
     record = GroupRecord(0, None, None, None, ())
     step.append_record(record)
@@ -103,7 +130,7 @@ def record_new(step: Step) -> None:
 
 
 def remove_group(step: Step) -> None:
-    """The record that removes the group; nobody waits for it, nor is told if it fails."""
+    """Append the tombstone of the group; no request waits for it or fails with it."""
     if next_error(step) is not ErrorCode.NONE:
         return
     step.append_record(GroupRemoved())
@@ -114,14 +141,13 @@ def remove_group(step: Step) -> None:
 def remove_from_log(
     step: Step, partitions: Collection[TopicPartition], *, with_group: bool
 ) -> None:
-    """The records that remove offsets, and the group if it was ever recorded, in one append.
+    """Append the tombstones of offsets, and of the group if it was ever recorded, at once.
 
-    Nobody waits for it, nor is told if it fails (GroupMetadataManager.scala:843), unless that
-    undoes it (`removal_fails`). Offsets of a transaction that is open stay in the log, unless what
-    removes an offset removes them too.
+    No request waits for it or fails with it (2.7 GroupMetadataManager.scala:843), except where a
+    failure undoes the removal (`removal_fails`). Offsets of an open transaction stay in the log,
+    except where tombstones end transactions.
     """
-    traits = step.profile.traits
-    recorded = with_group and (traits.removals_are_written or step.existing.generation_id > 0)
+    recorded = with_group and (REMOVALS_ARE_WRITTEN(step) or step.existing.generation_id > 0)
     if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE:
         return
     note_written(step)
@@ -131,21 +157,21 @@ def remove_from_log(
         step.append_record(GroupRemoved())
     if step.log is not None and recorded:
         step.log = step.log._replace(group=None)
-    ends = traits.tombstones_end_transactions
-    change = forget_with_producers if ends else mark_newest
+    change = forget_with_producers if TOMBSTONES_END_TRANSACTIONS(step) else mark_newest
     _change(step, lambda log: _without_offsets(change(log, partitions), partitions))
 
 
 def removal_fails(step: Step, *, removes: bool) -> bool:
-    """Whether what there is to remove cannot be written, where it stays then.
+    """Whether a removal cannot be written, so that nothing is removed.
 
     Source: 4.1 CoordinatorRuntime.java:873.
     """
-    written = step.profile.traits.removals_are_written and removes
-    if not written or step.failing is None:
-        return False
+    return REMOVALS_ARE_WRITTEN(step) and removes and step.failing is not None
+
+
+def fail_removal(step: Step) -> None:
+    """Make the append of a removal that fails."""
     settle(step, next_error(step))
-    return True
 
 
 def _without_offsets(log: Group, partitions: Collection[TopicPartition]) -> Group:
@@ -154,7 +180,7 @@ def _without_offsets(log: Group, partitions: Collection[TopicPartition]) -> Grou
 
 
 def record_offsets(step: Step, entry: OffsetsAppend) -> None:
-    """Offsets that are committed, of a transaction or not."""
+    """Append committed offsets, of a transaction or not."""
     note_written(step)
     partitions = tuple(partition for partition, _ in entry.offsets)
     step.append_record(OffsetsRecorded(partitions, entry.producer_id))
@@ -166,7 +192,7 @@ def record_offsets(step: Step, entry: OffsetsAppend) -> None:
 
 
 def record_marker(step: Step, producer_id: int, *, committed: bool) -> None:
-    """The marker that ends a transaction, with whoever leads the partition."""
+    """Append the marker that ends a transaction; the leader of the partition does."""
     note_written(step)
     step.append_record(Marker(producer_id, committed))
     _change(
@@ -180,7 +206,7 @@ def _commit(log: Group, partition: TopicPartition, offset: Offset) -> Group:
 
 
 def _change(step: Step, change: Callable[[Group], Group]) -> None:
-    """Change the offsets in the log, by what changes those of a group."""
+    """Change the offsets in the log, with a function that changes those of a group."""
     if step.log is None:
         return
     log = step.log
@@ -190,3 +216,6 @@ def _change(step: Step, change: Callable[[Group], Group]) -> None:
     step.log = log._replace(
         offsets=changed.offsets, transactions=changed.transactions, producers=changed.producers
     )
+
+
+PARTS: Final = (LOADED_ARE_STATIC, REMOVALS_ARE_WRITTEN, TOMBSTONES_END_TRANSACTIONS)

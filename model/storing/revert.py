@@ -1,43 +1,72 @@
 """What becomes of a group of which nothing was ever written, when an append ends.
 
-From 4.1 on the groups of a partition are as they were last written, whichever group was: with an
-append that fails, one that came after it is forgotten.
+From 4.1 on the groups of a partition are as they were last written, whichever group was: an append
+that fails also removes a group that was created after the last write.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
+from groupcheck.model.engine.rules import Behaviour, Effect, Rule, Table, decide
 from groupcheck.model.nondeterminism import Open
-from groupcheck.model.step import Rule, Step, source
+from groupcheck.model.sources import at
+from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import ErrorCode
 
-FORGOTTEN = Rule(
-    "log/group-forgotten",
-    "an append fails before anything of the group was written: with it the group is forgotten",
-    source("CoordinatorRuntime.java")(873),
+AREA: Final = "log"
+
+HIDES_UNWRITTEN: Final = Behaviour(
+    "unwritten-group-is-hidden",
+    AREA,
+    "a group of which nothing was written is not shown until anything is written to its partition",
+    at("", "", "", "GMM:745"),
+)
+
+
+def _remove(step: Step, _subject: object) -> None:
+    """The group is removed.
+
+    Its timers run on in Kafka and find no group. (Should the join timer find an Empty group that
+    was created under the same id since, it raises that one's generation and fails. That is not in
+    the model.)
+    """
+    step.group = None
+
+
+FORGET: Final = Table(
+    "An append fails before anything of the group was written",
+    AREA,
+    (
+        Rule(
+            "log/group-forgotten",
+            "an append fails before anything of the group was written: the group is removed",
+            at("", "", "", "CR:873"),
+            (),
+            (Effect("remove the group; its parked requests are never answered", _remove),),
+        ),
+    ),
 )
 
 
 def settle(step: Step, error: ErrorCode) -> None:
-    """A group of which nothing was written is written now, or is forgotten if the append fails.
+    """End an append: a group of which nothing was written is written now, or is removed on `error`.
 
-    What other groups write is not in the model: unless the group is of this very step, it may have
-    been written with one of theirs. Who waits in a group that is forgotten is never answered.
+    Writes of other groups are not in the model: unless this step created the group, it may have
+    been written together with one of them.
     """
     if not step.existing.unwritten:
         return
     fails = error is not ErrorCode.NONE
-    if fails and (step.begets or step.choose(Open.UNWRITTEN, [True, False])):
+    if fails and (step.created or step.choose(Open.UNWRITTEN, [True, False])):
         forget(step)
     else:
         step.group = step.existing._replace(unwritten=False)
 
 
 def forget(step: Step) -> None:
-    """The group is as if it had never been.
+    """Remove the group as if it had never been created."""
+    decide(step, FORGET, None)
 
-    Its timers run on in Kafka and find no group. (Should the join timer find an Empty one that has
-    come under the same name since, it raises that one's generation and fails. That is not in the
-    model.)
-    """
-    step.fire(FORGOTTEN)
-    step.group = None
+
+PARTS: Final = (HIDES_UNWRITTEN, FORGET)

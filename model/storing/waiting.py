@@ -1,8 +1,8 @@
-"""Who waits until what was written is committed, and is told if the partition is lost before that.
+"""Answers that wait until everything written is committed, and fail if the partition is lost first.
 
-Whatever an API answers without an error waits, from 4.1 on, until all that was written before it is
-committed (`Step.answer`). A parked JoinGroup or SyncGroup is answered by the group, but it waits
-here too: for nothing but the error.
+From 4.1 on, an answer without an error waits until everything written before it is committed
+(`Step.answer`). A parked JoinGroup or SyncGroup is answered by the group, but it waits here too:
+only for the error.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from groupcheck.model.apis.end_txn import NOT_READY
-from groupcheck.model.rules.session import propagate_assignment
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.rules.session import answer_parked_syncs
+from groupcheck.model.sources import at
 from groupcheck.model.state import Append, GroupAppend, HeldAnswer, HeldRequest, StaticAppend
-from groupcheck.model.step import Rule, Step, source
+from groupcheck.model.step import Step
 from groupcheck.model.storing.log import awaits, refuse_new_id
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
@@ -28,27 +30,40 @@ from groupcheck.model.vocabulary import (
     SyncGroupResponse,
 )
 
-LOST = Rule(
-    "log/answers-lost",
-    "the partition is lost before all that was written is committed, and who waits for that is "
-    "told",
-    source("CoordinatorRuntime.java")(747),
-)
+AREA: Final = "log"
 
 
 def hold_request(step: Step, request_id: int, *, joins: bool) -> None:
-    """A request is parked while something is written that is not committed."""
+    """Note that a request is parked while something written is not committed."""
     if step.committed is not None:
         step.appends = (*step.appends, HeldRequest(request_id, joins))
 
 
 def lose(step: Step, error: ErrorCode) -> None:
-    """All that waits fails, in order."""
+    """Fail everything that waits, in order."""
+    decide(step, LOSE, error)
+
+
+def _lose_all(step: Step, error: ErrorCode) -> None:
     waiting, step.appends = step.appends, ()
-    if waiting:
-        step.fire(LOST)
     for entry in waiting:
         _lose_one(step, entry, error)
+
+
+LOSE: Final = Table(
+    "The partition is lost while answers wait",
+    AREA,
+    (
+        Rule(
+            "log/answers-lost",
+            "the partition is lost before everything written is committed: the requests that wait "
+            "for that fail",
+            at("", "", "", "CR:747"),
+            (Guard("an answer waits", lambda step, _error: bool(step.appends)),),
+            (Effect("answer every request that waits with the error", _lose_all),),
+        ),
+    ),
+)
 
 
 def _lose_one(step: Step, entry: Append, error: ErrorCode) -> None:
@@ -58,21 +73,21 @@ def _lose_one(step: Step, entry: Append, error: ErrorCode) -> None:
         refuse_new_id(step, entry._replace(error=error))
     elif isinstance(entry, GroupAppend):
         if awaits(step.group, entry):
-            propagate_assignment(step, error)
-        _tell(step, entry.request_id, SyncGroupResponse(error))
+            answer_parked_syncs(step, error)
+        _answer_parked(step, entry.request_id, SyncGroupResponse(error))
     elif isinstance(entry, HeldRequest):
         answer = JoinGroupResponse(error) if entry.joins else SyncGroupResponse(error)
-        _tell(step, entry.request_id, answer)
+        _answer_parked(step, entry.request_id, answer)
 
 
-def _tell(step: Step, request_id: int | None, answer: ResponseBody) -> None:
-    """Answer a parked request, if nobody has yet."""
+def _answer_parked(step: Step, request_id: int | None, answer: ResponseBody) -> None:
+    """Answer a parked request, unless it was answered already."""
     if request_id is not None and all(r.request_id != request_id for r in step.responses):
         step.answer(request_id, answer)
 
 
 def _all_topics(body: Any, error: ErrorCode) -> ResponseBody:  # noqa: ANN401 - either commit's
-    """The answer to a commit with the error for each partition."""
+    """The answer to a commit, with the error for each partition."""
     topics = tuple(
         topic._replace(partitions=tuple(p._replace(error_code=error) for p in topic.partitions))
         for topic in body.topics
@@ -85,7 +100,7 @@ def _all_groups(body: Any, error: ErrorCode) -> ResponseBody:  # noqa: ANN401 - 
     return DeleteGroupsResponse(tuple(r._replace(error_code=error) for r in body.results))
 
 
-# What each API is answered with an error instead (GroupCoordinatorService.java:1996 and the like).
+# The answer of each API with an error instead (GroupCoordinatorService.java:1996 and the like).
 FAILED: Final[Mapping[str, Callable[[Any, ErrorCode], ResponseBody]]] = {
     "Heartbeat": lambda _body, error: HeartbeatResponse(error),
     "LeaveGroup": lambda _body, error: LeaveGroupResponse(error),
@@ -96,3 +111,6 @@ FAILED: Final[Mapping[str, Callable[[Any, ErrorCode], ResponseBody]]] = {
     "OffsetDelete": lambda _body, error: OffsetDeleteResponse(error),
     "DeleteGroups": _all_groups,
 }
+
+
+PARTS: Final = (LOSE,)
