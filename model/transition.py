@@ -10,7 +10,7 @@ from groupcheck.model.apis.delete_groups import DELETE
 from groupcheck.model.apis.describe_groups import describe_groups
 from groupcheck.model.apis.end_txn import end_txn
 from groupcheck.model.apis.heartbeat import HEARTBEAT
-from groupcheck.model.apis.join_group import join_group
+from groupcheck.model.apis.join_group import JOIN, JOIN_AGAIN, JOIN_FULL, JOIN_NEW, join_group
 from groupcheck.model.apis.leave_group import LEAVE
 from groupcheck.model.apis.list_groups import list_groups
 from groupcheck.model.apis.offset_commit import COMMIT
@@ -76,6 +76,14 @@ ACTIONS: Final[dict[type, Callable[[Step, Request], object]]] = {
     DeleteGroupsRequest: partial(_decide, DELETE),
     OffsetDeleteRequest: partial(_decide, OFFSET_DELETE),
 }
+
+_JOIN_TABLES: Final = (JOIN.name, JOIN_FULL.name, JOIN_NEW.name, JOIN_AGAIN.name)
+
+
+def tables_of(api: str) -> tuple[str, ...]:
+    """The names of the tables that decide on a request of an API, in the order they are tried."""
+    return _JOIN_TABLES if api == "JoinGroup" else (api,)
+
 
 # Faults of the coordinator, and the periodic cleanup.
 FAULTS: Final[dict[type, Callable[[Step, Any], object]]] = {

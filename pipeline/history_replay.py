@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from groupcheck.model.bodies import Json
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.step import Rule
 from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.transition import NO_GROUP, Transition
 from groupcheck.properties.histories.events import Event
@@ -135,6 +135,6 @@ class HistoryReplay:
         return ((name, {**whose, **row}) for name, row in rows)
 
 
-def rule_rows(rules: Iterable[Rule]) -> list[dict[str, str]]:
+def rule_rows(rules: Iterable[VersionRule]) -> list[dict[str, str]]:
     """Rules as a finding has them."""
-    return [{"rule": r.name, "says": r.says, "source": r.source} for r in rules]
+    return [{"rule": r.id, "says": r.words, "source": r.source} for r in rules]

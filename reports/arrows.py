@@ -9,7 +9,7 @@ from groupcheck.model.exploring.graph import Hop, StateGraph
 from groupcheck.model.exploring.path import along
 from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.step import Rule
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.graphs_again import Known
 from groupcheck.reports.state_graph import Colour, GraphArrow
@@ -33,7 +33,7 @@ class Witness(NamedTuple):
 class Reason(NamedTuple):
     """A rule that causes a group transition: on how many transitions, and how many are covered."""
 
-    rule: Rule
+    rule: VersionRule
     transitions: int
     covered: int
     diverged: int
@@ -72,7 +72,7 @@ class Reasoned(NamedTuple):
     @property
     def drawn(self) -> GraphArrow:
         """The arrow of the state graph."""
-        rules = tuple(reason.rule.name for reason in self.reasons)
+        rules = tuple(reason.rule.id for reason in self.reasons)
         said = f"{self.covered:,} of {self.transitions:,} transitions covered"
         if self.times:
             said += f", taken {counted(self.times, 'time')}"

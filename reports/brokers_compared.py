@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.step import Rule
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.reports.words import counted
 
 APIS: Final[Mapping[str, str]] = {
@@ -72,7 +72,7 @@ class Column(NamedTuple):
     title: str
     port: str
     kept: Mapping[str, Any]
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, VersionRule]
     all_found: tuple[Found, ...] = ()
 
     @property
@@ -161,7 +161,7 @@ def _tables(columns: Sequence[Column]) -> Iterable[str]:
     says: dict[str, str] = {}
     for column in columns:
         for name, rule in column.rules.items():
-            says.setdefault(name, rule.says)
+            says.setdefault(name, rule.words)
     for kind, title in APIS.items():
         names = [n for n in says if n.split("/")[0] == kind and n in seen]
         if names:

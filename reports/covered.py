@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.step import Profile, Rule
+from groupcheck.model.engine.rules import VersionRule
+from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Merged, ProfileCovered
 from groupcheck.reports.saved import RuleCoverage
 from groupcheck.reports.words import bounded, counted, percent
@@ -53,7 +54,7 @@ def rules_of(profile: Profile, applied: Collection[str]) -> RuleCoverage:
     """The coverage of a profile's rules."""
     guard_false: dict[str, None] = {}
     for table in _tables(profile):
-        names = [rule.name for rule in table]
+        names = [rule.id for rule in table]
         last = max((at for at, name in enumerate(names) if name in applied), default=0)
         guard_false |= dict.fromkeys(names[:last])
     return RuleCoverage(
@@ -65,15 +66,11 @@ def rules_of(profile: Profile, applied: Collection[str]) -> RuleCoverage:
 
 def _guards(profile: Profile) -> set[str]:
     """The rules that have a later one in their table."""
-    return {rule.name for table in _tables(profile) for rule in table[:-1]}
+    return {rule.id for table in _tables(profile) for rule in table[:-1]}
 
 
-def _tables(profile: Profile) -> list[tuple[Rule, ...]]:
-    return [
-        field
-        for field in profile
-        if isinstance(field, tuple) and field and all(isinstance(rule, Rule) for rule in field)
-    ]
+def _tables(profile: Profile) -> Iterable[tuple[VersionRule, ...]]:
+    return profile.version.tables.values()
 
 
 def as_json(merged: Merged) -> dict[str, Any]:

@@ -79,4 +79,4 @@ def _reasons(spaces: tuple[Known, ...]) -> dict[str, str]:
     if not spaces:
         return {}
     rules = PROFILES[spaces[0].space.instance.profile.name].rules
-    return {name: f"{rule.says} [{rule.source}]" for name, rule in rules.items()}
+    return {name: f"{rule.words} [{rule.source}]" for name, rule in rules.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from groupcheck.model.step import Rule
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.properties.findings.counterfactual import Unapplied
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.findings.finding import Finding
@@ -77,5 +77,5 @@ def _explanation(each: Unapplied) -> Explanation:
     )
 
 
-def _fields(rule: Rule) -> dict[str, str]:
-    return {"rule": rule.name, "description": rule.says, "source": rule.source}
+def _fields(rule: VersionRule) -> dict[str, str]:
+    return {"rule": rule.id, "description": rule.words, "source": rule.source}

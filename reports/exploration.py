@@ -310,7 +310,7 @@ def broken_in_words(broken: Counterexample) -> list[str]:
 def _witness(witness: Witness) -> list[str]:
     """The trace to a rule."""
     rule = witness.instance.profile.rules[witness.rule]
-    head = f"A shortest trace to {rule.name} ({rule.says}) [{rule.source}] in {witness.space}:"
+    head = f"A shortest trace to {rule.id} ({rule.words}) [{rule.source}] in {witness.space}:"
     return [head, *_steps(witness.steps)]
 
 

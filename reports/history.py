@@ -6,9 +6,7 @@ from typing import Final, cast
 
 from groupcheck.model.bodies import shown
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules.timers import PASS
 from groupcheck.model.step import Profile
-from groupcheck.model.storing.log import RELEASE
 from groupcheck.properties.compare import UNTOLD
 from groupcheck.properties.histories.history import NEVER, NS, Event, Move, Operation, Refusal
 from groupcheck.properties.histories.many_groups import Judged, Rejected
@@ -79,7 +77,7 @@ def _move(number: int, move: Move, rejected: Rejected, profile: Profile, names: 
     """A step of the order, and the answers that it gives."""
     operations, n = rejected.operations, move.operation
     if n is None:
-        stored = "an append completes" if RELEASE.name in move.fired else ""
+        stored = "an append completes" if "log/release" in move.fired else ""
         what = _because(profile, move.fired) or stored or "time passes"
     else:
         what = _called(operations[n], "", names)
@@ -142,5 +140,5 @@ def _refusal(
 
 def _because(profile: Profile, fired: tuple[str, ...]) -> str:
     """The rules as text, except for the passing of time and the completion of appends."""
-    rules = [profile.rules[name] for name in fired if name not in {PASS.name, RELEASE.name}]
-    return "; ".join(f"{rule.says} [{rule.source}]" for rule in rules)
+    rules = [profile.rules[name] for name in fired if name not in {"time/pass", "log/release"}]
+    return "; ".join(f"{rule.words} [{rule.source}]" for rule in rules)

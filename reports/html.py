@@ -204,7 +204,7 @@ def _guards(saved: Saved) -> list[Guard]:
             bounded(name),
             name in applied,
             name in guard_false,
-            f"{rules[name].says} [{rules[name].source}]" if name in rules else "",
+            f"{rules[name].words} [{rules[name].source}]" if name in rules else "",
         )
         for name in dict.fromkeys((*saved.rules.not_applied, *saved.rules.applied))
     ]

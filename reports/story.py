@@ -7,7 +7,6 @@ from typing import TypeGuard
 
 from groupcheck.model.bodies import camel
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules.timers import PASS
 from groupcheck.model.state import Advance, Group, Offset
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
@@ -326,10 +325,10 @@ def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
 
 def _cited(profile: Profile, rules: Iterable[str]) -> str:
     """The rules in words; the passing of time only if no other rule applies."""
-    telling = [name for name in rules if name != PASS.name]
+    telling = [name for name in rules if name != "time/pass"]
     if not telling:
-        return f"{PASS.says} and no timer expires [{PASS.source}]"
-    return "; ".join(f"{profile.rules[r].says} [{profile.rules[r].source}]" for r in telling)
+        return f"time passes and no timer expires [{profile.rules['time/pass'].source}]"
+    return "; ".join(f"{profile.rules[r].words} [{profile.rules[r].source}]" for r in telling)
 
 
 def _group_field(group: Group | None, field: str, names: Names) -> str:

@@ -103,6 +103,60 @@ class FromVersion(NamedTuple):
         return _changed(version, self.rule, lambda _rule: instead)
 
 
+class Alone(NamedTuple):
+    """The rule is applied whenever one of these tables is tried; of them, no other rule is.
+
+    The first table is tried before all others, and is left empty unless the rule is in it.
+    """
+
+    rule: str
+    tables: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.rule} alone"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        own = table_of(version, self.rule)
+        alone = (version.rules[self.rule]._replace(guards=()),)
+        tables = dict.fromkeys(self.tables, alone)
+        if own != self.tables[0]:
+            tables[self.tables[0]] = ()
+        return version._replace(tables={**version.tables, **tables})
+
+
+class DropRule(NamedTuple):
+    """The version does not have the rule."""
+
+    rule: str
+
+    def __str__(self) -> str:
+        return f"no {self.rule}"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        name = table_of(version, self.rule)
+        table = tuple(each for each in version.tables[name] if each.id != self.rule)
+        return version._replace(tables={**version.tables, name: table})
+
+
+class AddRule(NamedTuple):
+    """The version also has this rule, which it tries just before another one."""
+
+    rule: VersionRule
+    before: str
+
+    def __str__(self) -> str:
+        return f"{self.rule.id} before {self.before}"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        name = table_of(version, self.before)
+        table = list(version.tables[name])
+        table.insert([each.id for each in table].index(self.before), self.rule)
+        return version._replace(tables={**version.tables, name: tuple(table)})
+
+
 class Toggle(NamedTuple):
     """A behaviour holds that the version does not have, or does not hold that it has."""
 
@@ -116,7 +170,17 @@ class Toggle(NamedTuple):
         return version._replace(behaviours=version.behaviours ^ {self.behaviour})
 
 
-Edit = DropGuard | AddGuard | DropEffect | ReplaceEffects | FromVersion | Toggle
+Edit = (
+    DropRule
+    | AddRule
+    | DropGuard
+    | AddGuard
+    | DropEffect
+    | ReplaceEffects
+    | FromVersion
+    | Alone
+    | Toggle
+)
 
 
 def edited(version: Version, edits: Iterable[Edit]) -> Version:

@@ -117,6 +117,10 @@ class Procedure(NamedTuple):
         for effect in step.version.procedures[self.name]:
             effect.apply(step, subject)
 
+    def has(self, version: Version, effect: Effect) -> bool:
+        """Whether a version makes the effect."""
+        return effect in version.procedures[self.name]
+
     @property
     def effect(self) -> Effect:
         """The whole procedure, as one effect of a rule."""

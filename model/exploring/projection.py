@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
-from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
+from groupcheck.model.rules.rebalance import first_state
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import GroupState
@@ -39,7 +39,7 @@ def lawful(profile: Profile) -> tuple[Arrow, ...]:
     Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
     that its rules make. Nor are those of a group that is loaded (`LOADED`).
     """
-    begins = STABLE if EMPTY_IS_DEAD.holds_in(profile.version) else EMPTY
+    begins = first_state(profile.version)
     arrows = (
         Arrow(ABSENT, begins),
         Arrow(EMPTY, PREPARING),
@@ -170,7 +170,7 @@ def passed(
     reason, at = fired[0], before
     named = before == ABSENT and LOADED.keys().isdisjoint(fired)
     if named and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
-        at = STABLE if EMPTY_IS_DEAD.holds_in(profile.version) else EMPTY
+        at = first_state(profile.version)
         yield Arrow(ABSENT, at), reason
     for rule in fired:
         if rule in ENDS:

@@ -14,6 +14,7 @@ from groupcheck.model.engine.rules import (
     Procedure,
     Rule,
     Table,
+    Version,
     decide,
 )
 from groupcheck.model.nondeterminism import Open
@@ -53,6 +54,13 @@ EMPTY_IS_DEAD: Final = Behaviour(
     "offsets it has (until KAFKA-2720)",
     at("GC:657"),
 )
+
+
+def first_state(version: Version) -> GroupState:
+    """The state in which a version creates a group."""
+    return STABLE if EMPTY_IS_DEAD.holds_in(version) else EMPTY
+
+
 REFUSES_WITH_GENERATION_0: Final = Behaviour(
     "refused-join-has-generation-0",
     AREA,
@@ -101,16 +109,14 @@ def _park(step: Step, request: Request) -> None:
     )
 
 
+TAKE_TIMEOUTS: Final = Effect(
+    "take over the timeouts of the request (KAFKA-14009)", _take_timeouts
+).only(at("", "", "", "CG:1206"))
 PARK_JOIN: Final = Procedure(
     "park-join",
     AREA,
     "take over the request's protocols and park its JoinGroup",
-    (
-        Effect("take over the timeouts of the request (KAFKA-14009)", _take_timeouts).only(
-            at("", "", "", "CG:1206")
-        ),
-        Effect("take over its protocols and park it", _park),
-    ),
+    (TAKE_TIMEOUTS, Effect("take over its protocols and park it", _park)),
 )
 
 
@@ -620,17 +626,15 @@ def _drop_one(step: Step, member: Member) -> None:
     drop_instance(step, member.group_instance_id)
 
 
+ANSWER_REMOVED: Final = Effect(
+    "answer its parked JoinGroup UNKNOWN_MEMBER_ID (KAFKA-7610)", _answer_removed
+).only(at("", "", "GC:1151", "GMM:6757"))
 # Its parked SyncGroup is never answered.
 REMOVE_MEMBER: Final = Procedure(
     "remove-member",
     AREA,
     "remove the member",
-    (
-        Effect("answer its parked JoinGroup UNKNOWN_MEMBER_ID (KAFKA-7610)", _answer_removed).only(
-            at("", "", "GC:1151", "GMM:6757")
-        ),
-        Effect("drop the member and its group.instance.id", _drop_one),
-    ),
+    (ANSWER_REMOVED, Effect("drop the member and its group.instance.id", _drop_one)),
 )
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model.apis import delete_groups, leave_group
 from groupcheck.model.exploring.projection import (
     ABSENT,
     CONSEQUENCES,
@@ -20,76 +19,75 @@ from groupcheck.model.exploring.projection import (
     MAKES,
     state_of,
 )
-from groupcheck.model.rules import cleanup, rebalance, timers
+from groupcheck.model.rules.rebalance import first_state
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
-from groupcheck.model.storing import failover, log
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 
 # The rules that begin a generation.
 COUNTS: Final = frozenset(
-    rule.name for rule in (rebalance.COMPLETE, rebalance.COMPLETE_EMPTY, rebalance.NO_PROTOCOL)
+    {"rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol"}
 )
 NEW: Final = "join/new-member"
 _ALWAYS: Final = {
-    rebalance.PREPARE_FROM_EMPTY.name: "preparing",
-    rebalance.PREPARE_FROM_STABLE.name: "preparing",
-    rebalance.PREPARE_FROM_COMPLETING.name: "preparing",
-    rebalance.COMPLETE.name: "stabilized",
-    rebalance.COMPLETE_EMPTY.name: "empty",
+    "rebalance/prepare-from-empty": "preparing",
+    "rebalance/prepare-from-stable": "preparing",
+    "rebalance/prepare-from-completing": "preparing",
+    "rebalance/complete": "stabilized",
+    "rebalance/complete-empty": "empty",
     "sync/leader-completing": "assigned",
-    failover.RESTORED.name: "loaded",
-    failover.RESTORED_EMPTY.name: "loaded",
-    failover.UNLOAD.name: "unloading",
-    failover.LOADING.name: "unloading",
-    failover.CRASH.name: "starting",
-    failover.SHUTDOWN.name: "stopping",
+    "failover/restored": "loaded",
+    "failover/restored-empty": "loaded",
+    "failover/unload": "unloading",
+    "failover/loading": "unloading",
+    "failover/crash": "starting",
+    "failover/shutdown": "stopping",
 }
 _SINCE_2_2: Final = {
     **_ALWAYS,
-    timers.SESSION_EXPIRED.name: "failed",
-    timers.NEW_MEMBER_EXPIRED.name: "failed",
-    timers.PENDING_EXPIRED.name: "pending failed",
-    leave_group.REMOVED.name: "left",
-    leave_group.PENDING.name: "pending left",
-    rebalance.DROP_NOT_REJOINED.name: "dropped",
-    rebalance.NOBODY_REJOINED.name: "nobody rejoined",
+    "time/session-expired": "failed",
+    "time/new-member-expired": "failed",
+    "time/pending-expired": "pending failed",
+    "leave/member": "left",
+    "leave/pending-member": "pending left",
+    "rebalance/drop-not-rejoined": "dropped",
+    "rebalance/nobody-rejoined": "nobody rejoined",
     NEW: "joined",
     "join/static-unchanged": "back",
     "join/static-changed": "back",
     "join/static-completing": "back",
     "join/static-preparing": "back",
     "join/static-restarted": "back",
-    delete_groups.DELETED.name: "deleted",
+    "group/deleted": "deleted",
 }
 # What each version logs when a rule is applied.
 PRINTS: Final[Mapping[str, Mapping[str, str]]] = {
     "0.10.0": _ALWAYS,
-    "0.10.2": {**_ALWAYS, cleanup.GROUP_GONE.name: "dead"},
+    "0.10.2": {**_ALWAYS, "cleanup/group-gone": "dead"},
     "2.7": {
         **_SINCE_2_2,
         "join/static-gone": "back",
-        cleanup.GROUP_GONE.name: "dead",
+        "cleanup/group-gone": "dead",
     },
     "4.1": {
         **_SINCE_2_2,
         "join/member-id-required": "given id",
         "join/pending-member": "pending joined",
-        delete_groups.NOT_STORED.name: "deleted",
+        "delete/not-stored": "deleted",
     },
 }
 # The reasons that are logged for a rebalance, each with the rules that may have begun it.
-_EXPIRED: Final = (timers.SESSION_EXPIRED.name, timers.NEW_MEMBER_EXPIRED.name)
+_EXPIRED: Final = ("time/session-expired", "time/new-member-expired")
 REASONS: Final = tuple(
     (re.compile(pattern, re.DOTALL), frozenset(rules))
     for pattern, rules in (
         (r"Adding new member .* with group instance id ", (NEW, "join/pending-member")),
         (r"removing member .* on heartbeat expiration", _EXPIRED),
-        (r"removing member .* on LeaveGroup", (leave_group.REMOVED.name,)),
+        (r"removing member .* on LeaveGroup", ("leave/member",)),
         (
             r"explicit `LeaveGroup` request for ",
-            (leave_group.REMOVED.name, leave_group.PENDING.name, leave_group.TOGETHER.name),
+            ("leave/member", "leave/pending-member", "leave/together"),
         ),
         (r"[Ll]eader .* re-joining group during ", ("join/leader-stable",)),
         (r"Updating metadata for member .* during Stable", ("join/changed-stable",)),
@@ -97,10 +95,10 @@ REASONS: Final = tuple(
         (r"Member .* joining group during ", ("join/rejoin-preparing",)),
         (r"Updating metadata for static member ", ("join/static-completing",)),
         (r"Group's selectedProtocol will change because static member ", ("join/static-changed",)),
-        (r"[Ee]rror .*when storing group assignment", (log.NOT_STABILISED.name,)),
+        (r"[Ee]rror .*when storing group assignment", ("log/assignments-failed",)),
         (
             r"Removing .* on pending sync request expiration",
-            (timers.SYNCS_EXPIRED.name, timers.LOST_SYNC_EXPIRED.name),
+            ("time/syncs-expired", "time/lost-sync-expired"),
         ),
     )
 )
@@ -153,7 +151,7 @@ def printed(
     for rule in fired:
         what = prints.get(rule)
         if at == ABSENT and (what in _BEGIN or rule in MAKES):
-            at, count = profile.traits.begins, count.then(RESTARTED)
+            at, count = first_state(profile.version), count.then(RESTARTED)
         was, at = at, _led_to(rule, at)
         count = count.then(_counted(rule))
         if what is not None and (what != "unloading" or was != ABSENT):
@@ -164,7 +162,7 @@ def printed(
                 yield LogEvent("enlisted", at, rule), SAME
         if at in {ABSENT, DEAD}:
             count = count.then(RESTARTED)
-        if rule not in CONSEQUENCES or rule == log.NOT_STABILISED.name:
+        if rule not in CONSEQUENCES or rule == "log/assignments-failed":
             why = rule
     yield None, count
 

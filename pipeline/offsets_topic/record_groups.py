@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.storing.records import TOMBSTONES_END_TRANSACTIONS
 from groupcheck.pipeline.offsets_topic.appends import (
     ABORTED,
     COMMIT,
@@ -66,7 +67,9 @@ class RecordChecker:
     def __init__(self, profile: str, sees: frozenset[str] | None, *, before: bool) -> None:
         self._automaton = profile, sees
         self._sets, initial = subsets(profile, sees)
-        self._removal_ends = PROFILES[profile].traits.tombstones_end_transactions
+        self._removal_ends = TOMBSTONES_END_TRANSACTIONS.holds_in(
+            PROFILES[profile].version
+        )
         start = self._sets.all if before else initial
         self._at: dict[Where | None, int] = {None: start}
         self._last: Recorded | None = None if before else NOTHING

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, TypeGuard
 
-from groupcheck.model.rules.rebalance import DROP_NOT_REJOINED
-from groupcheck.model.rules.timers import PASS
 from groupcheck.model.state import Advance, Cleanup, Coordinator, Group
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
@@ -25,7 +23,7 @@ from groupcheck.pipeline.recordings.transition import Transition, transition_of
 from groupcheck.properties.compare import Names
 from groupcheck.properties.oracle import Oracle
 
-DROPPED: Final = DROP_NOT_REJOINED.name
+DROPPED: Final = "rebalance/drop-not-rejoined"
 STALE: Final = frozenset(
     {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 )
@@ -123,7 +121,7 @@ class Observed(Tables):
 
     def passed(self, state: str, times: int, ms: int) -> None:
         """Nothing but time has passed, so many times, for `ms` together."""
-        self.transitions[Transition(state, Advance.__name__, (PASS.name,), state)] += times
+        self.transitions[Transition(state, Advance.__name__, ("time/pass",), state)] += times
         self._ms[state] += ms
 
     def _enter(self, step: Transition, outcome: Outcome, given: Input, at_ms: int) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from groupcheck.model.engine.edits import Alone
+from groupcheck.model.engine.rules import Guard, VersionRule
 from groupcheck.model.state import Coordinator, Group, Member
-from groupcheck.model.step import Outcome, Profile, Rule, Step
-from groupcheck.model.transition import successors
+from groupcheck.model.step import Outcome, Profile, Step
+from groupcheck.model.transition import successors, tables_of
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest, Request, RequestBody
 from groupcheck.properties.findings.finding import Finding
 
@@ -20,27 +22,10 @@ class Unapplied(NamedTuple):
     a timer expires, `timer_left_ms` is the time left.
     """
 
-    rule: Rule
-    earlier_rule: Rule | None = None
+    rule: VersionRule
+    earlier_rule: VersionRule | None = None
     guard_holds: bool = False
     timer_left_ms: int | None = None
-
-
-# The tables of each API, in the order in which they are tried.
-TABLES: Final = {
-    "JoinGroup": ("join_gate", "join_unknown", "join_known"),
-    "SyncGroup": ("sync_group",),
-    "Heartbeat": ("heartbeat",),
-    "LeaveGroup": ("leave_group",),
-    "OffsetCommit": ("offset_commit",),
-    "OffsetFetch": ("offset_fetch",),
-    "DescribeGroups": ("describe_groups",),
-    "TxnOffsetCommit": ("txn_offset_commit",),
-    "EndTxn": ("end_txn",),
-    "ListGroups": ("list_groups",),
-    "DeleteGroups": ("delete_groups",),
-    "OffsetDelete": ("offset_delete",),
-}
 
 
 class Trial:
@@ -55,59 +40,50 @@ class Trial:
         self._config = finding.config
         self._reason = finding.reason
         self._guards: dict[str, bool] = {}
-        self._tables: dict[str, tuple[Rule, ...]] = {
-            name: getattr(profile, name) for name in TABLES[request.api]
+        self._tables = tables_of(request.api)
+        version = profile.version
+        noting = {
+            name: tuple(map(self._noting, version.tables[name])) for name in self._tables
         }
-        noting = {name: tuple(map(self._noting, table)) for name, table in self._tables.items()}
-        self._outcomes(state, noting)
-        rules = (rule for table in self._tables.values() for rule in table)
-        self._rules = {rule.name: rule for rule in rules}
+        self._outcomes(state, profile.of(version._replace(tables={**version.tables, **noting})))
+        self._rules = {rule.id: rule for name in self._tables for rule in version.tables[name]}
         self._applied = next((n for n, holds in self._guards.items() if holds), "")
 
-    def _noting(self, rule: Rule) -> Rule:
+    def _noting(self, rule: VersionRule) -> VersionRule:
         """The rule with a guard that records its first value."""
 
-        def when(step: Step, request: Request) -> bool:
-            holds = rule.when(step, request)
-            self._guards.setdefault(rule.name, holds)
-            return holds
+        def holds(step: Step, request: Request) -> bool:
+            value = rule.holds(step, request)
+            self._guards.setdefault(rule.id, value)
+            return value
 
-        return rule._replace(when=when)
+        return rule._replace(guards=(Guard(rule.words, holds),))
 
     def forced(self) -> Iterator[tuple[Unapplied, Outcome]]:
         """Each rule that was not applied, with the outcomes it would have."""
         for rule in self._rules.values():
-            if rule.name == self._applied:
+            if rule.id == self._applied:
                 continue
             found: list[Outcome] = []
             with suppress(Exception):  # the member or group that it acts on may not exist
-                found = self._outcomes(self._state, self._with(rule))
+                found = self._outcomes(
+                    self._state, self._profile.edited(Alone(rule.id, self._tables))
+                )
             yield from ((self._unapplied(rule), after) for after in found)
 
-    def _outcomes(
-        self, state: Coordinator, tables: Mapping[str, tuple[Rule, ...]]
-    ) -> list[Outcome]:
-        profile = self._profile._replace(**tables)  # type: ignore[arg-type]
+    def _outcomes(self, state: Coordinator, profile: Profile) -> list[Outcome]:
         return successors(state, self._request, profile, self._config)
 
-    def _with(self, rule: Rule) -> dict[str, tuple[Rule, ...]]:
-        """The tables with that rule alone, and without its guard."""
-        alone = (rule._replace(when=lambda _step, _request: True),)
-        checks = "join_gate"
-        if checks in self._tables and rule not in self._tables[checks]:
-            return {name: () if name == checks else alone for name in self._tables}
-        return dict.fromkeys(self._tables, alone)
-
-    def _unapplied(self, rule: Rule) -> Unapplied:
+    def _unapplied(self, rule: VersionRule) -> Unapplied:
         """Why a rule was not applied."""
-        if self._guards.get(rule.name) is False:
+        if self._guards.get(rule.id) is False:
             return Unapplied(rule)
         earlier = self._profile.rules.get(
-            self._applied if rule.name in self._rules else self._reason
+            self._applied if rule.id in self._rules else self._reason
         )
         holds = False
         with suppress(Exception):  # a guard assumes that the earlier ones do not hold
-            holds = rule.when(Step(self._state, self._profile, self._config, ()), self._request)
+            holds = rule.holds(Step(self._state, self._profile, self._config, ()), self._request)
         return Unapplied(rule, earlier, guard_holds=holds)
 
     def with_member(self) -> Iterator[tuple[Unapplied, Outcome]]:
@@ -115,7 +91,7 @@ class Trial:
         for state in _with_member(self._state, self._request.body):
             found: list[Outcome] = []
             with suppress(Exception):  # the state may be unreachable
-                found = self._outcomes(state, {})
+                found = self._outcomes(state, self._profile)
             for after in found:
                 reasons = zip(after.responses, after.reasons, strict=True)
                 own = [why for r, why in reasons if r.request_id == self._request.request_id]

@@ -101,7 +101,7 @@ def explain(finding: Finding) -> Explanation:
     rules: dict[str, Unapplied] = {}
     instead: list[Outcome] = []
     for unapplied, other in _others(finding, outcome, matches):
-        rules.setdefault(unapplied.rule.name, unapplied)
+        rules.setdefault(unapplied.rule.id, unapplied)
         if other is not None:
             instead.append(other)
     ordered = sorted(rules.values(), key=_distance)
@@ -110,7 +110,7 @@ def explain(finding: Finding) -> Explanation:
 
 def _distance(unapplied: Unapplied) -> tuple[bool, bool, bool]:
     """A rule whose guard holds is the nearest; the checks for an available coordinator are last."""
-    check = unapplied.rule.name.rpartition("/")[2] in {"not-active", "loading", "not-coordinator"}
+    check = unapplied.rule.id.rpartition("/")[2] in {"not-active", "loading", "not-coordinator"}
     return check, not unapplied.guard_holds, unapplied.earlier_rule is None
 
 

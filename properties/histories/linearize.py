@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, cast
 
 from groupcheck.model.config import Config
-from groupcheck.model.rules.timers import PASS, due_next
+from groupcheck.model.rules.timers import due_next
 from groupcheck.model.state import (
     Advance,
     Coordinator,
@@ -24,6 +24,7 @@ from groupcheck.model.state import (
     ReleaseAppends,
 )
 from groupcheck.model.step import Outcome
+from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import ResponseBody
 from groupcheck.properties.compare import normal
@@ -196,7 +197,7 @@ class Search:
 
     def _released(self, state: Coordinator) -> Iterator[Outcome]:
         """The first append completes; in versions where all complete together, all of them."""
-        together = self._profile.traits.answers_wait
+        together = ANSWERS_WAIT.holds_in(self._profile.version)
         first, rest = (state.appends, ()) if together else (state.appends[:1], state.appends[1:])
         for released in self._successors(state._replace(appends=first), ReleaseAppends()):
             following = released.coordinator._replace(appends=rest)
@@ -311,7 +312,7 @@ def _gone(operations: Sequence[Operation | Event]) -> list[tuple[int, int]]:
 
 def _is_quiet(outcome: Outcome) -> bool:
     """Whether time has passed without a timer."""
-    return outcome.fired == (PASS.name,)
+    return outcome.fired == ("time/pass",)
 
 
 def _longer(

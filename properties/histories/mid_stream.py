@@ -23,6 +23,7 @@ from math import prod
 from typing import Final
 
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.rebalance import PARK_JOIN, TAKE_TIMEOUTS
 from groupcheck.model.rules.timers import due
 from groupcheck.model.state import (
     Advance,
@@ -161,7 +162,7 @@ class MidStreamChecker(ExchangeChecker):
     def _begin(self, given: Input, answers: list[Response], held: list[Response]) -> None:
         """Begin with the possible states, if a join phase ends here."""
         joined = self._membership.end_of_join(given, answers)
-        if joined is None or self._profile.traits.dropped_keep_timers:
+        if joined is None or "time/ghost-expired" in self._profile.rules:
             return
         self._lose()
         kept = [*held]
@@ -240,7 +241,7 @@ class MidStreamChecker(ExchangeChecker):
         born = self._membership.birth(member_id, asked)
         began: JoinGroupRequest = (born or asked).body  # type: ignore[assignment]
         session_ms, rebalance_ms = began.session_timeout_ms, began.rebalance_timeout_ms
-        if self._profile.traits.rejoin_sets_timeouts:
+        if PARK_JOIN.has(self._profile.version, TAKE_TIMEOUTS):
             session_ms, rebalance_ms = body.session_timeout_ms, body.rebalance_timeout_ms
         elif born is None:
             session_ms, rebalance_ms = self.run.oracle.config.group_min_session_timeout_ms, 1
@@ -281,7 +282,7 @@ class MidStreamChecker(ExchangeChecker):
         ]
 
     def _marked(self, member: Member) -> Member:
-        if member.client_host == SINCE_BEFORE or self._profile.traits.rejoin_sets_timeouts:
+        if member.client_host == SINCE_BEFORE or PARK_JOIN.has(self._profile.version, TAKE_TIMEOUTS):
             return member._replace(client_host=SINCE_BEFORE)
         least_ms = self.run.oracle.config.group_min_session_timeout_ms
         return member._replace(

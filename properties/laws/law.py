@@ -26,7 +26,6 @@ from groupcheck.model.state import (
     StaticAppend,
 )
 from groupcheck.model.step import Profile
-from groupcheck.model.storing.revert import FORGOTTEN
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     GroupState,
@@ -235,7 +234,7 @@ def _assignments_stay(step: Taken) -> bool:
 
 def _is_forgotten(step: Taken) -> bool:
     """The group of which nothing is written is forgotten in this step."""
-    return step.old.unwritten and FORGOTTEN.name in step.fired
+    return step.old.unwritten and "log/group-forgotten" in step.fired
 
 
 def _spared_and_alive(step: Taken) -> bool:

@@ -39,7 +39,6 @@ from groupcheck.model.state import (
     StaticAppend,
 )
 from groupcheck.model.step import Outcome
-from groupcheck.model.storing import log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
@@ -393,7 +392,7 @@ class _Names:
 
     def __init__(self, source: Coordinator, target: Coordinator, edge: Edge) -> None:
         self.given = edge.given
-        self.parked = log.NOT_STABILISED.name in _rules(edge)  # the SyncGroup, before it failed
+        self.parked = "log/assignments-failed" in _rules(edge)  # the SyncGroup, before it failed
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")
         if _is_static_newcomer(edge.given) and not self.newcomer and target.group:
             # A member that replaces another may get the name that this makes free.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupcheck.model.rules.rebalance import ANSWER_REMOVED, REMOVE_MEMBER
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import (
     Member,
@@ -89,7 +90,7 @@ def _may_lose(step: Taken, member: Member, request_id: int) -> bool:
     if request_id == member.awaiting_sync:
         return gone or (again and isinstance(body, SyncGroupRequest))
     if request_id == member.awaiting_join:
-        untold = gone and not step.profile.traits.removed_are_answered
+        untold = gone and not REMOVE_MEMBER.has(step.profile.version, ANSWER_REMOVED)
         return untold or (again and isinstance(body, JoinGroupRequest))
     return False
 

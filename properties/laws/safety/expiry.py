@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from groupcheck.model.rules.retention import ageless
+from groupcheck.model.rules.retention import COUNTS_FROM_EMPTY, ageless
 from groupcheck.model.state import Cleanup, Group, Offset, TopicPartition
+from groupcheck.model.storing.records import REMOVALS_ARE_WRITTEN
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.properties.laws.law import Law, Taken
 
@@ -59,7 +60,7 @@ def _only_spent_groups_expire(step: Taken) -> bool:
 
 def _is_not_written(step: Taken) -> bool:
     """Whether what the cleanup removes has to be written first, and cannot be."""
-    return step.profile.traits.removals_are_written and step.before.failing is not None
+    return REMOVALS_ARE_WRITTEN.holds_in(step.profile.version) and step.before.failing is not None
 
 
 def _spent_groups_end(step: Taken) -> bool:
@@ -75,7 +76,7 @@ def _all_is_removed(step: Taken) -> bool:
     alone = step.old.state in ALONE and not _awaits_offsets(step.old)
     if not isinstance(step.given, Cleanup) or not alone:
         return True
-    least_ms = 0 if step.profile.traits.retained_from_empty else -1
+    least_ms = 0 if COUNTS_FROM_EMPTY.holds_in(step.profile.version) else -1
     over = [tp for tp, o in step.old.offsets if o.left_ms is not None and o.left_ms <= least_ms]
     of_group = step.old.empty_left_ms
     waits = of_group is not None and of_group > 0

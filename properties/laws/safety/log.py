@@ -18,6 +18,7 @@ from groupcheck.model.state import (
     StaticAppend,
     Unload,
 )
+from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
     EndTxnRequest,
@@ -140,7 +141,7 @@ def _returning(step: Taken) -> set[int]:
     entries = [e for e in step.before.appends if isinstance(e, StaticAppend)]
     members = (step.old.member(e.member_id) for e in entries if e.member_id is not None)
     joins = {m.awaiting_join for m in members if m is not None and m.awaiting_join is not None}
-    answers_wait = step.profile.traits.answers_wait
+    answers_wait = ANSWERS_WAIT.holds_in(step.profile.version)
     return outlived(step.before) | (
         set() if answers_wait or step.old.join_timer is not None else joins
     )

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from groupcheck.model.exploring.projection import MAKES
+from groupcheck.model.rules.rebalance import first_state
 from groupcheck.model.state import (
     GONE,
     Group,
     Member,
 )
-from groupcheck.model.storing.revert import FORGOTTEN
 from groupcheck.model.vocabulary import (
     GroupState,
     JoinGroupResponse,
@@ -32,12 +32,12 @@ def _goes_along_arrows(step: Taken) -> bool:
     if step.before.group is None or state == GroupState.DEAD:
         if step.new.state is GroupState.DEAD and not arrows:
             return True  # offsets without a group
-        state = step.profile.traits.begins if step.after.group else step.new.state
+        state = first_state(step.profile.version) if step.after.group else step.new.state
     for arrow in arrows:
         if state != arrow.source:
             return False
         state = arrow.target
-    ended = state == GroupState.DEAD or FORGOTTEN.name in step.fired  # from wherever it is
+    ended = state == GroupState.DEAD or "log/group-forgotten" in step.fired  # from wherever it is
     return (ended and step.after.group is None) or state == step.new.state
 
 
