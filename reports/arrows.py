@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring.graph import Hop, StateGraph
 from groupcheck.model.exploring.path import along
 from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.engine.rules import VersionRule
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.graphs_again import Known
 from groupcheck.reports.state_graph import Colour, GraphArrow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.engine.rules import VersionRule
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Merged, ProfileCovered
 from groupcheck.reports.saved import RuleCoverage

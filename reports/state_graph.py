@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from groupcheck.model.exploring.projection import ABSENT, DEAD
-from groupcheck.model.rules.rebalance import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
 from groupcheck.reports.text_width import width as width_of
 
 WIDE: Final = 1080

@@ -119,7 +119,7 @@ class Alone(NamedTuple):
         """The version with this edit."""
         own = table_of(version, self.rule)
         alone = (version.rules[self.rule]._replace(guards=()),)
-        tables = dict.fromkeys(self.tables, alone)
+        tables: dict[str, tuple[VersionRule, ...]] = dict.fromkeys(self.tables, alone)
         if own != self.tables[0]:
             tables[self.tables[0]] = ()
         return version._replace(tables={**version.tables, **tables})

@@ -67,9 +67,7 @@ class RecordChecker:
     def __init__(self, profile: str, sees: frozenset[str] | None, *, before: bool) -> None:
         self._automaton = profile, sees
         self._sets, initial = subsets(profile, sees)
-        self._removal_ends = TOMBSTONES_END_TRANSACTIONS.holds_in(
-            PROFILES[profile].version
-        )
+        self._removal_ends = TOMBSTONES_END_TRANSACTIONS.holds_in(PROFILES[profile].version)
         start = self._sets.all if before else initial
         self._at: dict[Where | None, int] = {None: start}
         self._last: Recorded | None = None if before else NOTHING

@@ -42,9 +42,7 @@ class Trial:
         self._guards: dict[str, bool] = {}
         self._tables = tables_of(request.api)
         version = profile.version
-        noting = {
-            name: tuple(map(self._noting, version.tables[name])) for name in self._tables
-        }
+        noting = {name: tuple(map(self._noting, version.tables[name])) for name in self._tables}
         self._outcomes(state, profile.of(version._replace(tables={**version.tables, **noting})))
         self._rules = {rule.id: rule for name in self._tables for rule in version.tables[name]}
         self._applied = next((n for n, holds in self._guards.items() if holds), "")
@@ -78,9 +76,7 @@ class Trial:
         """Why a rule was not applied."""
         if self._guards.get(rule.id) is False:
             return Unapplied(rule)
-        earlier = self._profile.rules.get(
-            self._applied if rule.id in self._rules else self._reason
-        )
+        earlier = self._profile.rules.get(self._applied if rule.id in self._rules else self._reason)
         holds = False
         with suppress(Exception):  # a guard assumes that the earlier ones do not hold
             holds = rule.holds(Step(self._state, self._profile, self._config, ()), self._request)

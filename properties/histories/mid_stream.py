@@ -282,7 +282,9 @@ class MidStreamChecker(ExchangeChecker):
         ]
 
     def _marked(self, member: Member) -> Member:
-        if member.client_host == SINCE_BEFORE or PARK_JOIN.has(self._profile.version, TAKE_TIMEOUTS):
+        if member.client_host == SINCE_BEFORE or PARK_JOIN.has(
+            self._profile.version, TAKE_TIMEOUTS
+        ):
             return member._replace(client_host=SINCE_BEFORE)
         least_ms = self.run.oracle.config.group_min_session_timeout_ms
         return member._replace(

@@ -10,9 +10,10 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model import profiles
+from groupcheck.model.engine.edits import ReplaceEffects
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring import exploration
 from groupcheck.model.spaces.instance import virtual_spaces
-from groupcheck.model.step import Rule
 
 QUICK = ["--members", "1", "--instance", "metadata"]
 
@@ -56,9 +57,9 @@ def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
 def test_an_error_in_the_model_has_exit_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
+    rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
     whole = profiles.PROFILES["2.7"]
-    part = whole._replace(rules={**whole.rules, rule.name: rule})
+    part = whole._replace(rules={**whole.rules, rule.id: rule})
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
     monkeypatch.setattr(exploration, "spaces", virtual_spaces)
     assert main(["explore"]) == 1
@@ -71,11 +72,8 @@ def test_a_violated_property_has_exit_status_1_and_its_counterexample(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = profiles.PROFILES["2.7"]
-    deaf = tuple(
-        rule._replace(then=lambda _step, _request: None) if rule.name == "heartbeat/alive" else rule
-        for rule in whole.heartbeat
-    )
-    monkeypatch.setattr(profiles, "PROFILES", {"2.7": whole._replace(heartbeat=deaf)})
+    deaf = whole.edited(ReplaceEffects("heartbeat/alive", ()))
+    monkeypatch.setattr(profiles, "PROFILES", {"2.7": deaf})
     assert main(["explore", *QUICK]) == 1
     printed = capsys.readouterr().out
     assert "ERROR      the property unanswered is violated" in printed

@@ -405,8 +405,8 @@ def test_the_record_of_a_held_append_is_in_the_log_at_once() -> None:
 
 
 def test_the_rules_whose_answers_wait_are_the_profiles_own() -> None:
-    assert NEW.waiting <= NEW.rules.keys()
-    assert all(not profile.waiting for name, profile in PROFILES.items() if name != "4.1")
+    assert NEW.deferred <= NEW.rules.keys()
+    assert all(not profile.deferred for name, profile in PROFILES.items() if name != "4.1")
 
 
 def test_the_newer_has_spaces_in_which_appends_are_held() -> None:

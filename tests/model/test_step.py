@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide, version_of
 from groupcheck.model.nondeterminism import Open
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.sources import link
 from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Rule, Step, decide, outcomes
+from groupcheck.model.step import Profile, Step, outcomes
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 
 PROFILE = PROFILES["2.7"]
@@ -19,7 +22,7 @@ REQUEST = Request(1, 4, HeartbeatRequest("group", 0, "m"))
 def test_an_action_has_an_outcome_for_every_combination_of_its_choices(arities: list[int]) -> None:
     def act(step: Step) -> None:
         taken = [step.choose(Open.LEADER, range(n)) for n in arities]
-        step.fired.append(str(taken))
+        step.applied.append(str(taken))
 
     expected = 1
     for arity in arities:
@@ -35,30 +38,54 @@ def test_choices_that_come_to_the_same_are_one_outcome() -> None:
     assert len(outcomes(Coordinator(), PROFILE, PROFILE.config, act)) == 1
 
 
+def _rule(name: str, *, holds: bool) -> Rule:
+    return Rule(
+        name,
+        "",
+        {"2.7": "x"},
+        (Guard("it holds", lambda _step, _request: holds),),
+        (
+            Effect(
+                "answer",
+                lambda step, request: step.answer(
+                    request.request_id, HeartbeatResponse(ErrorCode.NONE)
+                ),
+            ),
+        ),
+    )
+
+
+def _step_with(table: Table) -> Step:
+    profile = PROFILE.of(version_of("2.7", (table,)))
+    return Step(Coordinator(), profile, PROFILE.config, [])
+
+
 def test_the_first_rule_whose_guard_holds_is_the_only_one_applied() -> None:
-    def rule(name: str, *, holds: bool) -> Rule:
-        def then(step: Step, request: Request) -> None:
-            step.answer(request.request_id, HeartbeatResponse(ErrorCode.NONE))
-
-        return Rule(name, "", "", when=lambda _s, _r: holds, then=then)
-
-    step = Step(Coordinator(), PROFILE, PROFILE.config, [])
-    rules = (rule("a", holds=False), rule("b", holds=True), rule("c", holds=True))
-    assert decide(step, REQUEST, rules)
-    assert step.fired == ["b"]
+    rules = (_rule("a", holds=False), _rule("b", holds=True), _rule("c", holds=True))
+    table = Table("T", "T", rules)
+    step = _step_with(table)
+    applied = decide(step, table, REQUEST)
+    assert applied is not None
+    assert applied.id == "b"
+    assert step.applied == ["b"]
     assert len(step.responses) == 1
 
 
 def test_no_rule_applies_if_no_guard_holds() -> None:
-    step = Step(Coordinator(), PROFILE, PROFILE.config, [])
-    assert not decide(step, REQUEST, ())
-    assert step.fired == []
+    table = Table("T", "T", (_rule("a", holds=False),))
+    step = _step_with(table)
+    assert decide(step, table, REQUEST) is None
+    assert step.applied == []
 
 
-def test_every_rule_says_when_it_holds_and_cites_a_line_of_kafka() -> None:
-    for name, rule in PROFILE.rules.items():
-        assert rule.name == name
-        assert rule.says
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_rule_has_words_and_cites_a_line_of_kafka(profile: Profile) -> None:
+    for name, rule in profile.rules.items():
+        assert rule.id == name
+        assert rule.words
         file, _, line = rule.source.partition(":")
-        assert file.endswith(".scala")
+        assert file.endswith((".scala", ".java"))
         assert line.isdigit()
+        assert link(profile.name, rule.source).endswith(f"{file}#L{line}")
+        for part in (*rule.guards, *rule.effects):
+            assert part.words

@@ -40,9 +40,9 @@ def test_a_row_has_what_each_broker_does_of_a_rule() -> None:
         ]
     )
     link = "[0123abcd](#0123abcd)"
-    says = PROFILES["4.1"].rules["heartbeat/alive"].says
+    says = PROFILES["4.1"].rules["heartbeat/alive"].words
     assert f"| {says} | yes |  | {link} |\n" in told
-    assert f"| {PROFILES['4.1'].rules['join/group-full'].says} | yes | - |  |\n" in told
+    assert f"| {PROFILES['4.1'].rules['join/group-full'].words} | yes | - |  |\n" in told
     assert "| transitions covered | 9 of 15 | 9 of 15 | 9 of 15 |\n" in told
     assert "| more findings that Kafka shares |  |  | 0 |\n" in told
     assert "## SyncGroup" not in told

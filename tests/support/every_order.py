@@ -8,6 +8,7 @@ from itertools import combinations, permutations
 from groupcheck.model.config import Config
 from groupcheck.model.state import Coordinator, HoldAppends, Log, ReleaseAppends
 from groupcheck.model.step import Outcome
+from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.transition import successors
 from groupcheck.properties.compare import normal
 from groupcheck.properties.histories.history import NEVER, Event, Operation, Setting
@@ -87,7 +88,7 @@ class _Order:
     def _first_is_safe(self, state: Coordinator) -> Iterator[Outcome]:
         """The first append completes; with it, where a version commits all at once, the others."""
         profile = self.setting.profile
-        first = len(state.appends) if profile.traits.answers_wait else 1
+        first = len(state.appends) if ANSWERS_WAIT.holds_in(profile.version) else 1
         alone = state._replace(appends=state.appends[:first])
         for outcome in successors(alone, ReleaseAppends(), profile, self.config):
             kept = outcome.coordinator._replace(appends=state.appends[first:])

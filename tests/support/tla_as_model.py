@@ -39,6 +39,7 @@ from groupcheck.model.state import (
     StaticAppend,
 )
 from groupcheck.model.step import Outcome
+from groupcheck.model.storing.records import LOADED_ARE_STATIC
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
@@ -131,7 +132,7 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
         return log_of(None)
     members = tuple(
         _member(name, LOADED | dict(member), instance)._replace(
-            null_instance=instance.profile.traits.loaded_count_as_static
+            null_instance=LOADED_ARE_STATIC.holds_in(instance.profile.version)
         )
         for name, member in record["members"]
     )

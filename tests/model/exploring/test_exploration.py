@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 import support.spaces
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring.exploration import Exploration, Settings, UnfitSettingsError, run
 from groupcheck.model.exploring.explorer import Space, TooManyStatesError
 from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
-from groupcheck.model.step import Rule
 
 pytestmark = pytest.mark.untraced
 
@@ -45,8 +45,8 @@ def test_every_labelled_edge_has_a_witness_one_step_longer_than_the_way_to_its_s
 
 
 def test_a_declared_rule_that_no_edge_applies_is_an_error_where_all_is_explored() -> None:
-    rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
-    profile = OLDEST._replace(rules={**OLDEST.rules, rule.name: rule})
+    rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
+    profile = OLDEST._replace(rules={**OLDEST.rules, rule.id: rule})
     whole = run(Settings(profile), _silent)
     assert whole.errors == ["no labelled edge applies the rule heartbeat/on-a-sunday"]
     part = run(Settings(profile, spaces=("order",)), _silent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.exploring.graph import (
     Hop,
@@ -14,7 +15,6 @@ from groupcheck.model.exploring.graph import (
 )
 from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.step import Rule
 from support.spaces import every_space
 
 pytestmark = pytest.mark.untraced
@@ -43,8 +43,8 @@ def test_an_edge_that_no_path_reaches_is_named(spaces: dict[str, Space]) -> None
 
 
 def test_a_declared_rule_that_no_path_reaches_is_an_error(spaces: dict[str, Space]) -> None:
-    rule = Rule("heartbeat/on-a-sunday", "it is Sunday", "nowhere")
-    profile = PROFILE._replace(rules={**PROFILE.rules, rule.name: rule})
+    rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
+    profile = PROFILE._replace(rules={**PROFILE.rules, rule.id: rule})
     with pytest.raises(UnreachableRuleError, match="heartbeat/on-a-sunday"):
         check_every_rule_is_reached(profile, spaces.values())
 
