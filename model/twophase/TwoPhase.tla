@@ -2,7 +2,7 @@
 (***************************************************************************)
 (* Two-phase commit. The algorithm, its variables and the names of its     *)
 (* actions are those of Leslie Lamport's module TwoPhase ("Consensus on    *)
-(* Transaction Commit", Gray and Lamport, 2006); the text is written anew. *)
+(* Transaction Commit", Gray and Lamport, 2006); the text is our own.      *)
 (* The resource managers RM decide with a transaction manager (TM) whether *)
 (* all of them commit or all abort. Messages are never removed from msgs,  *)
 (* so that each can be received more than once.                            *)
