@@ -24,6 +24,7 @@ COMMANDS: Final = (
     "report",
     "explore",
     "graph",
+    "rules",
     "bench",
     "serve",
     "ingest",

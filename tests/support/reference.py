@@ -16,6 +16,7 @@ import groupcheck
 from groupcheck import pytest_plugin
 from groupcheck.cli.registry import parser
 from groupcheck.properties.ports import python
+from groupcheck.reports import rules
 from groupcheck.reports.saved_file import schema
 from support.scenarios import ROOT
 
@@ -178,6 +179,7 @@ def _contract(docstring: str) -> str:
 
 PAGES: Final = {
     DOCS / "commands.md": commands,
+    DOCS / "rules.md": rules.page,
     DOCS / "result-schema.md": result,
     DOCS / "python-api.md": python_api,
 }

@@ -1,0 +1,68 @@
+"""`groupcheck rules`: list the rules of the model, or the difference between two versions."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from groupcheck.cli.exit_status import CONFORMS, CommandError, check_profile
+
+HELP = "list the rules of the model, or how two versions of Kafka differ"
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck rules`."""
+    command.description = (
+        "Lists the rules of the model in the order in which they are tried, each with its "
+        "conditions, its effects and the line of Kafka's source. With --diff, only the rules in "
+        "which two versions differ."
+    )
+    command.add_argument(
+        "--api",
+        action="append",
+        default=[],
+        metavar="API",
+        help="an API such as JoinGroup, or an area such as rebalance, time or log (repeatable; "
+        "default: all)",
+    )
+    command.add_argument(
+        "--state", metavar="STATE", help="only rules that can apply in this state of the group"
+    )
+    command.add_argument(
+        "--profile", default="2.7", metavar="VERSION", help="the version of Kafka (default: 2.7)"
+    )
+    command.add_argument(
+        "--diff", nargs=2, metavar=("A", "B"), help="the rules in which two versions differ"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the rules.
+
+    Raises:
+        CommandError: an API, a state or a version is unknown.
+    """
+    from groupcheck.model.profiles import PROFILES
+    from groupcheck.reports import rules
+
+    for name in options.diff or (options.profile,):
+        check_profile(name)
+    areas = tuple(_known("API or area", name, rules.areas()) for name in options.api)
+    state = options.state and _known("state", options.state, rules.states())
+    selection = rules.Selection(areas, state)
+    if options.diff:
+        one, other = (PROFILES[name] for name in options.diff)
+        sys.stdout.write(rules.difference(one, other, selection))
+    else:
+        sys.stdout.write(rules.listing(PROFILES[options.profile], selection))
+    return CONFORMS
+
+
+def _known(kind: str, name: str, known: Iterable[str]) -> str:
+    """The name as it is written in the model; upper and lower case do not matter."""
+    found = {each.lower(): each for each in known}
+    if name.lower() not in found:
+        msg = f"unknown {kind} {name!r}; known: {', '.join(found.values())}"
+        raise CommandError(msg)
+    return found[name.lower()]

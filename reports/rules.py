@@ -1,0 +1,277 @@
+"""The rule tables as text: what a version does, how two versions differ, and a page of all."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple
+
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Procedure,
+    Rule,
+    Sources,
+    Table,
+    Version,
+    VersionRule,
+)
+from groupcheck.model.profiles import PARTS, PROFILES
+from groupcheck.model.sources import link
+from groupcheck.model.step import Profile
+
+WIDTH: Final = 100
+NO_RULE: Final = "no such rule"
+
+
+class Selection(NamedTuple):
+    """The rules to list: of these areas (all if empty), that can apply in a state (any if None)."""
+
+    areas: tuple[str, ...] = ()
+    state: str | None = None
+
+    def takes_area(self, area: str) -> bool:
+        """Whether the rules of an area are listed."""
+        return not self.areas or area in self.areas
+
+    def takes(self, rule: VersionRule | Rule) -> bool:
+        """Whether a rule is listed: no guard of it excludes the state."""
+        allowed = (guard.states for guard in rule.guards if guard.states)
+        return self.state is None or all(self.state in states for states in allowed)
+
+
+def areas() -> tuple[str, ...]:
+    """The areas of the rules: the APIs first, then what they share."""
+    return tuple(dict.fromkeys(part.area for part in PARTS))
+
+
+def states() -> tuple[str, ...]:
+    """The states that guards ask for."""
+    rules = (rule for part in PARTS if isinstance(part, Table) for rule in part.rules)
+    found = {state for rule in rules for guard in rule.guards for state in guard.states}
+    return tuple(sorted(found))
+
+
+def listing(profile: Profile, selection: Selection) -> str:
+    """The rules of one version, in the order in which they are tried."""
+    lines: list[str] = []
+    for table in _tables(selection):
+        rules = [r for r in profile.version.tables[table.name] if selection.takes(r)]
+        if not rules:
+            continue
+        lines += [f"{table.name} ({profile.kafka})", ""]
+        for rule in rules:
+            lines += [f"  {rule.id}  [{rule.source}]", *_wrapped("because", rule.words)]
+            lines += _clauses(profile.version, rule)
+            lines.append("")
+    return "\n".join(lines) or "no rule\n"
+
+
+def _tables(selection: Selection) -> Iterator[Table]:
+    for part in PARTS:
+        if isinstance(part, Table) and selection.takes_area(part.area):
+            yield part
+
+
+def _clauses(version: Version, rule: VersionRule) -> list[str]:
+    lines = []
+    for number, guard in enumerate(rule.guards):
+        lines += _wrapped("and" if number else "if", _with_source(version, guard))
+    for depth, effect in _expanded(version, rule.effects):
+        lines += _wrapped("  " * depth + "then", _with_source(version, effect))
+    if rule.deferred:
+        lines += _wrapped("", "the answer waits until everything written before it is committed")
+    return lines
+
+
+def _with_source(version: Version, part: Guard | Effect) -> str:
+    source = part.sources.get(version.name)
+    return f"{part.words} [{source}]" if source else part.words
+
+
+def _expanded(
+    version: Version, effects: Iterable[Effect], depth: int = 0
+) -> Iterator[tuple[int, Effect]]:
+    """The effects, each procedure followed by what the version has of it."""
+    for effect in effects:
+        yield depth, effect
+        called = getattr(effect.apply, "__self__", None)
+        if isinstance(called, Procedure):
+            yield from _expanded(version, version.procedures[called.name], depth + 1)
+
+
+def _wrapped(head: str, text: str, indent: int = 4) -> list[str]:
+    first = " " * indent + f"{head:<8}"
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
+
+
+def difference(one: Profile, other: Profile, selection: Selection) -> str:
+    """The rules in which two versions differ, and how."""
+    blocks: list[str] = []
+    same = 0
+    for table in _tables(selection):
+        moved = _moved(one.version, other.version, table.name)
+        for rule in table.rules:
+            if not selection.takes(rule) or not rule.sources.keys() & {one.name, other.name}:
+                continue
+            lines = _difference_of(one, other, rule, moved)
+            if lines:
+                blocks += ["", *lines]
+            else:
+                same += 1
+    blocks += _differing_behaviours(one, other, selection)
+    head = f"{one.kafka} and {other.kafka}"
+    if not blocks:
+        return f"{head}: {same} rules, no difference\n"
+    return "\n".join([f"{head}: {same} other rules are the same", *blocks, ""])
+
+
+def _difference_of(one: Profile, other: Profile, rule: Rule, moved: dict[str, str]) -> list[str]:
+    rules = {profile.name: profile.rules.get(rule.id) for profile in (one, other)}
+    said = {profile.name: _said(profile.version, rules[profile.name]) for profile in (one, other)}
+    if said[one.name] == said[other.name] and rule.id not in moved:
+        return []
+    lines = [f"{rule.id}: {rule.words}"]
+    for profile, rival in ((one, other), (other, one)):
+        version_rule = rules[profile.name]
+        lines.append(f"  {profile.name:<6} [{version_rule.source if version_rule else NO_RULE}]")
+        own = [text for text in said[profile.name] if text not in said[rival.name]]
+        for text in own:
+            lines += _wrapped("", text)
+    if rule.id in moved:
+        lines += _wrapped("order", moved[rule.id], 2)
+    return lines
+
+
+def _said(version: Version, rule: VersionRule | None) -> list[str]:
+    if rule is None:
+        return []
+    texts = [f"if {guard.words}" for guard in rule.guards]
+    texts += [f"then {effect.words}" for _, effect in _expanded(version, rule.effects)]
+    return texts + (["the answer waits for the commit of the log"] if rule.deferred else [])
+
+
+def _moved(one: Version, other: Version, table: str) -> dict[str, str]:
+    """The rules of a table that two versions try in another order, each with a sentence."""
+    names = [rule.id for rule in one.tables[table]], [rule.id for rule in other.tables[table]]
+    common = set(names[0]) & set(names[1])
+    mine, theirs = ([name for name in each if name in common] for each in names)
+    found = {}
+    for tag, _, _, start, end in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
+        for name in theirs[start:end] if tag in {"insert", "replace"} else ():
+            later = theirs[theirs.index(name) + 1 :]
+            before = next((each for each in later if mine.index(each) < mine.index(name)), None)
+            if before:
+                found[name] = f"{other.name} tries it before {before}, {one.name} after it"
+    return found
+
+
+def _differing_behaviours(one: Profile, other: Profile, selection: Selection) -> list[str]:
+    lines: list[str] = []
+    for part in PARTS:
+        if not isinstance(part, Behaviour) or not selection.takes_area(part.area):
+            continue
+        has = [profile for profile in (one, other) if part.holds_in(profile.version)]
+        if len(has) == 1:
+            lines += ["", f"{part.area}: only in {has[0].name} [{part.sources[has[0].name]}]"]
+            lines += _wrapped("", part.words)
+    return lines
+
+
+HEAD: Final = """\
+# The rules of the classic group
+
+Every rule of the model, in every version. A table is tried from the top, and the first rule whose
+conditions all hold is applied. A column has the line of Kafka's source that states the rule in that
+version, with the conditions and effects that only this version has; **-** means that the version
+does not have the rule. `groupcheck rules` prints the same in a terminal: one API, one state, one
+version, or the difference between two versions (`groupcheck rules --api JoinGroup --diff 2.7 4.1`).
+
+The same ids stand in the PlusCal text, and TLC applies the same rules in the same states. The
+command `PYTHONPATH=tests python tests/support/reference.py` generates this page from the model.
+"""
+
+
+def page() -> str:
+    """The rules of all versions in Markdown: a section per area, a table per decision."""
+    parts = [HEAD]
+    for area in areas():
+        parts.append(f"## {area}\n")
+        members = [part for part in PARTS if part.area == area]
+        parts += [_section(part) for part in members if isinstance(part, Table)]
+        parts += [_procedure(part) for part in members if isinstance(part, Procedure)]
+        behaviours = [part for part in members if isinstance(part, Behaviour)]
+        if behaviours:
+            rows = (_row((each.words,), each.sources, {}) for each in behaviours)
+            parts.append("\n".join([_head("Behaviour that rules ask for"), *rows, ""]))
+    return "\n".join(parts)
+
+
+def _head(*columns: str) -> str:
+    names = [*columns, *PROFILES]
+    return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}"
+
+
+def _row(columns: Iterable[str], sources: Sources, own: dict[str, list[str]]) -> str:
+    cells = [*columns]
+    for version in PROFILES:
+        source = sources.get(version)
+        cited = f"[{_short(source)}]({link(version, source)})" if source else "-"
+        cells.append("<br>".join([cited, *own.get(version, [])]))
+    return f"| {' | '.join(cells)} |"
+
+
+def _short(source: str) -> str:
+    return source.replace(".scala:", ":").replace(".java:", ":")
+
+
+def _section(table: Table) -> str:
+    lines = [f"### {table.name}\n", _head("Rule", "If", "Then")]
+    for rule in table.rules:
+        own: dict[str, list[str]] = {}
+        for version, words in rule.words_of.items():
+            own.setdefault(version, []).append(f"*{words}*")
+        columns = (
+            f"`{rule.id}`<br>{rule.words}",
+            _shared(rule.guards, "if", rule.sources, own),
+            _shared(rule.effects, "then", rule.sources, own),
+        )
+        for version in rule.deferred:
+            own.setdefault(version, []).append("the answer waits for the commit of the log")
+        lines.append(_row(columns, rule.sources, own))
+    for version, moves in table.moves.items():
+        lines += ["", *(f"{version} tries `{a}` before `{b}`." for a, b in moves)]
+    return "\n".join([*lines, ""])
+
+
+def _procedure(procedure: Procedure) -> str:
+    lines = [f"### To {procedure.words}\n", _head("Effect")]
+    for effect in procedure.effects:
+        if effect.sources:
+            lines.append(_row((effect.words,), effect.sources, {}))
+        else:
+            cells = " | ".join("yes" for _ in PROFILES)
+            lines.append(f"| {effect.words} | {cells} |")
+    return "\n".join([*lines, ""])
+
+
+def _shared(
+    parts: Iterable[Guard | Effect],
+    word: str,
+    sources: Sources,
+    own: dict[str, list[str]],
+) -> str:
+    """What all versions of a rule have, as one cell; what only some have goes into `own`."""
+    shared = []
+    for part in parts:
+        words = part.words
+        versions = part.sources
+        if not versions or versions.keys() >= sources.keys():
+            shared.append(words)
+            continue
+        for version in versions:
+            if version in sources:
+                own.setdefault(version, []).append(f"{word}: {words}")
+    return "<br>".join(shared)

@@ -1,0 +1,90 @@
+"""`groupcheck rules` lists rules, and the difference between two versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.cli import main
+from groupcheck.model.engine.rules import Table
+from groupcheck.model.profiles import PARTS, PROFILES
+from groupcheck.reports import rules
+
+NAMES = tuple(PROFILES)
+
+
+def _printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["rules", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_listing_has_every_rule_of_the_version_once_with_its_source(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = _printed(capsys, "--profile", name).splitlines()
+    for rule in PROFILES[name].rules.values():
+        assert printed.count(f"  {rule.id}  [{rule.source}]") == 1
+
+
+def test_the_difference_of_a_version_to_itself_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = _printed(capsys, "--diff", "4.1", "4.1")
+    assert printed.count("\n") == 1
+    assert printed.endswith("no difference\n")
+
+
+@pytest.mark.parametrize("one", NAMES)
+@pytest.mark.parametrize("other", NAMES)
+def test_a_difference_names_every_rule_that_only_one_version_has(
+    one: str, other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = _printed(capsys, "--diff", one, other)
+    only = PROFILES[one].rules.keys() ^ PROFILES[other].rules.keys()
+    assert printed.count("[no such rule]") == len(only)
+    assert all(f"\n{rule}: " in printed for rule in only)
+
+
+def test_a_cell_and_what_differs_in_it_fit_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    where = ("--api", "joingroup", "--state", "completingrebalance", "--diff", "2.7", "4.1")
+    printed = _printed(capsys, *where)
+    cell = printed.partition("join/changed-completing: ")[2].partition("\n\n")[0].splitlines()
+    assert cell == [
+        "a member's metadata has changed, which forces a rebalance",
+        "  2.7    [GroupCoordinator.scala:311]",
+        "  4.1    [GroupMetadataManager.java:6494]",
+        "            then take over the timeouts of the request (KAFKA-14009)",
+    ]
+    assert "join/leader-stable" not in printed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_state_leaves_out_the_rules_that_ask_for_another_state(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = _printed(capsys, "--profile", name, "--state", "Stable", "--api", "Heartbeat")
+    assert "heartbeat/alive" in printed
+    assert "heartbeat/preparing" not in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--api", "Join"), "unknown API or area 'Join'; known: JoinGroup, SyncGroup, "),
+        (("--state", "Lost"), "unknown state 'Lost'; known: "),
+        (("--diff", "2.7", "3.9"), "3.9"),
+    ],
+)
+def test_an_unknown_name_is_one_clear_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["rules", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_the_page_has_every_rule_once_and_a_link_for_each_version_that_has_it() -> None:
+    lines = rules.page().splitlines()
+    for part in PARTS:
+        for rule in part.rules if isinstance(part, Table) else ():
+            (row,) = (line for line in lines if line.startswith(f"| `{rule.id}`<br>"))
+            assert row.count("](https://github.com/apache/kafka/blob/") == len(rule.sources)
