@@ -33,7 +33,7 @@ ALL = tuple(PROFILES.values())
 OLD = tuple(PROFILES[name] for name in ("0.10.0", "0.10.2"))
 NEW = tuple(PROFILES[name] for name in ("2.7", "4.1"))
 WITH_EMPTY_GROUPS = tuple(PROFILES[name] for name in ("0.10.2", "2.7", "4.1"))
-TRANSACTIONAL = [profile for profile in NEW if profile.txn_offset_commit]
+TRANSACTIONAL = [profile for profile in NEW if "TxnOffsetCommit" in profile.max_versions]
 
 
 def named(profile: Profile) -> str:
@@ -338,7 +338,9 @@ def test_in_2_7_an_offset_expires_under_a_transaction_whose_offset_is_then_newer
 
 def test_in_4_1_nothing_expires_that_a_transaction_has_pending() -> None:
     # Its table of cleanups, whether or not it has transactions.
-    play = begin(PROFILES["2.7"]._replace(cleanup=PROFILES["4.1"].cleanup))
+    version = PROFILES["2.7"].version
+    tables = {**version.tables, "Cleanup": PROFILES["4.1"].version.tables["Cleanup"]}
+    play = begin(PROFILES["2.7"].of(version._replace(tables=tables)))
     txn_commit(play, 41, partition=PARTITION)
     commit(play)
     play.wait(RETENTION_MS)

@@ -87,5 +87,5 @@ def test_every_rule_has_words_and_cites_a_line_of_kafka(profile: Profile) -> Non
         assert file.endswith((".scala", ".java"))
         assert line.isdigit()
         assert link(profile.name, rule.source).endswith(f"{file}#L{line}")
-        for part in (*rule.guards, *rule.effects):
-            assert part.words
+        assert all(guard.words for guard in rule.guards)
+        assert all(effect.words for effect in rule.effects)

@@ -64,7 +64,7 @@ def test_tlc_accepts_the_text_and_reports_these_counts(managers: int, tmp_path: 
     config = (FOLDER / "TwoPhase.cfg").read_text(encoding="utf-8")
     config = re.sub(r"RM = .*", f"RM = {{{names}}}", config)
     (tmp_path / "TwoPhase.cfg").write_text(config, encoding="utf-8")
-    command = [tla.java(), *tla.SHORT, "-cp", tla.JAR, "tlc2.TLC", "-deadlock", "TwoPhase.tla"]
+    command = [tla.java(), *tla.SHORT, "-cp", str(tla.JAR), "tlc2.TLC", "-deadlock", "TwoPhase.tla"]
     out = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
     assert "No error has been found" in out
     counts = re.search(

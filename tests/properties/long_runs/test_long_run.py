@@ -222,7 +222,7 @@ def test_run_resumes_where_it_ended(server: Process, tmp_path: Path) -> None:
     second = run(server, resume_file=resume_file)
     assert resume_file.stat().st_size == size
     assert (second.sequences, second.steps) == (first.sequences, first.steps)
-    assert second.shown == first.shown
+    assert second.covered_transitions == first.covered_transitions
     assert second.seconds >= second.stages[-1].seconds
 
 

@@ -45,12 +45,8 @@ def opened(kind: str, tmp_path: Path) -> Iterator[MakePort]:
         yield make
 
 
-def every_kind(test: Callable[..., None]) -> Callable[..., None]:
-    return pytest.mark.parametrize("kind", EVERY_KIND)(test)
-
-
-def kinds_with_messages(test: Callable[..., None]) -> Callable[..., None]:
-    return pytest.mark.parametrize("kind", MESSAGES)(test)
+every_kind = pytest.mark.parametrize("kind", EVERY_KIND)
+kinds_with_messages = pytest.mark.parametrize("kind", MESSAGES)
 
 
 @every_kind
