@@ -37,9 +37,9 @@ def test_a_conforming_port_has_exit_status_0_and_its_counts_are_printed(
 def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "builtin", "--json", *QUICK]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["format"] == 3
+    assert result["format"] == 1
     assert result["conforms"] is True
-    assert [space["states"] for space in result["spaces"]] == [61, 24, 126]
+    assert [instance["states"] for instance in result["instances"]] == [61, 24, 126]
 
 
 def test_the_same_seed_gives_the_same_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +47,7 @@ def test_the_same_seed_gives_the_same_run(capsys: pytest.CaptureFixture[str]) ->
     for _ in range(2):
         assert main(["verify", "builtin", "--json", "--seed", "7", *QUICK]) == 0
         result = json.loads(capsys.readouterr().out)
-        counts.append((result["sequences"], result["steps"], result["spaces"]))
+        counts.append((result["sequences"], result["steps"], result["instances"]))
     assert counts[0] == counts[1]
 
 

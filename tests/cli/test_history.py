@@ -56,8 +56,8 @@ ALONE = (join(1, 0), joined(1, 120))
 
 def test_an_allowed_history_has_exit_status_0(history: Callable[..., Any]) -> None:
     printed = """\
-1 operation of 1 group, each group in an order in which all is answered as by Kafka
-windows: a timer may fire 1000 ms late and never early; an answer that is not there after 30 ms does not come
+1 operation of 1 group: every group has an order that Kafka allows
+tolerances: a timer may fire up to 1000 ms late, never early; an answer that is missing after 30 ms was not sent
 """  # noqa: E501 - as it is printed
     assert history((OPEN, *ALONE)) == (0, printed, "")
 
@@ -86,7 +86,7 @@ Expected from Apache Kafka 2.7.2:
   request 2, coming next, is answered: REBALANCE_IN_PROGRESS (27)
     because a rebalance is being prepared, and the member has to join it [GroupCoordinator.scala:650]
 
-windows: a timer may fire 0 ms late and never early; an answer that is not there after 30 ms does not come
+tolerances: a timer may fire up to 0 ms late, never early; an answer that is missing after 30 ms was not sent
 """,  # noqa: E501 - as it is printed
         "",
     )
