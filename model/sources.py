@@ -7,12 +7,13 @@ from typing import Final
 
 from groupcheck.model.engine.rules import Sources
 
-# Where each version is in Kafka's repository: a tag, and for 4.1 its branch.
+# Where each version is in Kafka's repository: a tag, and for 4.1 a commit of its branch after the
+# tag 4.1.2, whose lines are others.
 TAGS: Final[Mapping[str, str]] = {
     "0.10.0": "0.10.0.1",
     "0.10.2": "0.10.2.2",
     "2.7": "2.7.2",
-    "4.1": "4.1",
+    "4.1": "19d1628f988e7fd523b137b13b20f5b161415d50",
 }
 
 _CORE: Final = "core/src/main/scala/kafka"
@@ -71,7 +72,7 @@ _OTHERS: Final = {"0.10.0": f"{_CORE}/coordinator", "0.10.2": f"{_CORE}/coordina
 
 
 def link(version: str, source: str) -> str:
-    """The address of a source in Kafka's repository at the version's tag."""
+    """The address of a source in Kafka's repository at the version's tag or commit."""
     name, _, line = source.partition(":")
     folder = _FOLDERS.get(name, _OTHERS[version])
     return f"https://github.com/apache/kafka/blob/{TAGS[version]}/{folder}/{name}#L{line}"

@@ -34,7 +34,7 @@ AWAITING_SYNC: Final = Behaviour(
     "completing-is-awaiting-sync",
     API,
     "CompletingRebalance is called AwaitingSync",
-    at("GM:59", "GM:59"),
+    at("GM:56", "GM:58"),
 )
 
 

@@ -124,6 +124,7 @@ END_TXN: Final = Table(
     "EndTxn",
     API,
     (
+        # A marker of Kafka names no group; the lines are those that refuse the TxnOffsetCommit.
         Rule(
             "end-txn/invalid-group-id",
             "the group id is empty",

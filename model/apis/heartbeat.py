@@ -120,8 +120,8 @@ HEARTBEAT: Final = Table(
             "the member is alive in the current generation",
             at("GC:371", "GC:387", "GC:643", "GMM:7671"),
             (
-                state_is(STABLE, COMPLETING).only(at("", "", "GC:643", "GMM:7670")),
-                state_is(STABLE).only(at("GC:363", "GC:387")),
+                state_is(STABLE, COMPLETING).only(at("", "", "GC:643", "GMM:7671")),
+                state_is(STABLE).only(at("GC:363", "GC:380")),
             ),
             (RESTART_SESSION, *_answers(ErrorCode.NONE)),
             deferred=at("", "", "", "CR:960"),

@@ -85,7 +85,7 @@ CREATE_GROUP: Final = Procedure(
     API,
     "create the group",
     (
-        Effect("create an Empty group", _create_empty).only(at("", "GC:122", "GC:177", "GMM:6191")),
+        Effect("create an Empty group", _create_empty).only(at("", "GC:121", "GC:179", "GMM:6160")),
         Effect("create a Stable group without members", _create_stable).only(at("GC:127")),
     ),
 )
@@ -124,7 +124,7 @@ AFTER_JOIN: Final = Procedure(
     "end the join phase if every member has joined",
     (
         Effect("end the join phase if every member has joined", _end_if_joined).only(
-            at("GC:212", "GC:208", "GC:196")
+            at("GC:220", "GC:216", "GC:195")
         ),
         Effect(
             "end the join phase if every member has joined, after a parked JoinGroup only",
@@ -159,7 +159,7 @@ def _answers_without_id(error: ErrorCode) -> tuple[Effect, ...]:
     return _refuse(error, NO_MEMBER_ID)
 
 
-_BEFORE_4_1: Final = at("GC:107", "GC:101", "GC:859")
+_BEFORE_4_1: Final = at("GC:112", "GC:106", "GC:168")
 
 
 def _answers_by_version(error: ErrorCode) -> tuple[Effect, ...]:
@@ -298,7 +298,7 @@ _INCONSISTENT: Final = Guard("it offers no protocol that every member supports",
 # An Empty group accepts any member, even one without protocols (KAFKA-6005).
 _HAS_MEMBERS: Final = Guard(
     "the group has members", lambda step, _request: bool(step.existing.members)
-).only(at("GC:145", "GC:141"))
+).only(at("GM:204", "GC:141"))
 
 
 def _give_id(step: Step, request: Request) -> None:
@@ -464,7 +464,7 @@ JOIN_AGAIN: Final = Table(
         Rule(
             "join/repeated-stable",
             "a follower joins again unchanged: it gets the current generation",
-            at("GC:206", "GC:202", "GC:326", "GMM:6524"),
+            at("GC:206", "GC:202", "GC:326", "GMM:6525"),
             (state_is(STABLE),),
             (Effect("answer with the current generation, without members", _admit),),
         ),

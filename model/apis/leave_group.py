@@ -84,8 +84,6 @@ def _leaver(step: Step, identity: MemberIdentity) -> Member:
 _IS_PENDING: Final = Guard(
     "the member id is pending", lambda step, identity: step.existing.is_pending(identity.member_id)
 )
-_ONE_BY_ONE: Final = at("GC:319", "GC:324", "GC:499")
-_TOGETHER: Final = at("", "", "", "GMM:7909")
 LEAVE_ONE: Final = Table(
     "One member of LeaveGroup",
     API,
@@ -118,11 +116,11 @@ LEAVE_ONE: Final = Table(
                 Effect(
                     "drop the pending member id, and end the join phase if every member has joined",
                     lambda step, identity: remove_pending(step, identity.member_id),
-                ).only(_ONE_BY_ONE),
+                ).only(at("", "", "GC:485")),
                 Effect(
                     "drop the pending member id",
                     lambda step, identity: drop_pending(step, identity.member_id),
-                ).only(_TOGETHER),
+                ).only(at("", "", "", "GMM:7934")),
             ),
             deferred=at("", "", "", "CR:960"),
         ),
@@ -163,11 +161,11 @@ LEAVE_ONE: Final = Table(
                 Effect(
                     "remove the member, and rebalance",
                     lambda step, identity: remove_member(step, _leaver(step, identity)),
-                ).only(_ONE_BY_ONE),
+                ).only(at("GC:332", "GC:326", "GC:499")),
                 Effect(
                     "remove the member",
                     lambda step, identity: REMOVE_MEMBER(step, _leaver(step, identity)),
-                ).only(_TOGETHER),
+                ).only(at("", "", "", "GMM:7947")),
             ),
             deferred=at("", "", "", "CR:960"),
         ),

@@ -114,7 +114,7 @@ _NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
     # In 2.7 the member has to join again, as the rebalance that it was in is lost.
     loading_effects=(
         _answers(ErrorCode.REBALANCE_IN_PROGRESS)[0].only(at("", "", "GC:357")),
-        _answers(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)[0].only(at("", "", "", "GCS:927")),
+        _answers(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)[0].only(at("", "", "", "GCS:930")),
     ),
     not_coordinator=at("GC:233", "GC:229", "GC:863", RUNTIME_ELSEWHERE),
 )
@@ -237,7 +237,7 @@ SYNC: Final = Table(
                 _NOTE_SYNCED,
                 Effect("answer with the member's assignment", _answer_assignment),
                 # In 4.1 this SyncGroup does not count as a heartbeat.
-                RESTART_SESSION.only(at("GC:294", "GC:288", "GC:445")),
+                RESTART_SESSION.only(at("GC:298", "GC:292", "GC:445")),
             ),
         ),
     ),

@@ -44,7 +44,7 @@ REFUSED_ARE_PENDING: Final = Behaviour(
     API,
     "a refused partition of a transaction's commit is pending with the others, and the marker "
     "fails at it (KAFKA-16371)",
-    at("", "", "GMM:469"),
+    at("", "", "GMM:465"),
 )
 
 
@@ -117,7 +117,7 @@ def _store(step: Step, request: Request) -> None:
 
 
 _CREATE: Final = Effect("create the group if it does not exist", _create)
-_CREATE_BEFORE_CHECKS: Final = _CREATE.only(at("", "", "GC:670"))
+_CREATE_BEFORE_CHECKS: Final = _CREATE.only(at("", "", "GC:680"))
 _STORE: Final = Effect("append the offsets, pending until the transaction ends", _store)
 _HAS_GENERATION: Final = Guard(
     "the request has a generation", lambda _step, request: request.body.generation_id >= 0
@@ -224,7 +224,7 @@ TXN_COMMIT: Final = Table(
                     "the request has a member id",
                     lambda _step, request: request.body.member_id != NO_MEMBER_ID,
                 ).only(at("", "", "GC:737")),
-                _NAMES_MEMBER.only(at("", "", "", "CG:814")),
+                _NAMES_MEMBER.only(at("", "", "", "CG:847")),
                 Guard("the member id is not in the group", _is_unknown),
             ),
             (_CREATE_BEFORE_CHECKS, *_answers(ErrorCode.UNKNOWN_MEMBER_ID)),
@@ -239,7 +239,7 @@ TXN_COMMIT: Final = Table(
             at("", "", "GC:740", "CG:850"),
             (
                 _HAS_GENERATION.only(at("", "", "GC:740")),
-                _NAMES_MEMBER.only(at("", "", "", "CG:850")),
+                _NAMES_MEMBER.only(at("", "", "", "CG:847")),
                 Guard("the generation is not the group's", _is_other_generation),
             ),
             (_CREATE_BEFORE_CHECKS, *_answers(ErrorCode.ILLEGAL_GENERATION)),

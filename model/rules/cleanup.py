@@ -71,7 +71,7 @@ def _remove(words: str, expired: Expired) -> Effect:
 def _removes(words: str, expired: Expired) -> tuple[Effect, Effect]:
     """Remove offsets; 4.1 keeps those of partitions that a transaction has pending."""
     return (
-        _remove(words, expired).only(at("", "", "GM:734")),
+        _remove(words, expired).only(at("", "", "GM:712")),
         _remove(
             f"{words}, unless a transaction has their partition pending",
             _outside_transactions(expired),

@@ -173,11 +173,13 @@ ADD_MEMBER: Final = Procedure(
         Effect("add the member with its JoinGroup parked", _insert_member),
         Effect(
             "limit how long its JoinGroup may stay parked to 5 minutes (KAFKA-7610)", _limit_wait
-        ).only(at("", "", "GC:1018", "GMM:6873")),
+        ).only(at("", "", "GC:1018", "GMM:6867")),
+        # 0.10 has no initial delay. There the effect changes nothing that the coordinator does; it
+        # only keeps the states equal to those of 2.7, and its lines are where the member is added.
         Effect(
             "extend the initial delay if it is that of the first generation",
             _note_new_member(lambda g: g.state is PREPARING and g.generation_id == 0),
-        ).only(at("GC:580", "GC:611", "GC:1008")),
+        ).only(at("GC:590", "GC:624", "GC:1008")),
         Effect(
             "extend the initial delay, of any generation",
             _note_new_member(lambda g: g.join_timer is not None and g.join_timer.initial),
@@ -253,7 +255,8 @@ PREPARE: Final = Table(
             at("GC:616", "GC:650", "GC:1136", "GMM:6930"),
             (state_is(STABLE),),
             (
-                # 4.1 shows the assignments in every state, so they stay until the next ones.
+                # Kafka keeps them until the next ones. Until 2.7 only Stable shows them (the lines
+                # leave them out), so clearing them here is the same; 4.1 shows them in every state.
                 _CLEAR_ASSIGNMENTS.only(at("GM:225", "GM:259", "GM:568")),
                 _BEGIN_JOIN_PHASE,
             ),
@@ -478,7 +481,7 @@ COMPLETE_JOIN: Final = Table(
         Rule(
             "rebalance/complete",
             "the join phase ends and a new generation begins",
-            at("GC:664", "GC:691", "GC:1208", "GMM:6640"),
+            at("GC:664", "GC:691", "GC:1208", "GMM:6641"),
             (Guard("a protocol wins the vote", lambda step, _s: bool(vote_winners(step.members))),),
             (
                 _BEGIN_GENERATION,
@@ -498,7 +501,7 @@ COMPLETE_JOIN: Final = Table(
 
 
 def rebalance_timeout_ms(group: Group) -> int:
-    """The longest rebalance timeout of the members, 0 without members (GroupMetadata.scala:378)."""
+    """The longest rebalance timeout of the members, 0 without members (GroupMetadata.scala:380)."""
     return max((0, *(m.rebalance_timeout_ms for m in group.members)))
 
 

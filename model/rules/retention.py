@@ -57,7 +57,7 @@ def _start_empty_retention(step: Step, _subject: object) -> None:
 
 START_EMPTY_RETENTION: Final = Effect(
     "start the retention time of its offsets (KIP-211)", _start_empty_retention
-).only(COUNTS_FROM_EMPTY.sources)
+).only(at("", "", "GM:417", "CG:995"))
 
 
 def is_over(step: Step, left_ms: int | None) -> bool:

@@ -23,7 +23,7 @@ READS_SUBSCRIPTIONS: Final = Behaviour(
     "reads-subscriptions",
     "rebalance",
     "the coordinator reads the topics that consumers subscribe to from their metadata (KIP-496)",
-    at("", "", "GM:468", "CG:1097"),
+    at("", "", "GM:468", "CG:1151"),
 )
 
 

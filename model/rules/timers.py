@@ -34,7 +34,7 @@ PASS: Final = Table(
         Rule(
             "time/pass",
             "time passes",
-            at("TIMER:103", "TIMER:103", "TIMER:102", "TIMER:60"),
+            at("TIMER:104", "TIMER:104", "TIMER:102", "TIMER:53"),
             (),
             (Effect("fire the timers that are due", _let_pass),),
         ),
@@ -245,7 +245,7 @@ SYNC_TIMER: Final = Table(
         Rule(
             "time/syncs-expired",
             "members that have not synced within the longest rebalance timeout are removed",
-            at("", "", "", "GMM:7142"),
+            at("", "", "", "GMM:7152"),
             (Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),),
             (Effect("remove them, static members too", _remove_unsynced), _REBALANCE),
         ),
@@ -294,7 +294,7 @@ JOIN_TIMER: Final = Table(
         Rule(
             "time/rebalance-timeout",
             "the rebalance timeout ends the join phase",
-            at("DJ:39", "DJ:43", "DJ:44", "GMM:6556"),
+            at("DJ:39", "DJ:43", "DJ:44", "GMM:6558"),
             (
                 Guard(
                     "it is the rebalance timer, not the initial delay",

@@ -56,6 +56,8 @@ COMMITS_FAIL_WHOLE: Final = Behaviour(
     "a commit that cannot be written fails for all its partitions, those that were refused too",
     at("", "", "", "GCS:1996"),
 )
+# 0.10.0 has no pending commits and nothing that asks for them: there it only keeps the states equal
+# to those of 0.10.2, and the line is where the commit is complete.
 COMMITS_ARE_PENDING: Final = Behaviour(
     "commits-are-pending",
     AREA,
@@ -175,7 +177,7 @@ HOLD: Final = Table(
         Rule(
             "log/hold",
             "appends stay incomplete from now on",
-            at("GMM:253", "GMM:253", "GMM:323", "CR:955"),
+            at("GMM:230", "GMM:213", "GMM:323", "CR:955"),
             (),
             (Effect("hold appends", _hold),),
         ),
@@ -201,7 +203,7 @@ RELEASE: Final = Table(
         Rule(
             "log/release",
             "the held appends complete",
-            at("GMM:253", "GMM:253", "GMM:323", "CR:1946"),
+            at("GMM:270", "GMM:253", "GMM:390", "CR:1946"),
             (),
             (Effect("complete the held appends in order", _release),),
         ),
@@ -350,7 +352,7 @@ def _revert(step: Step, entry: StaticAppend) -> None:
 def _restore(step: Step, before: Group, member_id: str) -> None:
     """The group is as it was; no request of the member is parked, and its session timer restarts.
 
-    Source: 4.1 GroupMetadataManager.java:7252.
+    Source: 4.1 GroupMetadataManager.java:7254.
     """
     step.group = before
     old = cast("Member", before.member(member_id))
@@ -375,7 +377,7 @@ NEW_ID_APPENDED: Final = Table(
         Rule(
             "log/new-id-outdated",
             "the new id of a static member is stored too late: it was answered or is gone",
-            at("", "", "GM:373", "CG:1228"),
+            at("", "", "GM:513", "CG:1228"),
             (Guard("its JoinGroup is not parked any more", _is_outdated),),
             (Effect("on an error, drop its parked JoinGroup", _drop_parked),),
             words_of={
@@ -388,7 +390,7 @@ NEW_ID_APPENDED: Final = Table(
             "log/new-id-failed",
             "the new id of a static member cannot be stored: it has its old one again, and the "
             "request fails",
-            at("", "", "GC:1062", "GMM:7252"),
+            at("", "", "GC:1062", "GMM:7254"),
             (_FAILED,),
             (Effect("answer the mapped error, and give the member its old id back", _revert),),
         ),
@@ -550,7 +552,7 @@ OFFSETS_APPENDED: Final = Table(
         Rule(
             "log/offsets-stored",
             "the offsets are stored and can be read",
-            at("GMM:283", "GMM:268", "GMM:406", "OMM:660"),
+            at("GMM:283", "GMM:268", "GMM:410", "OMM:1155"),
             (),
             (Effect("make the offsets readable", _make_readable), _END_PENDING, _ANSWER),
             deferred=at("", "", "", "CR:960"),

@@ -113,7 +113,7 @@ In group 'g' no order of the operations is allowed by Apache Kafka 2.7.2.
 
 The longest allowed order has 2 of 3 operations:
    1. 0 ms  request 1: a client sends OffsetCommit v2: t/0 = 5
-   2. 0 ms  the offsets are stored and can be read [GroupMetadataManager.scala:406]
+   2. 0 ms  the offsets are stored and can be read [GroupMetadataManager.scala:410]
         <- (to request 1) t/0: no error
    3. 120,000 ms  the coordinator removes expired offsets
 
