@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.spaces.instance import Instance
 from support import tla
 
@@ -62,14 +62,14 @@ def measure(name: str, instance: Instance) -> Measured:
         tlc_s = time.perf_counter() - started
     space, explorer_s = _timed(instance, symmetry=False)
     counted = checked.distinct, checked.generated - 1  # one is the initial state
-    found = len(space.nodes), space.edge_count
+    found = len(space.nodes), space.transition_count
     del space  # frees its memory for the next run
     _, symmetric_s = _timed(instance, symmetry=True)
     instances = instance.members, instance.generations
     return Measured(name, *instances, *found, counted, tlc_s, explorer_s, symmetric_s)
 
 
-def _timed(instance: Instance, *, symmetry: bool) -> tuple[Space, float]:
+def _timed(instance: Instance, *, symmetry: bool) -> tuple[StateSpace, float]:
     started = time.perf_counter()
     space = explore(instance, symmetry=symmetry)
     return space, time.perf_counter() - started

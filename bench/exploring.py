@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from processes import Peak
 
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.exploring.notation import digest, key, written
 from groupcheck.model.profiles import PROFILES
 from groupcheck.numeric_options import memory
@@ -94,7 +94,7 @@ def _states(asked: Asked) -> dict[str, Any]:
 def _told_of_states(profile: str, space: str, members: str) -> None:
     found = explore(chosen(Settings(PROFILES[profile], int(members), (space,)))[space])
     keys = (key(written(node)) for node in found.nodes)
-    told = {"states": len(found.nodes), "edges": found.edge_count, "depth": found.depth}
+    told = {"states": len(found.nodes), "edges": found.transition_count, "depth": found.depth}
     sys.stdout.write(json.dumps({"instances": [{**told, "digest": digest(keys)}]}))
 
 

@@ -23,7 +23,7 @@ import hand_written
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.properties.coverage.edges_shown import Coverage
@@ -97,7 +97,7 @@ def beyond() -> int:
     return sum(wander(port, PROFILE, speaks, random, STEPS).steps for _ in range(EXAMPLES))
 
 
-def in_bulk(space: Space, jobs: int, count: int) -> Work:
+def in_bulk(space: StateSpace, jobs: int, count: int) -> Work:
     """So many walks as `verify --walks` does them: of each sort, and beyond the space too."""
 
     def work() -> int:
@@ -191,7 +191,7 @@ def draw(curves: dict[str, list[Curve]], marks: list[int], space: str, path: Pat
     figure.savefig(path, format="svg", transparent=True, metadata={"Date": None})
 
 
-def speeds(space: Space, rounds: int, walks_in_all: int) -> None:
+def speeds(space: StateSpace, rounds: int, walks_in_all: int) -> None:
     """By the time of one processor, then by the clock with all processors."""
     tracks = Tracks(space)
     tell("by the time of one processor")
@@ -215,17 +215,17 @@ def speeds(space: Space, rounds: int, walks_in_all: int) -> None:
     )
 
 
-def covered(space: Space, name: str, seeds: int, most: int, plot: Path | None) -> None:
+def covered(space: StateSpace, name: str, seeds: int, most: int, plot: Path | None) -> None:
     """The share of transitions covered, by generator and number of steps."""
     tracks, marks = Tracks(space), marks_up_to(most)
     heads = "".join(f"{mark:>20,}" for mark in marks if mark in TABLE)
-    tell(f"of {space.edge_count:,} transitions after{heads} steps")
+    tell(f"of {space.transition_count:,} transitions after{heads} steps")
     curves: dict[str, list[Curve]] = {}
     for kind in (*CHOICES, "tours"):
         started = time.process_time()
         for seed in range(seeds):
             progress = toured(tracks, seed) if kind == "tours" else walked(tracks, kind, seed)
-            curves.setdefault(kind, []).append(at_marks(progress, space.edge_count, marks))
+            curves.setdefault(kind, []).append(at_marks(progress, space.transition_count, marks))
         columns = zip(marks, zip(*curves[kind], strict=True), strict=True)
         cells = "".join(
             f"{mean(column):>6.1f} % ({min(column):.1f}-{max(column):.1f})".rjust(20)

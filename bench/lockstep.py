@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.story import story

@@ -15,7 +15,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import Instance, feature_spaces, virtual_spaces
 from groupcheck.model.spaces.short_spaces import short_spaces
@@ -61,8 +61,8 @@ def _result(instances: dict[str, Instance], members: int) -> saved.Saved:
     return msgspec.structs.replace(diverging(), instances=covered)
 
 
-def _coverage(name: str, members: int, space: Space) -> InstanceCoverage:
-    outcomes = Kind.ANSWERED * space.edge_count
+def _coverage(name: str, members: int, space: StateSpace) -> InstanceCoverage:
+    outcomes = Kind.ANSWERED * space.transition_count
     return InstanceCoverage(
         name=name,
         members=members,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 from functools import cache, cached_property
 
-from groupcheck.model.exploring.explorer import Edge
+from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.ports.source import PortSource
@@ -37,7 +37,7 @@ class Division:
         rarest = set(map(self.rule_of, fired.values()))
         self.rules = tuple(rule for rule in rules if rule in rarest)
 
-    def rule_of(self, edge: Edge) -> str:
+    def rule_of(self, edge: Transition) -> str:
         """The rule that a labelled edge goes to."""
         return min(edge.fired, key=lambda rule: (self._applied[rule], rule))
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators.sketch import SIZES
@@ -86,7 +86,7 @@ def sparing(source: PortSource, spared: Collection[Feature]) -> PortSource:
     return source._replace(connect=lambda: SparedPort(source.connect(), spared), typed=False)
 
 
-def needs(spaces: Iterable[Space]) -> dict[str, frozenset[Feature]]:
+def needs(spaces: Iterable[StateSpace]) -> dict[str, frozenset[Feature]]:
     """For each rule that is applied in any of the spaces, the features without which it is not.
 
     A rule that is applied with either of two features needs neither of them.
@@ -103,7 +103,7 @@ def needs(spaces: Iterable[Space]) -> dict[str, frozenset[Feature]]:
 class _Marked:
     """A space whose labelled edges are marked with the features that their inputs are of."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: StateSpace) -> None:
         sized = {Feature.MAX_SIZE} & space.instance.features
         self._edges = [
             [(features_of(edge.given) | sized, edge.target, edge.fired) for edge in edges]

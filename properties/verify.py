@@ -14,8 +14,8 @@ from itertools import chain, repeat
 from random import Random
 from typing import Protocol
 
-from groupcheck.model.exploring.explorer import Edge, Space, explore
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.exploration import StateSpace, Transition, explore
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.projection import taken
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import (
@@ -83,7 +83,7 @@ def silent(_what: str, _total: int | None) -> Callable[[int], None]:
 class Explored:
     """The spaces that a port is verified on, explored."""
 
-    spaces: Mapping[str, Space]
+    spaces: Mapping[str, StateSpace]
     graphs: Mapping[str, StateGraph]
 
     @cached_property
@@ -122,7 +122,7 @@ class Verification:
         settings: Settings,
         progress: Progress = silent,
         given: Explored | None = None,
-        wanted: Callable[[Edge], bool] | None = None,
+        wanted: Callable[[Transition], bool] | None = None,
     ) -> None:
         self.source = source
         self.settings = settings
@@ -261,7 +261,7 @@ class Verification:
         edges = ((f"labelled edges, {n}", each) for n, each in self._coverages.items())
         pairs = ((f"pairs of edges, {n}", each) for n, each in self._pairs.items())
         for what, coverage in chain(edges, pairs):
-            tell = self.progress(what, coverage.space.edge_count)
+            tell = self.progress(what, coverage.space.transition_count)
             with self._port() as port:
                 for steps, finding in tour(coverage, port, self.settings.steps, past):
                     self._count_walk(coverage, steps, finding)
@@ -479,7 +479,7 @@ class Verification:
         return Tours(len(walked), sum(walked), lower_bound)
 
 
-def _any(_edge: Edge) -> bool:
+def _any(_edge: Transition) -> bool:
     return True
 
 

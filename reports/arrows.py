@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.exploring.graph import Hop, StateGraph
-from groupcheck.model.exploring.path import along
+from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import SHOWN, Kind
@@ -85,15 +85,15 @@ class _Tally:
 
     def __init__(self) -> None:
         self.transitions = self.covered = self.diverged = 0
-        self.nearest: tuple[bool, int, StateGraph, Hop, str] | None = None
+        self.nearest: tuple[bool, int, StateGraph, TransitionReference, str] | None = None
 
-    def add(self, kind: str, known: Known, hop: Hop) -> None:
+    def add(self, kind: str, known: Known, hop: TransitionReference) -> None:
         self.transitions += kind != Kind.NOT_ASKED
         self.covered += kind in SHOWN
         self.diverged += kind == Kind.DIVERGED
         self._keep_nearest(kind not in SHOWN, known, hop)
 
-    def _keep_nearest(self, hidden: bool, known: Known, hop: Hop) -> None:  # noqa: FBT001
+    def _keep_nearest(self, hidden: bool, known: Known, hop: TransitionReference) -> None:  # noqa: FBT001
         """Keep the nearest covered one, or the nearest; within an instance that is the first."""
         if self.nearest is not None:
             was_hidden, steps, graph, _, _ = self.nearest
@@ -116,7 +116,7 @@ def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
                 after = state_of(nodes[edge.target])
                 for arrow, rule in passed(profile, before, after, edge.fired):
                     tally = tallies.setdefault(arrow, {}).setdefault(rule, _Tally())
-                    tally.add(kind, known, Hop(node, place))
+                    tally.add(kind, known, TransitionReference(node, place))
     times: Counter[str] = Counter()
     for known in spaces:
         times.update(known.result.group_transitions)
@@ -139,7 +139,7 @@ def _witness(tally: _Tally) -> Witness:
     if tally.nearest is None:
         return Witness("", covered=False, steps=())
     hidden, _, graph, hop, name = tally.nearest
-    taken = along(graph.space, graph.witness(hop))
+    taken = trace_of(graph.space, graph.witness(hop))
     names = letters(tuple(step.given for step in taken))
     steps = []
     for number, (given, outcome) in enumerate(taken, 1):

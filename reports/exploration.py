@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupcheck import model
+from groupcheck.model.engine.graph import Component
+from groupcheck.model.engine.statistics import Degrees
+from groupcheck.model.engine.trace import TraceStep
 from groupcheck.model.exploring.exploration import COMPOSED, Exploration, Explored, Witness
-from groupcheck.model.exploring.figures import Degrees
-from groupcheck.model.exploring.graph import Component
-from groupcheck.model.exploring.path import Taken
 from groupcheck.model.exploring.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
 from groupcheck.properties.laws.laws import LAWS, Counterexample
@@ -314,7 +314,7 @@ def _witness(witness: Witness) -> list[str]:
     return [head, *_steps(witness.steps)]
 
 
-def _steps(steps: tuple[Taken, ...]) -> list[str]:
+def _steps(steps: tuple[TraceStep, ...]) -> list[str]:
     names = letters(tuple(step.given for step in steps))
     lines = []
     for number, (given, outcome) in enumerate(steps, 1):

@@ -14,10 +14,10 @@ from typing import Any
 import networkx as nx
 
 from groupcheck.model.bodies import encode_record
+from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.exploring.edge_ids import edge_ids
 from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.exploring.explorer import Edge, Space
-from groupcheck.model.exploring.figures import action
+from groupcheck.model.spaces.clients import action
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.properties.sequence import Sequence, dump, step_message
 from groupcheck.reports.itf import as_itf
@@ -26,7 +26,7 @@ from groupcheck.reports.words import answer_in_words, step_in_words
 FORMAT = 1
 
 
-def write_graph(name: str, space: Space, directory: Path) -> list[Path]:
+def write_graph(name: str, space: StateSpace, directory: Path) -> list[Path]:
     """Write NAME.graphml, NAME.dot and NAME.json; the files written.
 
     Raises:
@@ -65,7 +65,7 @@ def as_sequence(witness: Witness) -> Sequence:
     return Sequence(instance.profile.name, instance.broker, steps)
 
 
-def json_lines(name: str, space: Space) -> Iterator[str]:
+def json_lines(name: str, space: StateSpace) -> Iterator[str]:
     """The graph as one JSON object, a line for each node and edge; node 0 is the initial state."""
     head = {
         "format": FORMAT,
@@ -90,7 +90,7 @@ def _listed(values: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield ("," if number else "") + json.dumps(value, separators=(",", ":"))
 
 
-def _edge(source: int, edge: Edge) -> dict[str, Any]:
+def _edge(source: int, edge: Transition) -> dict[str, Any]:
     return {
         "source": source,
         "target": edge.target,
@@ -101,7 +101,7 @@ def _edge(source: int, edge: Edge) -> dict[str, Any]:
     }
 
 
-def in_words(space: Space) -> nx.MultiDiGraph[int]:
+def in_words(space: StateSpace) -> nx.MultiDiGraph[int]:
     """The graph with attributes as text."""
     shown: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for number, node in enumerate(space.nodes):
@@ -111,7 +111,7 @@ def in_words(space: Space) -> nx.MultiDiGraph[int]:
     return shown
 
 
-def dot_lines(name: str, space: Space) -> Iterator[str]:
+def dot_lines(name: str, space: StateSpace) -> Iterator[str]:
     """The graph for Graphviz; input and answers are tooltips."""
     yield f"digraph {_quoted(name)} {{"
     yield "  node [shape=box];"
@@ -128,7 +128,7 @@ def dot_lines(name: str, space: Space) -> Iterator[str]:
     yield "}"
 
 
-def _edges(space: Space) -> Iterator[tuple[int, Edge]]:
+def _edges(space: StateSpace) -> Iterator[tuple[int, Transition]]:
     return ((source, edge) for source, edges in enumerate(space.edges) for edge in edges)
 
 
@@ -151,7 +151,7 @@ def node_in_words(node: Coordinator) -> dict[str, Any]:
     }
 
 
-def edge_in_words(source: Coordinator, edge: Edge) -> dict[str, str]:
+def edge_in_words(source: Coordinator, edge: Transition) -> dict[str, str]:
     """A transition as text attributes, with the member names of its source state."""
     group = source.group or Group()
     ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from groupcheck.model.exploring.explorer import Space, TooManyStatesError, explore
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.known import instances
 from groupcheck.properties.coverage.covered import digest
@@ -29,7 +29,7 @@ class Known(NamedTuple):
         return self.result.label
 
     @property
-    def space(self) -> Space:
+    def space(self) -> StateSpace:
         """The explored states and transitions."""
         return self.graph.space
 
@@ -54,7 +54,9 @@ def again(result: Saved, tell: Callable[[int], None] = lambda _states: None) -> 
     return Again(tuple(known), tuple(unknown))
 
 
-def _explored(profile: str, wanted: InstanceCoverage, tell: Callable[[int], None]) -> Space | None:
+def _explored(
+    profile: str, wanted: InstanceCoverage, tell: Callable[[int], None]
+) -> StateSpace | None:
     if profile not in PROFILES:
         return None
     for instance in instances(PROFILES[profile], wanted.name, wanted.members, wanted.broker):
@@ -62,6 +64,6 @@ def _explored(profile: str, wanted: InstanceCoverage, tell: Callable[[int], None
             space = explore(instance, tell, most_states=wanted.states)
         except TooManyStatesError:
             continue
-        if len(wanted.outcomes) == space.edge_count and digest(space) == wanted.digest:
+        if len(wanted.outcomes) == space.transition_count and digest(space) == wanted.digest:
             return space
     return None

@@ -133,9 +133,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     from groupcheck.cli.memory_limit import OutOfMemoryError, Progress, limited
+    from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError
     from groupcheck.model.exploring.exploration import UnfitSettingsError
     from groupcheck.model.exploring.exploration import run as explore
-    from groupcheck.model.exploring.explorer import Space, TooManyStatesError
     from groupcheck.properties.generators.suite_file import write_suite
     from groupcheck.properties.laws.laws import counterexamples, in_order, note
     from groupcheck.reports.graph_files import write_graph, write_witness
@@ -150,7 +150,7 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     bars = Bars()
     progress = Progress(bars)
 
-    def finish(name: str, space: Space) -> None:
+    def finish(name: str, space: StateSpace) -> None:
         if settings.symmetry:
             progress(f"checking the properties of {name}", None)
             for each in counterexamples(name, space):
@@ -177,8 +177,8 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
 
 
 def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
+    from groupcheck.model.engine.exploration import TooManyStatesError
     from groupcheck.model.exploring.exploration import UnfitSettingsError
-    from groupcheck.model.exploring.explorer import TooManyStatesError
     from groupcheck.properties.laws.laws import in_order, note
 
     if options.out or not settings.symmetry:

@@ -44,11 +44,11 @@ class StateSpace(NamedTuple):
     applied: Counter[str]
 
     @property
-    def edge_count(self) -> int:
+    def transition_count(self) -> int:
         """The number of transitions."""
         return sum(map(len, self.edges))
 
-    def frame(self, state: State) -> Any:  # noqa: ANN401 - the specification's own type
+    def canonical(self, state: State) -> Any:  # noqa: ANN401 - the specification's own type
         """The canonical form of a state."""
         return self.instance.canonical(state)
 

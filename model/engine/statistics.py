@@ -64,7 +64,7 @@ def statistics(space: StateSpace) -> Statistics:
     discovered = Counter(first.values())
     return Statistics(
         len(space.nodes),
-        space.edge_count,
+        space.transition_count,
         space.depth,
         Degrees.of(Counter(map(len, space.edges))),
         Degrees.of(Counter(discovered[node] for node in range(len(space.nodes)))),

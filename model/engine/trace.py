@@ -28,12 +28,12 @@ def trace_of(space: StateSpace, path: Iterable[TransitionReference]) -> list[Tra
     steps: list[TraceStep] = []
     for node, place in path:
         edge = space.edges[node][place]
-        given = space.frame(state).restore(edge.given, len(steps) + 1)
+        given = space.canonical(state).restore(edge.given, len(steps) + 1)
         outcome = next(
             outcome
             for outcome in instance.successors(state, given)
             if outcome[2] == edge.fired
-            and space.numbers.get(space.frame(outcome[0]).node) == edge.target
+            and space.numbers.get(space.canonical(outcome[0]).node) == edge.target
         )
         steps.append(TraceStep(given, outcome))
         state = outcome[0]

@@ -10,11 +10,11 @@ from hashlib import sha256
 from typing import Any
 
 from groupcheck.model.bodies import encode_record
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.figures import action
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.spaces.clients import action
 
 
-def edge_ids(space: Space) -> tuple[tuple[str, ...], ...]:
+def edge_ids(space: StateSpace) -> tuple[tuple[str, ...], ...]:
     """The id of each edge, where the edge stands: 64 bits of a hash."""
     states = [_digest(encode_record(node)) for node in space.nodes]
     return tuple(

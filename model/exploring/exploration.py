@@ -7,11 +7,11 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space, TooManyStatesError, explore
-from groupcheck.model.exploring.figures import Figures, figures
-from groupcheck.model.exploring.graph import Component, StateGraph
+from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
+from groupcheck.model.engine.graph import Component, StateGraph
+from groupcheck.model.engine.statistics import Statistics, statistics
+from groupcheck.model.engine.trace import TraceStep, trace_of
 from groupcheck.model.exploring.notation import digest, key, written
-from groupcheck.model.exploring.path import Taken, along
 from groupcheck.model.exploring.projection import Projection, merged, project
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance, composed, spaces, supported
@@ -30,7 +30,7 @@ class Witness(NamedTuple):
     rule: str
     space: str
     instance: Instance
-    steps: tuple[Taken, ...]
+    steps: tuple[TraceStep, ...]
 
 
 class Explored(NamedTuple):
@@ -43,7 +43,7 @@ class Explored(NamedTuple):
 
     name: str
     instance: Instance
-    figures: Figures
+    figures: Statistics
     digest: str
     unreachable: int
     longest_witness: int
@@ -106,7 +106,7 @@ class Exploration(NamedTuple):
         ]
         found += [f"Kafka has no arrow {arrow}" for arrow in projection.unlawful]
         if self.whole:
-            found += [f"nothing goes along {arrow}" for arrow in projection.missing]
+            found += [f"nothing goes trace_of {arrow}" for arrow in projection.missing]
             found += [f"no labelled edge applies the rule {rule}" for rule in self.unreached]
         return found
 
@@ -114,7 +114,7 @@ class Exploration(NamedTuple):
 def run(
     settings: Settings,
     progress: Callable[[str, int | None], Callable[[int], None]],
-    keep: Callable[[str, Space], None] = lambda _name, _space: None,
+    keep: Callable[[str, StateSpace], None] = lambda _name, _space: None,
 ) -> Exploration:
     """Explore the spaces; `keep` is shown each before it is let go.
 
@@ -198,7 +198,7 @@ def check_witness(settings: Settings) -> None:
 
 def _explore(
     settings: Settings, name: str, instance: Instance, tell: Callable[[int], None]
-) -> Space:
+) -> StateSpace:
     try:
         return explore(instance, tell, symmetry=settings.symmetry, most_states=settings.most_states)
     except TooManyStatesError as error:
@@ -211,7 +211,7 @@ def _explored(name: str, graph: StateGraph, seconds: float) -> Explored:
     return Explored(
         name,
         space.instance,
-        figures(space),
+        statistics(space),
         digest(key(written(node)) for node in space.nodes),
         len(graph.unreachable()),
         1 + max(len(graph.path(node)) for node, edges in enumerate(space.edges) if edges),
@@ -225,7 +225,7 @@ def _witness(rule: str, name: str, graph: StateGraph) -> Witness | None:
     hops = graph.witness_of(rule)
     if hops is None:
         return None
-    return Witness(rule, name, graph.space.instance, tuple(along(graph.space, hops)))
+    return Witness(rule, name, graph.space.instance, tuple(trace_of(graph.space, hops)))
 
 
 def shorter(one: Witness | None, other: Witness | None) -> Witness | None:

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
 from groupcheck.model.rules.rebalance import first_state
 from groupcheck.model.state import Coordinator
@@ -109,7 +109,7 @@ class Projection(NamedTuple):
 
     kafkas: tuple[Arrow, ...]
     arrows: dict[Arrow, Counter[str]]
-    torn: list[Hop]
+    torn: list[TransitionReference]
 
     @property
     def unlawful(self) -> list[Arrow]:
@@ -123,7 +123,7 @@ class Projection(NamedTuple):
         return [arrow for arrow in self.kafkas if arrow not in self.arrows]
 
 
-def project(space: Space) -> Projection:
+def project(space: StateSpace) -> Projection:
     """The projection of a space."""
     profile = space.instance.profile
     projection = Projection(lawful(profile), {}, [])
@@ -138,11 +138,11 @@ def project(space: Space) -> Projection:
                 there = at if arrow.source != ABSENT or at != DEAD else ABSENT
                 at = arrow.target if arrow.source == there else None
             if at != after and (at, after) != (DEAD, ABSENT):
-                projection.torn.append(Hop(node, place))
+                projection.torn.append(TransitionReference(node, place))
     return projection
 
 
-def taken(space: Space, times: Mapping[Hop, int]) -> Counter[str]:
+def taken(space: StateSpace, times: Mapping[TransitionReference, int]) -> Counter[str]:
     """How often each arrow was taken, where each labelled edge was taken so often."""
     profile, found = space.instance.profile, Counter[str]()
     for hop, number in times.items():

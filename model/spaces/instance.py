@@ -83,10 +83,6 @@ class Instance(NamedTuple):
             generations=self.generations,
         )
 
-    def frame(self, state: Coordinator) -> Frame:
-        """The same as `canonical`."""
-        return self.canonical(state)
-
     @property
     def config(self) -> Config:
         """The broker settings of the space."""

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from groupcheck.model.engine.exploration import StateSpace, part
+from groupcheck.model.engine.graph import StateGraph, TransitionReference
+from groupcheck.model.engine.statistics import Degrees, Statistics
+from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Explored, Witness
-from groupcheck.model.exploring.explorer import Space, part
-from groupcheck.model.exploring.figures import Degrees, Figures
-from groupcheck.model.exploring.graph import Hop, StateGraph
 from groupcheck.model.exploring.notation import read
-from groupcheck.model.exploring.path import along
 from groupcheck.model.exploring.projection import Arrow, Projection, lawful
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Coordinator
@@ -25,11 +25,11 @@ from groupcheck.properties.laws.course import Leg
 from groupcheck.properties.laws.laws import Counterexample
 from groupcheck.properties.laws.liveness import Unfinished
 
-NOWHERE: Final = Hop(-1, -1)  # only the number of such edges is known
+NOWHERE: Final = TransitionReference(-1, -1)  # only the number of such edges is known
 
 
 class Shown(NamedTuple):
-    """Results of all levels together: see `Figures` and `Explored`."""
+    """Results of all levels together: see `Statistics` and `Explored`."""
 
     discovered: dict[int, int]
     digest: str
@@ -72,7 +72,7 @@ def explored(name: str, instance: Instance, levels: Levels, shown: Shown) -> Exp
         for at, level in enumerate(levels.whole[1:])
         if any(row[0] == "degree" and row[1] != "0" for row in level.before)
     ]
-    figures = Figures(
+    figures = Statistics(
         states,
         sum(degree * n for degree, n in degrees.items()),
         depth,
@@ -149,10 +149,10 @@ def witness(rule: str, name: str, instance: Instance, levels: Levels) -> Witness
         return None
     way = _way(instance, levels, at)
     hops = StateGraph(way).witness_of(rule)
-    return None if hops is None else Witness(rule, name, instance, tuple(along(way, hops)))
+    return None if hops is None else Witness(rule, name, instance, tuple(trace_of(way, hops)))
 
 
-def _way(instance: Instance, levels: Levels, at: _At) -> Space:
+def _way(instance: Instance, levels: Levels, at: _At) -> StateSpace:
     """The states on the path to a state, which is the last, as a part of the state space."""
     return part(instance, _path(levels, at))
 

@@ -17,6 +17,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
+from groupcheck.model.engine.exploration import TooManyStatesError
 from groupcheck.model.exploring.exploration import (
     Exploration,
     Explored,
@@ -27,7 +28,6 @@ from groupcheck.model.exploring.exploration import (
     shorter,
     whole_of,
 )
-from groupcheck.model.exploring.explorer import TooManyStatesError
 from groupcheck.model.exploring.notation import key, written
 from groupcheck.pipeline.exploring.aggregated import Shown, explored, unending, unsafe, witness
 from groupcheck.pipeline.exploring.cycles import cycles

@@ -16,13 +16,12 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, StructType
 
+from groupcheck.model.engine.exploration import Seen, StateSpace, part
 from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.explorer import Seen, Space, part
-from groupcheck.model.exploring.figures import action
 from groupcheck.model.exploring.notation import key, read, written
 from groupcheck.model.exploring.projection import project
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.clients import Feature, action
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.pipeline.exploring.unfinished import UNFINISHED, Unfinished
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
@@ -85,7 +84,7 @@ class Tally:
             detail = "" if why is None else str(known(step.profile, law).index(why))
             self._count("violation", law.name, detail, first=step.node)
 
-    def take(self, space: Space, ids: list[int]) -> None:
+    def take(self, space: StateSpace, ids: list[int]) -> None:
         """Count a part; its first nodes have these ids, and edges."""
         for node, number in enumerate(ids):
             edges = space.edges[node]
@@ -140,7 +139,7 @@ def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Itera
 
 def _part(
     instance: Instance, ids: list[int], texts: list[str], tally: Tally
-) -> tuple[Space, Unfinished]:
+) -> tuple[StateSpace, Unfinished]:
     """These states as a part of the state space; every step is checked."""
     nodes, unfinished = list(map(read, texts)), Unfinished()
     profile, config = instance.profile, instance.config
@@ -156,7 +155,7 @@ def _part(
 
 
 def _reached(
-    space: Space, ids: list[int], texts: list[str], keys: list[bytes]
+    space: StateSpace, ids: list[int], texts: list[str], keys: list[bytes]
 ) -> Iterator[dict[str, Any]]:
     """The successors of a part, each with the first edge to it."""
     first: dict[int, tuple[int, int]] = {}

@@ -11,7 +11,7 @@ from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, Field, table
 from groupcheck.properties.laws.liveness import unfinished
 
 if TYPE_CHECKING:
-    from groupcheck.model.exploring.explorer import Seen
+    from groupcheck.model.engine.exploration import Seen
     from groupcheck.model.state import Coordinator
     from groupcheck.properties.laws.law import Taken
 

@@ -213,7 +213,7 @@ def steps_of(instance: Instance) -> Iterator[Shown]:
                 if not instance.admits(after):
                     continue
                 yield _step(profile, node, given, after, fired)
-                frame = instance.frame(after).node
+                frame = instance.canonical(after).node
                 if frame not in nodes:
                     nodes[frame] = None
                     todo.append(frame)

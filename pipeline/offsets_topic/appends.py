@@ -187,7 +187,7 @@ class _Walk:
     def _frame(self, state: Coordinator) -> Coordinator:
         node = self._frames.get(state)
         if node is None:
-            node = self._frames[state] = self._space.frame(state).node
+            node = self._frames[state] = self._space.canonical(state).node
         return node
 
 

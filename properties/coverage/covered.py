@@ -17,8 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.properties.coverage.numbering import first_edges, first_pairs
 
 FORMAT: Final = 3
@@ -81,10 +81,10 @@ class Merged(NamedTuple):
 
 
 def covered_space(
-    space: Space,
+    space: StateSpace,
     its_digest: str,
-    shown: Iterable[Hop],
-    pairs: Iterable[tuple[Hop, Hop]] = (),
+    shown: Iterable[TransitionReference],
+    pairs: Iterable[tuple[TransitionReference, TransitionReference]] = (),
     numbered: Iterable[int] = (),
 ) -> SpaceCovered:
     """Return the coverage of a model instance; pairs are given as transitions or by number."""
@@ -106,7 +106,7 @@ def _bits(size: int, numbers: Iterable[int]) -> int:
     return int.from_bytes(bits, "little")
 
 
-def digest(space: Space) -> str:
+def digest(space: StateSpace) -> str:
     """Return a digest of a model instance's transitions, which changes with the model."""
     found = hashlib.sha256()
     for edges in space.edges:

@@ -8,9 +8,9 @@ from itertools import pairwise
 from random import Random
 from threading import RLock
 
-from groupcheck.model.exploring.explorer import Edge, Space
-from groupcheck.model.exploring.graph import Hop
-from groupcheck.model.exploring.least import least_steps
+from groupcheck.model.engine.exploration import StateSpace, Transition
+from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.lower_bound import least_steps
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.kind import Kind
@@ -50,9 +50,9 @@ class Coverage:
 
     def __init__(
         self,
-        space: Space,
+        space: StateSpace,
         random: Random,
-        wanted: Callable[[Edge], bool] = lambda _edge: True,
+        wanted: Callable[[Transition], bool] = lambda _edge: True,
         *,
         forks_obey: bool = False,
     ) -> None:
@@ -60,17 +60,17 @@ class Coverage:
         self._obeyed = forks_obey
         self._wanted = wanted
         self._lock = RLock()
-        self.shown: set[Hop] = set()
-        self.times: Counter[Hop] = Counter()  # how often each was taken in this run
-        self._pairs: set[tuple[Hop, Hop]] = set()
-        self.diverged: set[Hop] = set()
-        self.left_out: set[Hop] = set()
-        self.struck: set[Hop] = set()
+        self.shown: set[TransitionReference] = set()
+        self.times: Counter[TransitionReference] = Counter()  # how often each was taken in this run
+        self._pairs: set[tuple[TransitionReference, TransitionReference]] = set()
+        self.diverged: set[TransitionReference] = set()
+        self.left_out: set[TransitionReference] = set()
+        self.struck: set[TransitionReference] = set()
         self.met: set[tuple[str, ...]] = set()  # keys of findings after which a test can go on
-        self._closed: set[Hop] = set()  # no path goes through these
+        self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
         self._alike: Counter[Label] = Counter()
-        self._missed: Counter[Hop] = Counter()
+        self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
         self._forks = [_forks_of(edges) for edges in space.edges]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
@@ -88,7 +88,7 @@ class Coverage:
         """Return whether a fork is among those to try."""
         return self._wanted(self.space.edges[node][fork.edges[0]])
 
-    def fork(self, hop: Hop) -> Fork:
+    def fork(self, hop: TransitionReference) -> Fork:
         """Return the fork that a transition is a branch of."""
         return self._forks[hop.node][self.space.edges[hop.node][hop.edge].given]
 
@@ -104,23 +104,27 @@ class Coverage:
                 todo.pop()
             return fork
 
-    def after(self, hop: Hop) -> int:
+    def after(self, hop: TransitionReference) -> int:
         """Return the node that a transition leads to."""
         return self.space.edges[hop.node][hop.edge].target
 
-    def go(self, node: int) -> Hop:
+    def go(self, node: int) -> TransitionReference:
         """Count one of the node's untried transitions as covered, and return it."""
         fork = self.todo[node][-1]
-        hop = next(hop for place in fork.edges if (hop := Hop(node, place)) not in self.shown)
+        hop = next(
+            hop
+            for place in fork.edges
+            if (hop := TransitionReference(node, place)) not in self.shown
+        )
         self.skip({hop})
         return hop
 
-    def skip(self, hops: set[Hop]) -> None:
+    def skip(self, hops: set[TransitionReference]) -> None:
         """Count transitions as covered."""
         self.shown |= hops
         for hop in hops:
             fork = self.fork(hop)
-            if all(Hop(hop.node, place) in self.shown for place in fork.edges):
+            if all(TransitionReference(hop.node, place) in self.shown for place in fork.edges):
                 self._done(hop.node, fork)
 
     def arrived(self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]) -> int:
@@ -130,7 +134,7 @@ class Coverage:
 
     def show(
         self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]
-    ) -> Hop | None:
+    ) -> TransitionReference | None:
         """Record the branch that the port took; `fired` has the rules that may have been applied.
 
         Returns:
@@ -141,19 +145,19 @@ class Coverage:
             taken = [place for place in fork.edges if edges[place].target == target]
             if len(taken) > 1:
                 taken = [place for place in taken if edges[place].fired in fired]
-            self.shown.update(Hop(node, place) for place in taken)
-            self.times.update(Hop(node, place) for place in taken)
-            if all(Hop(node, place) in self.shown for place in fork.edges):
+            self.shown.update(TransitionReference(node, place) for place in taken)
+            self.times.update(TransitionReference(node, place) for place in taken)
+            if all(TransitionReference(node, place) in self.shown for place in fork.edges):
                 self._done(node, fork)
-            return Hop(node, taken[0]) if len(taken) == 1 else None
+            return TransitionReference(node, taken[0]) if len(taken) == 1 else None
 
-    def follow(self, before: Hop | None, hop: Hop | None) -> None:
+    def follow(self, before: TransitionReference | None, hop: TransitionReference | None) -> None:
         """Record a pair of adjacent transitions, if both are known."""
         if before and hop and self.after(before) != before.node:
             with self._lock:
                 self._pairs.add((before, hop))
 
-    def shown_pairs(self) -> set[tuple[Hop, Hop]]:
+    def shown_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
         """Return the covered pairs of adjacent transitions."""
         return self._pairs
 
@@ -161,7 +165,9 @@ class Coverage:
         """Add what another generator covered: for each transition how often."""
         with self._lock:
             hops = (
-                Hop(n, e) for n, edges in enumerate(self.space.edges) for e in range(len(edges))
+                TransitionReference(n, e)
+                for n, edges in enumerate(self.space.edges)
+                for e in range(len(edges))
             )
             often = {hop: number for hop, number in zip(hops, times, strict=True) if number}
             self.shown.update(often)
@@ -170,8 +176,8 @@ class Coverage:
     def diverge(self, node: int, fork: Fork) -> None:
         """Record that the port's answer was not allowed; no path goes through the fork any more."""
         with self._lock:
-            self.diverged.update(Hop(node, place) for place in fork.edges)
-            self._closed.update(Hop(node, place) for place in fork.edges)
+            self.diverged.update(TransitionReference(node, place) for place in fork.edges)
+            self._closed.update(TransitionReference(node, place) for place in fork.edges)
             self._ways[node] = self._ways_out(node)
             self._done(node, fork)
             label = self._label(node, fork)
@@ -182,7 +188,7 @@ class Coverage:
     def pass_over(self, node: int, fork: Fork) -> None:
         """Record that the port's answer was not allowed, and that the test goes on."""
         with self._lock:
-            self.diverged.update(Hop(node, place) for place in fork.edges)
+            self.diverged.update(TransitionReference(node, place) for place in fork.edges)
             self._done(node, fork)
 
     def reopen(self) -> None:
@@ -195,7 +201,7 @@ class Coverage:
             # `Nearest` relies on paths only being removed.
             self._nearest = Nearest(self._ways, self.todo.__getitem__)
 
-    def miss(self, hop: Hop) -> None:
+    def miss(self, hop: TransitionReference) -> None:
         """Record that the port took another branch than the path needs.
 
         A branch that it misses too often in a row is not used in paths.
@@ -205,14 +211,14 @@ class Coverage:
             if self._missed[hop] == _max_tries(self.fork(hop)):
                 self._ways[hop.node] = self._ways_out(hop.node)
 
-    def meet(self, hop: Hop) -> None:
+    def meet(self, hop: TransitionReference) -> None:
         """Record that the port took the branch that the path needs."""
         self._missed.pop(hop, None)
 
     def miss_all(self, node: int, fork: Fork) -> None:
         """Record that a fork could not be tried in this test."""
         for place in fork.edges:
-            self.miss(Hop(node, place))
+            self.miss(TransitionReference(node, place))
 
     def leave_out(self, given: Input, what: str) -> None:
         """Drop every input of the kind that the port does not support."""
@@ -224,7 +230,7 @@ class Coverage:
                     self._done(node, fork)
             for node, edges in enumerate(self.space.edges):
                 self.left_out.update(
-                    Hop(node, place)
+                    TransitionReference(node, place)
                     for place, edge in enumerate(edges)
                     if sort_of(edge.given) == sort_of(given)
                 )
@@ -237,8 +243,8 @@ class Coverage:
         for node, forks in enumerate(self._forks):
             for fork in forks.values():
                 if self._label(node, fork) == label:
-                    self.struck.update(Hop(node, place) for place in fork.edges)
-                    self._closed.update(Hop(node, place) for place in fork.edges)
+                    self.struck.update(TransitionReference(node, place) for place in fork.edges)
+                    self._closed.update(TransitionReference(node, place) for place in fork.edges)
                     self._done(node, fork)
             self._ways[node] = self._ways_out(node)
 
@@ -246,7 +252,7 @@ class Coverage:
         if fork in self.todo[node]:
             self.todo[node].remove(fork)
 
-    def way(self, start: int, limit: int) -> list[Hop] | None:
+    def way(self, start: int, limit: int) -> list[TransitionReference] | None:
         """Return a path of at most `limit` steps to a node with untried forks.
 
         It is the one with the fewest tries, or with the fewest steps if that one is too long.
@@ -259,14 +265,17 @@ class Coverage:
             path = self._nearest.find(start)
             if path is None:
                 return None
-            hops = [Hop(node, self._ways[node][after].place) for node, after in pairwise(path)]
+            hops = [
+                TransitionReference(node, self._ways[node][after].place)
+                for node, after in pairwise(path)
+            ]
             if len(hops) <= limit:
                 return hops
             if all(len(self.fork(hop).edges) == 1 for hop in hops):
                 return None  # tries and steps are the same
             return self._shortest(start, limit)
 
-    def _shortest(self, start: int, limit: int) -> list[Hop] | None:
+    def _shortest(self, start: int, limit: int) -> list[TransitionReference] | None:
         before: dict[int, int] = {start: start}
         layer = [start]
         for _ in range(limit + 1):
@@ -282,10 +291,10 @@ class Coverage:
             layer = following
         return None
 
-    def _hops(self, before: dict[int, int], start: int, node: int) -> list[Hop]:
-        hops: list[Hop] = []
+    def _hops(self, before: dict[int, int], start: int, node: int) -> list[TransitionReference]:
+        hops: list[TransitionReference] = []
         while node != start:
-            hops.append(Hop(before[node], self._ways[before[node]][node].place))
+            hops.append(TransitionReference(before[node], self._ways[before[node]][node].place))
             node = before[node]
         return hops[::-1]
 
@@ -293,14 +302,16 @@ class Coverage:
         """Return for each adjacent node the usable transition with the fewest branches."""
         ways: dict[int, Way] = {}
         for place, edge in enumerate(self.space.edges[node]):
-            if edge.target != node and self._is_usable(Hop(node, place)):
-                branches = 1 if self._obeyed else len(self.fork(Hop(node, place)).edges)
+            if edge.target != node and self._is_usable(TransitionReference(node, place)):
+                branches = (
+                    1 if self._obeyed else len(self.fork(TransitionReference(node, place)).edges)
+                )
                 way = Way(place, branches)
                 if edge.target not in ways or way.tries < ways[edge.target].tries:
                     ways[edge.target] = way
         return ways
 
-    def _is_usable(self, hop: Hop) -> bool:
+    def _is_usable(self, hop: TransitionReference) -> bool:
         if hop in self._closed or hop in self.left_out:
             return False
         return self._missed[hop] < _max_tries(self.fork(hop))
@@ -319,7 +330,7 @@ class Coverage:
         shown = {
             (node, edges[node][place].given, edges[node][place].target)
             for node, place in self.shown
-            if self.wants(node, self.fork(Hop(node, place)))
+            if self.wants(node, self.fork(TransitionReference(node, place)))
         }
         return least_steps(self.space, ((node, target) for node, _, target in shown))
 
@@ -327,12 +338,14 @@ class Coverage:
         """Return the outcome of each transition as a letter, in the order of the graph."""
         tried = {(hop.node, self.space.edges[hop.node][hop.edge].given) for hop in self.shown}
         return "".join(
-            self._kind(Hop(node, place), edge, tried)
+            self._kind(TransitionReference(node, place), edge, tried)
             for node, edges in enumerate(self.space.edges)
             for place, edge in enumerate(edges)
         )
 
-    def _kind(self, hop: Hop, edge: Edge, tried: set[tuple[int, Input]]) -> Kind:
+    def _kind(
+        self, hop: TransitionReference, edge: Transition, tried: set[tuple[int, Input]]
+    ) -> Kind:
         if not self.wants(hop.node, self.fork(hop)):
             return Kind.NOT_ASKED
         if hop in self.shown:
@@ -350,7 +363,7 @@ class Coverage:
         return TransitionCounts.of(self.kinds())
 
 
-def _forks_of(edges: tuple[Edge, ...]) -> dict[Input, Fork]:
+def _forks_of(edges: tuple[Transition, ...]) -> dict[Input, Fork]:
     forks: dict[Input, Fork] = {}
     for place, edge in enumerate(edges):
         forks.setdefault(edge.given, Fork(edge.given)).edges.append(place)

@@ -8,17 +8,17 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Final
 
-from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.engine.exploration import StateSpace
 
 NO_PAIR: Final = -1  # the transition is first in no pair
 
 
-def first_edges(space: Space) -> list[int]:
+def first_edges(space: StateSpace) -> list[int]:
     """Return the number of each node's first transition; the last item is their total."""
     return [0, *accumulate(map(len, space.edges))]
 
 
-def first_pairs(space: Space) -> list[int]:
+def first_pairs(space: StateSpace) -> list[int]:
     """Return the number of the first pair that each transition is first in.
 
     The last item is the total of pairs.

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from random import Random
 
-from groupcheck.model.exploring.explorer import Edge, Space
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.exploration import StateSpace, Transition
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.properties.coverage.edges_shown import Coverage, Fork
 
 
-class Second(Edge):
+class Second(Transition):
     """A transition as the second of a pair."""
 
     __slots__ = ()
 
 
-def unfolded(space: Space) -> Space:
+def unfolded(space: StateSpace) -> StateSpace:
     """Return the graph with an additional node for each transition to another state."""
     size = len(space.nodes)
     firsts = _firsts(space)
     arrived = {hop: size + number for number, hop in enumerate(firsts)}
     out = [
         tuple(
-            edge._replace(target=arrived.get(Hop(node, place), node))
+            edge._replace(target=arrived.get(TransitionReference(node, place), node))
             for place, edge in enumerate(edges)
         )
         for node, edges in enumerate(space.edges)
@@ -38,10 +38,10 @@ def unfolded(space: Space) -> Space:
     return space._replace(nodes=space.nodes + nodes, edges=tuple(out))
 
 
-def _firsts(space: Space) -> list[Hop]:
+def _firsts(space: StateSpace) -> list[TransitionReference]:
     """Return the transitions that lead to another state."""
     return [
-        Hop(node, place)
+        TransitionReference(node, place)
         for node, edges in enumerate(space.edges)
         for place, edge in enumerate(edges)
         if edge.target != node
@@ -51,16 +51,16 @@ def _firsts(space: Space) -> list[Hop]:
 class PairCoverage(Coverage):
     """Which pairs of adjacent transitions a port has covered."""
 
-    def __init__(self, space: Space, random: Random) -> None:
+    def __init__(self, space: StateSpace, random: Random) -> None:
         super().__init__(unfolded(space), random, lambda edge: isinstance(edge, Second))
         self._size = len(space.nodes)
         self._firsts = _firsts(space)
 
-    def shown_pairs(self) -> set[tuple[Hop, Hop]]:
+    def shown_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
         """Return the covered pairs, as transitions of the original graph."""
         numbers, nodes = self.space.numbers, self.space.nodes
         return {
-            (self._firsts[node - self._size], Hop(numbers[nodes[node]], place))
+            (self._firsts[node - self._size], TransitionReference(numbers[nodes[node]], place))
             for node, place in self.shown
             if node >= self._size
         }

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from itertools import islice, pairwise
 
-from groupcheck.model.exploring.explorer import Edge
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.exploration import Transition
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
@@ -62,7 +62,7 @@ def _ways(finding: Finding, graph: StateGraph, lengths: range) -> Iterator[Way]:
                     yield way
 
 
-def _may_show(finding: Finding, edge: Edge) -> bool:
+def _may_show(finding: Finding, edge: Transition) -> bool:
     """Whether a transition applies the rule of the finding, or has its kind of last step.
 
     The rule decides if there is one: time or a joining member may end the same join phase.

@@ -7,9 +7,9 @@ from collections.abc import Sequence as Several
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.exploring.graph import StateGraph
-from groupcheck.model.exploring.path import realise
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import due_next
 from groupcheck.model.state import Advance
@@ -79,7 +79,7 @@ def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
     space, last = graph.space, finding.sequence.steps[-1]
     ways: list[Way] = []
     if finding.before is not None:
-        frame = space.frame(finding.before)
+        frame = space.canonical(finding.before)
         if isinstance(last, Request):
             # The same request from the member in the same position.
             last = last._replace(body=rename(last.body, frame.names, -frame.generations_cut))
@@ -97,14 +97,14 @@ def way_to(graph: StateGraph, node: int, last: Input) -> Way:
     """A shortest trace to a node, followed by an input."""
     space = graph.space
     hops = graph.path(node)
-    state, steps = realise(space, hops)
+    state, steps = inputs_to(space, hops)
     branches = sum(edge.given == last for edge in space.edges[node])
     forks = (branches > 1) + sum(
         sum(edge.given == graph.edge(hop).given for edge in space.edges[hop.node]) > 1
         for hop in hops
     )
     if isinstance(last, Request):
-        last = space.frame(state).restore(last, len(steps) + 1)
+        last = space.canonical(state).restore(last, len(steps) + 1)
     instance = space.instance
     return Way(
         advances_merged(Sequence(instance.profile.name, instance.broker, (*steps, last))), forks

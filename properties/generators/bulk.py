@@ -18,7 +18,7 @@ from itertools import islice
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.step import Profile
@@ -69,7 +69,7 @@ class Bulk(NamedTuple):
 
     source: PortSource
     profile: Profile
-    spaces: Mapping[str, Space]
+    spaces: Mapping[str, StateSpace]
     seed: int
     walks: int
     steps: int

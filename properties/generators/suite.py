@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import Hop
-from groupcheck.model.exploring.least import every_edge, least_steps
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.lower_bound import every_transition, least_steps
 from groupcheck.properties.coverage.edges_shown import Coverage
 
-Path = tuple[Hop, ...]
+Path = tuple[TransitionReference, ...]
 
 
 class Suite(NamedTuple):
@@ -34,7 +34,7 @@ class Suite(NamedTuple):
         return sum(map(len, self.tests))
 
 
-def suite(space: Space, limit: int, seed: int = 0, kept: tuple[Path, ...] = ()) -> Suite:
+def suite(space: StateSpace, limit: int, seed: int = 0, kept: tuple[Path, ...] = ()) -> Suite:
     """Tests of at most `limit` steps that show every labelled edge that so many steps reach.
 
     Those that are `kept` are taken as they are, and what they show is not planned again.
@@ -42,12 +42,12 @@ def suite(space: Space, limit: int, seed: int = 0, kept: tuple[Path, ...] = ()) 
     coverage = Coverage(space, Random(seed), forks_obey=True)
     coverage.skip({hop for test in kept for hop in test})
     tests = (*kept, *_tests(coverage, limit))
-    return Suite(tests, least_steps(space, every_edge(space)), len(kept))
+    return Suite(tests, least_steps(space, every_transition(space)), len(kept))
 
 
 def _tests(coverage: Coverage, limit: int) -> Iterator[Path]:
     while coverage.way(0, limit - 1) is not None:
-        node, test = 0, list[Hop]()
+        node, test = 0, list[TransitionReference]()
         while (way := coverage.way(node, limit - len(test) - 1)) is not None:
             for hop in way:
                 test.append(hop)

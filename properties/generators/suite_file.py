@@ -10,16 +10,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.exploring.edge_ids import edge_ids
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import Hop
 from groupcheck.properties.generators.suite import Path as TestPath
 from groupcheck.properties.generators.suite import Suite, suite
 
 FORMAT = 1
 
 
-def write_suite(name: str, space: Space, limit: int, directory: Path) -> tuple[Path, Suite]:
+def write_suite(name: str, space: StateSpace, limit: int, directory: Path) -> tuple[Path, Suite]:
     """Write NAME.tests.jsonl, with what can be kept of an earlier one; and the suite.
 
     Raises:
@@ -34,7 +34,7 @@ def write_suite(name: str, space: Space, limit: int, directory: Path) -> tuple[P
         "profile": space.instance.profile.name,
         "config": space.instance.broker,
         "limit": limit,
-        "edges": space.edge_count,
+        "edges": space.transition_count,
         "steps": made.steps,
         "least": made.least,
         "kept": made.kept,
@@ -47,13 +47,15 @@ def write_suite(name: str, space: Space, limit: int, directory: Path) -> tuple[P
 
 
 def _kept(
-    path: Path, space: Space, ids: tuple[tuple[str, ...], ...], limit: int
+    path: Path, space: StateSpace, ids: tuple[tuple[str, ...], ...], limit: int
 ) -> Iterator[TestPath]:
     """The tests of an earlier file that are tests of this space; what is no suite has none."""
     if not path.exists():
         return
     places = {
-        name: Hop(node, place) for node, names in enumerate(ids) for place, name in enumerate(names)
+        name: TransitionReference(node, place)
+        for node, names in enumerate(ids)
+        for place, name in enumerate(names)
     }
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
         try:
@@ -65,7 +67,7 @@ def _kept(
             yield hops
 
 
-def _is_path(space: Space, hops: TestPath) -> bool:
+def _is_path(space: StateSpace, hops: TestPath) -> bool:
     node = 0
     for hop in hops:
         if hop.node != node:

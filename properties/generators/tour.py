@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
@@ -48,7 +48,7 @@ class Walk:
         self._state: Coordinator | None = None
         self._number = 0
         self._wanted = True
-        self._last: Hop | None = None  # the edge that the last step has shown
+        self._last: TransitionReference | None = None  # the edge that the last step has shown
         self._look()
 
     def go(self) -> Finding | None:
@@ -63,7 +63,7 @@ class Walk:
             return found.finding if self._wanted else None
         return None
 
-    def _follow(self, way: list[Hop]) -> bool:
+    def _follow(self, way: list[TransitionReference]) -> bool:
         """Go a planned way as far as the port goes along, then try what is there."""
         for hop in way:
             if not self._try(self.coverage.fork(hop)):
@@ -108,7 +108,7 @@ class Walk:
         if self.node != OUTSIDE:
             fired = self.run.oracle.fired
             self.node = self.coverage.arrived(node, fork, self.node, fired)
-        if all(self.coverage.space.frame(state).node == self._frame.node for state in others):
+        if all(self.coverage.space.canonical(state).node == self._frame.node for state in others):
             self._last = self.coverage.show(node, fork, self.node, self.run.oracle.fired)
             self.coverage.follow(before, self._last)
         return True
@@ -117,7 +117,7 @@ class Walk:
         state = self.run.oracle.states[0]
         if state != self._state:  # most steps of a tour lead nowhere
             self._state = state
-            self._frame = self.coverage.space.frame(state)
+            self._frame = self.coverage.space.canonical(state)
             self._number = self.coverage.space.numbers.get(self._frame.node, OUTSIDE)
         self.node = self._number
 

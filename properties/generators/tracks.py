@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.exploring.canonical import Frame, parked_ids
-from groupcheck.model.exploring.explorer import Space
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input, successors
@@ -82,7 +82,7 @@ class Tracks:
     edge is first in: they follow its `first_pair`.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: StateSpace) -> None:
         self.space = space
         self.first = first_edges(space)
         self.first_pair = first_pairs(space)
@@ -130,7 +130,7 @@ class Tracks:
         space, state = self.space, self.space.nodes[node]
         instance, edges = space.instance, space.edges[node]
         for outcome in successors(state, track.given, instance.profile, instance.config):
-            frame = space.frame(outcome.coordinator)
+            frame = space.canonical(outcome.coordinator)
             target = space.numbers.get(frame.node)
             if target is None:
                 continue

@@ -41,7 +41,7 @@ class Walker:
     def __init__(self, tracks: Tracks, port: Port) -> None:
         self.tracks = tracks
         self.port = port
-        self.times = array("L", bytes(tracks.space.edge_count * array("L").itemsize))
+        self.times = array("L", bytes(tracks.space.transition_count * array("L").itemsize))
         self.pairs: set[int] = set()
         self._led = NO_PAIR  # the first of the pairs that the last step is first in
         self.unsupported: dict[tuple[object, ...], str] = {}
@@ -237,11 +237,11 @@ class Walker:
             self._alike[self._likeness(track)] += 1
             raise
         space = self.tracks.space
-        frame = space.frame(oracle.states[0])
+        frame = space.canonical(oracle.states[0])
         node = space.numbers.get(frame.node)
         if node is None:
             return False
-        self._certain = all(space.frame(state).node == frame.node for state in oracle.states)
+        self._certain = all(space.canonical(state).node == frame.node for state in oracle.states)
         real = {symbol: member_id for member_id, symbol in oracle.names.items()}
         names = {name: real.get(symbol, symbol) for symbol, name in frame.names.items()}
         ids = {canonical: actual for actual, canonical in renumbered(oracle.states[0], frame)}

@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import (
     Append,
     Cleanup,
@@ -112,17 +112,17 @@ class Broken(NamedTuple):
     """
 
     law: Law
-    hops: tuple[Hop, ...]
-    cycle: tuple[Hop, ...] = ()
+    hops: tuple[TransitionReference, ...]
+    cycle: tuple[TransitionReference, ...] = ()
     known: Known | None = None
 
 
-def taken(space: Space) -> Iterator[Taken]:
+def taken(space: StateSpace) -> Iterator[Taken]:
     """Every outcome of every labelled edge, the nodes in the order in which they were found."""
     return chain.from_iterable(taken_at(space, node) for node in range(len(space.nodes)))
 
 
-def taken_at(space: Space, node: int) -> Iterator[Taken]:
+def taken_at(space: StateSpace, node: int) -> Iterator[Taken]:
     """Every outcome of every labelled edge of a node."""
     instance, before = space.instance, space.nodes[node]
     profile, config = instance.profile, instance.config
@@ -132,21 +132,23 @@ def taken_at(space: Space, node: int) -> Iterator[Taken]:
                 yield Taken(node, before, given, after, responses, fired, profile, config)
 
 
-def landing(space: Space, after: Coordinator) -> tuple[int, dict[str, str]]:
+def landing(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]:
     """The node a state is in the space, and the new names of the members that are renamed."""
     number = space.numbers.get(after)
     if number is not None:
         return number, {}
-    frame = space.frame(after)
+    frame = space.canonical(after)
     return space.numbers[frame.node], frame.names
 
 
-def hop_of(space: Space, step: Taken) -> Hop:
+def hop_of(space: StateSpace, step: Taken) -> TransitionReference:
     """The labelled edge that a step is an outcome of."""
     answers = tuple(sorted(step.responses, key=attrgetter("request_id")))
     label = step.given, answers, landing(space, step.after)[0]
     edges = space.edges[step.node]
-    return Hop(step.node, next(i for i, edge in enumerate(edges) if edge[:3] == label))
+    return TransitionReference(
+        step.node, next(i for i, edge in enumerate(edges) if edge[:3] == label)
+    )
 
 
 def waiting(state: Coordinator) -> set[int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.path import Taken, along
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.trace import TraceStep, trace_of
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.properties.laws import liveness, safety
 from groupcheck.properties.laws.law import Broken, Known, Law
@@ -20,11 +20,11 @@ class Counterexample(NamedTuple):
     known: Known | None
     space: str
     instance: Instance
-    steps: tuple[Taken, ...]
+    steps: tuple[TraceStep, ...]
     cycle: int
 
 
-def counterexamples(name: str, space: Space) -> list[Counterexample]:
+def counterexamples(name: str, space: StateSpace) -> list[Counterexample]:
     """The laws that do not hold in a space reduced by symmetry, each with a shortest witness."""
     return [*unsafe(name, space), *(told(name, space, each) for each in liveness.broken(space))]
 
@@ -41,12 +41,12 @@ def in_order(broken: dict[str, Counterexample]) -> list[Counterexample]:
     return [broken[law.name] for law in LAWS if law.name in broken]
 
 
-def unsafe(name: str, space: Space) -> list[Counterexample]:
+def unsafe(name: str, space: StateSpace) -> list[Counterexample]:
     """The same for the laws of safety alone, of a space or of a part of one."""
     return [told(name, space, each) for each in safety.broken(space)]
 
 
-def told(name: str, space: Space, broken: Broken) -> Counterexample:
+def told(name: str, space: StateSpace, broken: Broken) -> Counterexample:
     """A law that does not hold, with the steps of its witness."""
-    steps = tuple(along(space, [*broken.hops, *broken.cycle]))
+    steps = tuple(trace_of(space, [*broken.hops, *broken.cycle]))
     return Counterexample(broken.law, broken.known, name, space.instance, steps, len(broken.cycle))

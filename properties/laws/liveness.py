@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile
@@ -50,7 +50,7 @@ class Unfinished(NamedTuple):
     who: str
 
 
-def broken(space: Space) -> list[Broken]:
+def broken(space: StateSpace) -> list[Broken]:
     """The laws that do not hold in a space, each with a lasso."""
     if not space.instance.timed:
         return []
@@ -86,7 +86,7 @@ def lasso(graph: StateGraph, law: Law, why: int | None, cycle: list[Leg[Unfinish
     return Broken(law, tuple(graph.path(cycle[0].here.node)), tuple(hops), excuse)
 
 
-def _by(space: Space, law: Law, why: int | None, leg: Leg[Unfinished]) -> Taken:
+def _by(space: StateSpace, law: Law, why: int | None, leg: Leg[Unfinished]) -> Taken:
     """The first step that goes so."""
     return next(
         step
@@ -96,7 +96,7 @@ def _by(space: Space, law: Law, why: int | None, leg: Leg[Unfinished]) -> Taken:
     )
 
 
-def _courses(space: Space) -> dict[Law, list[Going[Unfinished]]]:
+def _courses(space: StateSpace) -> dict[Law, list[Going[Unfinished]]]:
     """For each law what goes on unfinished, each way once."""
     found: dict[Law, dict[Going[Unfinished], None]] = {law: {} for law in LAWS}
     for step in taken(space):
@@ -105,7 +105,7 @@ def _courses(space: Space) -> dict[Law, list[Going[Unfinished]]]:
     return {law: list(goings) for law, goings in found.items()}
 
 
-def _goings(space: Space, step: Taken) -> Iterator[tuple[Law, Going[Unfinished]]]:
+def _goings(space: StateSpace, step: Taken) -> Iterator[tuple[Law, Going[Unfinished]]]:
     """What goes on over a step, from node to node."""
     node, names = landing(space, step.after)
     for law, (here, there, tick, covers) in unfinished(step, names):

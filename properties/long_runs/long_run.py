@@ -14,7 +14,7 @@ from random import Random
 from time import monotonic
 from typing import Any, Final
 
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.spaces.wire_spaces import wire_spaces
 from groupcheck.properties.findings.finding import Finding, keep
@@ -68,7 +68,7 @@ class LongRun(Verification):
         self._path = resume_file
         self._patience_s = patience_s
         self._recording = threading.Lock()
-        self._recorded: dict[str, set[Hop]] = {}
+        self._recorded: dict[str, set[TransitionReference]] = {}
         self._before_s = 0.0  # the duration of earlier runs
         self._not_reproduced = 0  # findings of earlier runs
 
@@ -123,7 +123,7 @@ class LongRun(Verification):
             "sequences": settings.sequences,
             "steps": settings.steps,
             "members": settings.members,
-            "transitions": {name: c.space.edge_count for name, c in self._coverages.items()},
+            "transitions": {name: c.space.transition_count for name, c in self._coverages.items()},
         }
 
     def _resume(self) -> None:
@@ -144,7 +144,7 @@ class LongRun(Verification):
         for entry in self._file.entries:
             self._applied.update(entry.rules)
             for name, hops in entry.covered.items():
-                covered = {Hop(*hop) for hop in hops}
+                covered = {TransitionReference(*hop) for hop in hops}
                 self._coverages[name].skip(covered)
                 self._recorded[name] |= covered
         if not found:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.figures import figures
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from support import tla, tlc_record
@@ -47,7 +47,7 @@ def _large(name: str) -> bool:
 
 
 @pytest.fixture(scope="module", params=slow_if(_large, CASES))
-def case(request: pytest.FixtureRequest) -> tuple[str, Space]:
+def case(request: pytest.FixtureRequest) -> tuple[str, StateSpace]:
     name = request.param
     assert name in ROWS, STALE
     return name, explore(CASES[name].instance, symmetry=False)
@@ -124,10 +124,10 @@ def test_the_record_is_read_as_it_is_written(
 
 
 def test_tlc_and_the_explorer_find_the_same_states_by_the_same_actions(
-    case: tuple[str, Space],
+    case: tuple[str, StateSpace],
 ) -> None:
     name, explored = case
-    row, counted = ROWS[name], figures(explored)
+    row, counted = ROWS[name], statistics(explored)
     assert row.distinct == counted.states
     assert row.generated == counted.generated
     assert row.depth == counted.depth + 1  # TLC counts states, not steps
@@ -143,7 +143,7 @@ UNCOUNTED = [name for name, case in CASES.items() if not case.counted]
 
 @pytest.mark.parametrize("case", slow_if(_large, UNCOUNTED), indirect=True)
 def test_tlc_and_the_explorer_give_the_same_responses_by_the_same_rules(
-    case: tuple[str, Space],
+    case: tuple[str, StateSpace],
 ) -> None:
     name, explored = case
     found = observed(explored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.exploring.graph import check_every_rule_is_reached
+from groupcheck.model.engine.graph import check_every_rule_is_reached
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import (
     GROUP_ID,

@@ -124,7 +124,7 @@ def test_a_tour_covers_every_transition_of_a_correct_implementation(
 ) -> None:
     result = verify(space, ports["Commit"])
     assert result.findings == []
-    assert len(result.covered) == space.edge_count
+    assert len(result.covered) == space.transition_count
 
 
 def test_a_wrong_implementation_is_found_with_the_fewest_inputs(

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.cli import main
+from groupcheck.model.engine.exploration import TooManyStatesError, explore
+from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.exploring.exploration import Settings, run
-from groupcheck.model.exploring.explorer import TooManyStatesError, explore
-from groupcheck.model.exploring.figures import figures
 from groupcheck.model.exploring.notation import KEY_BYTES, digest, key, written
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
@@ -133,7 +133,7 @@ def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
     settings = Settings(PROFILES["2.7"], 3, ("static",))
     (found,) = exploring.explore(spark, settings, str(tmp_path)).exploration.spaces
     space = explore(found.instance)
-    assert found.figures == figures(space)
+    assert found.figures == statistics(space)
     assert found.digest == digest(key(written(node)) for node in space.nodes)
 
 

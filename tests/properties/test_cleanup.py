@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import commit, fetch
 from groupcheck.model.spaces.instance import spaces
@@ -26,11 +26,11 @@ FETCH = fetch(require_stable=False)
 
 
 @pytest.fixture(scope="module", params=PROFILES)
-def space(request: pytest.FixtureRequest) -> Space:
+def space(request: pytest.FixtureRequest) -> StateSpace:
     return explore(spaces(PROFILES[request.param], 2)["expiry"])
 
 
-def _findings(space: Space, port: Port) -> list[Finding]:
+def _findings(space: StateSpace, port: Port) -> list[Finding]:
     walks = tour(Coverage(space, Random(0)), port, LIMIT)
     return [finding for _, finding in walks if finding is not None]
 
@@ -42,7 +42,7 @@ class KeepsAll(ModelPort):
         return Observation() if fault.name == "cleanup" else super().fault(fault, expected)
 
 
-def test_tour_of_a_conforming_port_with_cleanups_has_no_findings(space: Space) -> None:
+def test_tour_of_a_conforming_port_with_cleanups_has_no_findings(space: StateSpace) -> None:
     assert _findings(space, ModelPort()) == []
 
 

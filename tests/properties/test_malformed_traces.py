@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.exploring.explorer import explore
-from groupcheck.model.exploring.graph import StateGraph
-from groupcheck.model.exploring.path import realise
+from groupcheck.model.engine.exploration import explore
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import Request
@@ -54,8 +54,8 @@ def _lawful() -> list[list[Json]]:
         space = explore(virtual_spaces(PROFILES["2.7"], 2)[name])
         graph = StateGraph(space)
         for node in range(0, len(space.nodes), every):
-            state, steps = realise(space, graph.path(node))
-            frame = space.frame(state)
+            state, steps = inputs_to(space, graph.path(node))
+            frame = space.canonical(state)
             last = space.edges[node][node % len(space.edges[node])].given
             if isinstance(last, Request):
                 last = frame.restore(last, len(steps) + 1)

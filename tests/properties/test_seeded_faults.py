@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import shrink
@@ -41,7 +41,7 @@ CASES: Final = slow_if(lambda fault: fault in SLOW, FAULTS)
 
 
 @cache
-def _explored(profile: str, name: str) -> tuple[Space, StateGraph]:
+def _explored(profile: str, name: str) -> tuple[StateSpace, StateGraph]:
     space = explore(virtual(PROFILES[profile], Settings(profile))[name])
     return space, StateGraph(space)
 

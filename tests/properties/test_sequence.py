@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.exploring.explorer import explore
-from groupcheck.model.exploring.graph import StateGraph
-from groupcheck.model.exploring.path import realise
+from groupcheck.model.engine.exploration import explore
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.spaces.instance import virtual_spaces
@@ -88,7 +88,7 @@ def test_every_path_of_an_instance_is_unchanged_after_saving_and_loading() -> No
     space = explore(virtual_spaces(PROFILES["2.7"], 2)["storing"])
     graph = StateGraph(space)
     for node in range(0, len(space.nodes), 25):
-        _, steps = realise(space, graph.path(node))
+        _, steps = inputs_to(space, graph.path(node))
         sequence = Sequence("2.7", space.instance.broker, steps)
         assert parse(dump(sequence), "trace") == sequence
 

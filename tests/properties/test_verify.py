@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import Request

@@ -17,11 +17,11 @@ import networkx as nx
 import pytest
 
 from groupcheck.model.bodies import camel
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.statistics import statistics
+from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.figures import figures
-from groupcheck.model.exploring.graph import StateGraph
-from groupcheck.model.exploring.path import along
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import ErrorCode
@@ -36,12 +36,12 @@ PROFILE = PROFILES["2.7"]
 
 
 @pytest.fixture(scope="module")
-def space() -> Space:
+def space() -> StateSpace:
     return explore(virtual_spaces(PROFILE, 1)["storing"])
 
 
 @pytest.fixture(scope="module")
-def folder(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(space: StateSpace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("graphs") / "made" / "for it"
     assert write_graph("storing", space, folder) == [
         folder / "storing.graphml",
@@ -51,18 +51,18 @@ def folder(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_networkx_reads_the_same_graph_back_from_graphml(space: Space, folder: Path) -> None:
+def test_networkx_reads_the_same_graph_back_from_graphml(space: StateSpace, folder: Path) -> None:
     graph = nx.read_graphml(folder / "storing.graphml", node_type=int, force_multigraph=True)
     assert graph.number_of_nodes() == len(space.nodes)
     assert Counter(graph.edges()) == Counter(
         (source, edge.target) for source, edges in enumerate(space.edges) for edge in edges
     )
-    assert Counter(nx.get_edge_attributes(graph, "action").values()) == figures(space).actions
+    assert Counter(nx.get_edge_attributes(graph, "action").values()) == statistics(space).actions
     assert graph.nodes[0]["state"] == "absent"
 
 
 def test_the_json_has_every_node_and_edge_with_its_input_answers_and_rules(
-    space: Space, folder: Path
+    space: StateSpace, folder: Path
 ) -> None:
     read = json.loads((folder / "storing.json").read_text(encoding="utf-8"))
     assert read["format"] == 1
@@ -81,7 +81,7 @@ EDGE = re.compile(r'  (\d+) -> (\d+) \[label="((?:[^"\\]|\\.)*)", tooltip="((?:[
 
 
 def test_every_line_of_the_dot_file_is_a_node_or_an_edge_of_the_graph(
-    space: Space, folder: Path
+    space: StateSpace, folder: Path
 ) -> None:
     head, style, *lines, end = (folder / "storing.dot").read_text(encoding="utf-8").splitlines()
     assert (head, style, end) == ('digraph "storing" {', "  node [shape=box];", "}")
@@ -101,7 +101,7 @@ def witnesses() -> list[Witness]:
     for name, graph in graphs.items():
         for rule in PROFILE.rules:
             if rule not in found and (hops := graph.witness_of(rule)):
-                steps = tuple(along(graph.space, hops))
+                steps = tuple(trace_of(graph.space, hops))
                 found[rule] = Witness(rule, name, graph.space.instance, steps)
     applied = {rule for graph in graphs.values() for rule in graph.space.applied}
     assert set(found) == applied

@@ -77,7 +77,7 @@ def walk(random: Random, profile: str, space: str, steps: int) -> Iterator[Print
         generation = began or 0
         if state_of(after) == ABSENT:
             generation = 0
-        node = instance.frame(after).node
+        node = instance.canonical(after).node
 
 
 def line(profile: str, printed: Printed, group: str, at_ms: int) -> str:

@@ -56,7 +56,7 @@ def history(instance: Instance, group: str, producer_id: int, seed: int, steps: 
     batches: list[Batch] = []
     state = instance.initial
     for number in range(1, steps + 1):
-        frame = instance.frame(state)
+        frame = instance.canonical(state)
         given = chance.choice(list(instance.inputs(frame.node)))
         if isinstance(given, Request):
             given = frame.restore(given, number)

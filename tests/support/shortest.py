@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from groupcheck.model.exploring.explorer import Edge, Space
-from groupcheck.model.exploring.graph import Hop
-from groupcheck.model.exploring.path import realise
+from groupcheck.model.engine.exploration import StateSpace, Transition
+from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
@@ -31,14 +31,14 @@ class Way(NamedTuple):
     node: int
     waited: bool
     hidden: Hashable
-    hops: tuple[Hop, ...]
+    hops: tuple[TransitionReference, ...]
 
-    def with_edge(self, edge: Edge) -> int:
+    def with_edge(self, edge: Transition) -> int:
         """Its length with one more step."""
         return self.length + (not (self.waited and isinstance(edge.given, Advance)))
 
 
-def shortest(space: Space, port: FaultyPort, bound: int = NONE) -> int:
+def shortest(space: StateSpace, port: FaultyPort, bound: int = NONE) -> int:
     """The length of the shortest sequence of a space that the port answers unlawfully.
 
     Every labelled edge is tried after a shortest way to its node, the nearest first; times that
@@ -58,15 +58,15 @@ def shortest(space: Space, port: FaultyPort, bound: int = NONE) -> int:
         done.add(way[1:4])
         if way.length >= found:
             break
-        state, steps = realise(space, list(way.hops))
+        state, steps = inputs_to(space, list(way.hops))
         for place, edge in enumerate(space.edges[way.node]):
             length = way.with_edge(edge)
             if length >= found:
                 continue
-            hops = (*way.hops, Hop(way.node, place))
+            hops = (*way.hops, TransitionReference(way.node, place))
             given = edge.given
             if isinstance(given, Request):
-                given = space.frame(state).restore(given, len(steps) + 1)
+                given = space.canonical(state).restore(given, len(steps) + 1)
             if replay(_sequence(space, (*steps, given)), port) is not None:
                 found = length
                 continue
@@ -79,6 +79,6 @@ def shortest(space: Space, port: FaultyPort, bound: int = NONE) -> int:
     return found
 
 
-def _sequence(space: Space, steps: tuple[Input, ...]) -> Sequence:
+def _sequence(space: StateSpace, steps: tuple[Input, ...]) -> Sequence:
     instance = space.instance
     return advances_merged(Sequence(instance.profile.name, instance.broker, steps))

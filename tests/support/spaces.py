@@ -12,22 +12,22 @@ from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.properties.verify import Explored
 from support.economy import SHARED, untraced
 
 
-def explored(profile: str, name: str) -> Space:
+def explored(profile: str, name: str) -> StateSpace:
     """The instance of two members of a version; do not change it."""
     return whole(spaces(PROFILES[profile], 2)[name])
 
 
-def whole(instance: Instance) -> Space:
+def whole(instance: Instance) -> StateSpace:
     """The state space of an instance under Kafka's rules; do not change it.
 
     Raises:
@@ -46,7 +46,7 @@ def whole(instance: Instance) -> Space:
     return _WHOLE[name]
 
 
-_WHOLE: dict[str, Space] = {}
+_WHOLE: dict[str, StateSpace] = {}
 
 
 def together(instances: Mapping[str, Instance]) -> Explored:
@@ -55,7 +55,7 @@ def together(instances: Mapping[str, Instance]) -> Explored:
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
 
 
-def _explored(instance: Instance, name: str) -> Space:
+def _explored(instance: Instance, name: str) -> StateSpace:
     folder = os.environ.get(SHARED)
     with untraced():
         if folder is None:
@@ -66,20 +66,20 @@ def _explored(instance: Instance, name: str) -> Space:
         return space._replace(instance=instance, numbers=numbers)
 
 
-def _shared(file: Path, made: Callable[[], Space]) -> Space:
+def _shared(file: Path, made: Callable[[], StateSpace]) -> StateSpace:
     """What the first process made; to read it takes a tenth of the time."""
     with file.open("a+b") as kept:
         fcntl.flock(kept, fcntl.LOCK_EX)  # until it is closed
         kept.seek(0)
         if data := kept.read():
-            loaded: Space = pickle.loads(data)  # noqa: S301 - of this run's own directory
+            loaded: StateSpace = pickle.loads(data)  # noqa: S301 - of this run's own directory
             return loaded
         space = made()
         kept.write(pickle.dumps(space._replace(instance=None, numbers=None)))  # type: ignore[arg-type]
         return space
 
 
-def every_space(profile: str) -> dict[str, Space]:
+def every_space(profile: str) -> dict[str, StateSpace]:
     """All spaces of a profile."""
     return {name: explored(profile, name) for name in spaces(PROFILES[profile], 2)}
 

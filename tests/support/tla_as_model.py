@@ -6,8 +6,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.exploring.canonical import UNTIMED_MS
-from groupcheck.model.exploring.explorer import Edge, Space
 from groupcheck.model.spaces.clients import (
     INSTANCE,
     OTHER_TOPIC,
@@ -323,7 +323,7 @@ def _nullable(text: str) -> str | None:
 Rules = frozenset[str]
 
 
-def observed(space: Space) -> set[tuple[Coordinator, frozenset[Value], Rules]]:
+def observed(space: StateSpace) -> set[tuple[Coordinator, frozenset[Value], Rules]]:
     """Each state with the responses, as values of TLA+, and the rules of each step to it."""
     found = set()
     applied = _Applied(space)
@@ -344,14 +344,14 @@ class _Applied:
     states of which one with other names has such outcomes.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: StateSpace) -> None:
         self._space = space
         self._differ: dict[Coordinator, bool] = {}
         self._source, self._differs = -1, False
         self._known: tuple[int, Input] | None = None
         self._ways: dict[object, set[Rules]] = {}
 
-    def by(self, source: int, edge: Edge) -> set[Rules]:
+    def by(self, source: int, edge: Transition) -> set[Rules]:
         """The rules of each outcome of a transition."""
         if self._source != source:
             self._source, self._differs = source, self._may_differ(self._space.nodes[source])
@@ -360,11 +360,11 @@ class _Applied:
         if self._known != (source, edge.given):
             self._known = (source, edge.given)
             self._ways = self._outcomes(self._space.nodes[source], edge.given)
-        target = self._space.frame(self._space.nodes[edge.target]).node
+        target = self._space.canonical(self._space.nodes[edge.target]).node
         return self._ways.get((edge.responses, target)) or {_rules(edge)}
 
     def _may_differ(self, node: Coordinator) -> bool:
-        form = self._space.frame(node).node
+        form = self._space.canonical(node).node
         if form not in self._differ:
             ways = (self._outcomes(node, given) for given in self._space.instance.inputs(node))
             self._differ[form] = any(len(rules) > 1 for way in ways for rules in way.values())
@@ -378,12 +378,12 @@ class _Applied:
         for outcome in outcomes if len(outcomes) > 1 else ():
             if instance.admits(outcome.coordinator):
                 responses = tuple(sorted(outcome.responses, key=attrgetter("request_id")))
-                target = self._space.frame(outcome.coordinator).node
+                target = self._space.canonical(outcome.coordinator).node
                 ways.setdefault((responses, target), set()).add(_rules(outcome))
         return ways
 
 
-def _rules(of: Edge | Outcome) -> Rules:
+def _rules(of: Transition | Outcome) -> Rules:
     """The rules that a step applied, by their ids."""
     return frozenset(of.fired)
 
@@ -391,7 +391,7 @@ def _rules(of: Edge | Outcome) -> Rules:
 class _Names:
     """The responses of one transition as records of TLA+."""
 
-    def __init__(self, source: Coordinator, target: Coordinator, edge: Edge) -> None:
+    def __init__(self, source: Coordinator, target: Coordinator, edge: Transition) -> None:
         self.given = edge.given
         self.parked = "log/assignments-failed" in _rules(edge)  # the SyncGroup, before it failed
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")

@@ -11,7 +11,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any, NamedTuple
 
-from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.spaces.clients import happenings
 from groupcheck.model.spaces.instance import Instance, composed, supported
 from groupcheck.model.state import Advance
@@ -37,7 +37,7 @@ class Walked(NamedTuple):
     finding: Finding | None
 
 
-def toured(space: Space, seed: int = 1, port: Port | None = None) -> Walked:
+def toured(space: StateSpace, seed: int = 1, port: Port | None = None) -> Walked:
     """A tour of all transitions of a model instance that the coordinator's choices lead to."""
     steps, port = 0, port or BuiltinPort(seed)
     for walked, finding in tour(Coverage(space, Random(seed)), port, STEPS):
@@ -90,7 +90,7 @@ def _steps(instance: Instance, run: Run, pick: Random) -> Iterator[Input]:
     """What is done next, chosen when it is asked for; seldom does anything happen to the port."""
     for number in range(1, STEPS + 1):
         state = pick.choice(run.oracle.states)
-        frame = instance.frame(state)
+        frame = instance.canonical(state)
         chance = pick.random()
         if chance < 0.15:
             yield Advance(pick.choice((instance.tick_ms, instance.tick_ms // 3, 1)))

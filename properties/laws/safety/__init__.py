@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupcheck.model.exploring.explorer import Space
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.properties.laws.law import Broken, Known, Law, Taken, hop_of, known, taken
 from groupcheck.properties.laws.safety import (
     answers,
@@ -37,7 +37,7 @@ OF_STEPS: Final = (
 LAWS: Final = (*OF_STATES, *OF_STEPS, *OF_LOG)
 
 
-def broken(space: Space) -> list[Broken]:
+def broken(space: StateSpace) -> list[Broken]:
     """The laws that do not hold in a space, each with a shortest way to break it."""
     found: dict[Law, Broken] = {}
     excused: dict[Law, Broken] = {}

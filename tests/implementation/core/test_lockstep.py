@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.story import story

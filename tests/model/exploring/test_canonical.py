@@ -7,8 +7,8 @@ from itertools import permutations
 
 import pytest
 
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.exploring.canonical import canonical, under
-from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import Feature
 from groupcheck.model.spaces.instance import Instance
@@ -16,7 +16,7 @@ from groupcheck.model.state import Append, Coordinator, GroupAppend
 
 
 @pytest.fixture(scope="module")
-def space() -> Space:
+def space() -> StateSpace:
     return explore(
         Instance(
             PROFILES["2.7"], 2, frozenset({Feature.TIME, Feature.METADATA, Feature.HELD_APPENDS})
@@ -48,12 +48,12 @@ def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinat
     )
 
 
-def test_the_canonical_form_of_a_canonical_state_is_itself(space: Space) -> None:
+def test_the_canonical_form_of_a_canonical_state_is_itself(space: StateSpace) -> None:
     for node in space.nodes:
         assert canonical(node).node == node
 
 
-def test_other_names_and_later_generations_have_the_same_canonical_form(space: Space) -> None:
+def test_other_names_and_later_generations_have_the_same_canonical_form(space: StateSpace) -> None:
     for node in space.nodes:
         group = node.group
         ids = (
@@ -72,7 +72,7 @@ def test_other_names_and_later_generations_have_the_same_canonical_form(space: S
 @pytest.mark.untraced
 @pytest.mark.slow
 def test_every_name_for_name_exchange_of_a_node_is_a_state_without_symmetry_and_there_is_no_other(
-    space: Space,
+    space: StateSpace,
 ) -> None:
     pool = space.instance.names
     whole = explore(space.instance, symmetry=False)
@@ -85,6 +85,6 @@ def test_every_name_for_name_exchange_of_a_node_is_a_state_without_symmetry_and_
 
 
 def test_the_symmetry_reduction_is_complete_no_two_nodes_are_renamings_of_each_other(
-    space: Space,
+    space: StateSpace,
 ) -> None:
     assert len(set(space.nodes)) == len(space.nodes) == len(space.numbers)

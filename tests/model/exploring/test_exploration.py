@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 import support.spaces
+from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring.exploration import Exploration, Settings, UnfitSettingsError, run
-from groupcheck.model.exploring.explorer import Space, TooManyStatesError
-from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 
@@ -61,7 +61,7 @@ def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
     arrows = dict(first.projection.arrows)
     arrow = next(iter(arrows))
     arrows[arrow._replace(target="CompletingRebalance")] = arrows.pop(arrow)
-    projection = first.projection._replace(arrows=arrows, torn=[Hop(0, 0)])
+    projection = first.projection._replace(arrows=arrows, torn=[TransitionReference(0, 0)])
     broken = exploration._replace(spaces=[first._replace(unreachable=3, projection=projection)])
     said = "\n".join(broken.errors)
     assert "3 labelled edges of membership cannot be reached" in said
@@ -76,7 +76,7 @@ def test_a_space_with_more_states_than_allowed_is_given_up_and_named(
     allowed = exploration.spaces[1].figures.states
     kept: list[str] = []
 
-    def keep(name: str, _space: Space) -> None:
+    def keep(name: str, _space: StateSpace) -> None:
         kept.append(name)
 
     settings = Settings(PROFILE, spaces=("metadata", "storing"), most_states=allowed)

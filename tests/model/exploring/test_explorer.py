@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import Instance, real_spaces, spaces, virtual_spaces
 from support.spaces import explored, whole
@@ -46,15 +46,15 @@ def _instance(members: int, name: str) -> Instance:
 
 
 @pytest.fixture(scope="module", params=COUNTS, ids=lambda key: f"{key[1]}-{key[0]}")
-def counted(request: pytest.FixtureRequest) -> tuple[Space, tuple[int, int, int]]:
+def counted(request: pytest.FixtureRequest) -> tuple[StateSpace, tuple[int, int, int]]:
     return whole(_instance(*request.param)), COUNTS[request.param]
 
 
 def test_a_space_has_exactly_these_states_and_labelled_edges(
-    counted: tuple[Space, tuple[int, int, int]],
+    counted: tuple[StateSpace, tuple[int, int, int]],
 ) -> None:
     space, counts = counted
-    assert (len(space.nodes), space.edge_count, space.depth) == counts
+    assert (len(space.nodes), space.transition_count, space.depth) == counts
 
 
 def test_the_page_of_the_model_tells_the_counts_of_every_space() -> None:
@@ -67,7 +67,7 @@ def test_the_page_of_the_model_tells_the_counts_of_every_space() -> None:
         else:
             space = explored("2.7", name)
             assert space.instance.members == int(members)
-            states, edges = len(space.nodes), space.edge_count
+            states, edges = len(space.nodes), space.transition_count
         assert counts == [f"{states:,}", f"{edges:,}"], name
 
 
@@ -75,4 +75,4 @@ def test_the_page_of_the_model_tells_the_counts_of_every_space() -> None:
 def test_so_has_a_space_of_4_1_in_which_appends_are_held(key: tuple[int, str]) -> None:
     members, name = key
     space = whole(spaces(NEWEST, members)[name])
-    assert (len(space.nodes), space.edge_count, space.depth) == HELD[key]
+    assert (len(space.nodes), space.transition_count, space.depth) == HELD[key]

@@ -7,8 +7,8 @@ from collections import deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.exploring.explorer import Edge, Space, explore
-from groupcheck.model.exploring.least import every_edge, least_steps
+from groupcheck.model.engine.exploration import StateSpace, Transition, explore
+from groupcheck.model.engine.lower_bound import every_transition, least_steps
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Advance
@@ -19,11 +19,11 @@ SPACE = explore(Instance(PROFILES["2.7"], members=1))
 Step = tuple[int, int]
 
 
-def _space(steps: list[Step]) -> Space:
+def _space(steps: list[Step]) -> StateSpace:
     """A space with an edge for each step, whose nodes are numbers and nothing else."""
     size = 1 + max(map(max, steps))
     edges = tuple(
-        tuple(Edge(Advance(n), (), v, ()) for n, (u, v) in enumerate(steps) if u == node)
+        tuple(Transition(Advance(n), (), v, ()) for n, (u, v) in enumerate(steps) if u == node)
         for node in range(size)
     )
     return SPACE._replace(nodes=SPACE.nodes[:1] * size, edges=edges)
@@ -67,7 +67,7 @@ def test_the_least_steps_of_a_whole_graph_are_those_of_its_shortest_suite(
 ) -> None:
     shortest = _shortest(steps, set(range(len(steps))))
     space = _space(steps)
-    assert least_steps(space, every_edge(space)) == least_steps(space, steps) == shortest
+    assert least_steps(space, every_transition(space)) == least_steps(space, steps) == shortest
 
 
 @given(reachable(), st.data())
@@ -82,7 +82,9 @@ def test_no_suite_that_shows_a_part_of_a_graph_takes_fewer_than_its_least_steps(
 
 def test_the_least_steps_of_the_spaces_for_two_members_are_what_the_readme_is_measured_by() -> None:
     spaces = {name: explored("2.7", name) for name in ("membership", "metadata", "storing")}
-    assert {name: least_steps(space, every_edge(space)) for name, space in spaces.items()} == {
+    assert {
+        name: least_steps(space, every_transition(space)) for name, space in spaces.items()
+    } == {
         "membership": 11_147,
         "metadata": 2_695,
         "storing": 11_719,

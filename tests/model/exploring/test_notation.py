@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from groupcheck.model.exploring.explorer import part
+from groupcheck.model.engine.exploration import part
 from groupcheck.model.exploring.notation import KEY_BYTES, digest, key, read, written
 from groupcheck.model.profiles import PROFILES
 from support.spaces import every_space, explored
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.untraced
 TELLS = """
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.exploring.notation import key, written
-from groupcheck.model.exploring.explorer import part
+from groupcheck.model.engine.exploration import part
 from groupcheck.model.profiles import PROFILES
 instance = spaces(PROFILES["2.7"], 2)["static"]
 for node in part(instance, part(instance, [instance.initial]).nodes).nodes:

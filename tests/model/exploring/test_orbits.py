@@ -9,8 +9,8 @@ from operator import attrgetter
 
 import pytest
 
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.exploring.canonical import under, untimed
-from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.model.state import Coordinator, Group
@@ -31,7 +31,7 @@ LARGE = [*SPACES[-3:], ("4.1", "storing", 2)]
 
 
 @pytest.fixture(scope="module", params=slow_if(lambda each: each in LARGE, SPACES), ids=str)
-def space(request: pytest.FixtureRequest) -> Space:
+def space(request: pytest.FixtureRequest) -> StateSpace:
     version, name, members = request.param
     profile = PROFILES[version]
     return explore(spaces(profile, members)[name], symmetry=False)
@@ -57,7 +57,7 @@ def _typed(given: Input, responses: Iterable[Response]) -> tuple[object, ...]:
 
 
 def test_each_state_has_the_edges_that_the_rules_themselves_make_of_it_under_its_own_names(
-    space: Space,
+    space: StateSpace,
 ) -> None:
     instance = space.instance
     profile, config = instance.profile, instance.config
@@ -79,7 +79,7 @@ def test_each_state_has_the_edges_that_the_rules_themselves_make_of_it_under_its
 
 
 def test_each_state_is_found_as_many_steps_from_the_initial_one_as_it_is_away(
-    space: Space,
+    space: StateSpace,
 ) -> None:
     steps = {0: 0}
     for node, edges in enumerate(space.edges):

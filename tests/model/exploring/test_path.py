@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.canonical import canonical
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.graph import StateGraph
-from groupcheck.model.exploring.path import along
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Coordinator
@@ -18,12 +18,12 @@ PROFILE = PROFILES["2.7"]
 
 
 @pytest.fixture(scope="module", params=virtual_spaces(PROFILE, 2))
-def reduced(request: pytest.FixtureRequest) -> Space:
+def reduced(request: pytest.FixtureRequest) -> StateSpace:
     return explore(virtual_spaces(PROFILE, 2)[request.param])
 
 
 @pytest.fixture(scope="module")
-def full(reduced: Space) -> Space:
+def full(reduced: StateSpace) -> StateSpace:
     return explore(reduced.instance, symmetry=False)
 
 
@@ -36,7 +36,7 @@ def _by_name(given: Input) -> Input:
 
 
 def test_a_path_of_the_reduced_graph_is_a_path_of_the_full_one_under_each_states_names(
-    reduced: Space, full: Space
+    reduced: StateSpace, full: StateSpace
 ) -> None:
     graph = StateGraph(reduced)
     frames = [canonical(node, timed=full.instance.timed) for node in full.nodes]
@@ -63,13 +63,13 @@ def test_a_path_of_the_reduced_graph_is_a_path_of_the_full_one_under_each_states
 
 
 def test_each_step_of_a_path_is_a_lawful_step_from_where_the_one_before_led(
-    reduced: Space,
+    reduced: StateSpace,
 ) -> None:
     graph = StateGraph(reduced)
     instance = reduced.instance
     for node in range(len(reduced.nodes)):
         state = Coordinator()
-        for given, outcome in along(reduced, graph.path(node)):
+        for given, outcome in trace_of(reduced, graph.path(node)):
             assert outcome in successors(state, given, instance.profile, instance.config)
             state = outcome.coordinator
-        assert reduced.frame(state).node == reduced.nodes[node]
+        assert reduced.canonical(state).node == reduced.nodes[node]

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.exploring.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.storing.failover import CRASH
@@ -49,16 +49,16 @@ OF_VERSION = {
 
 
 @pytest.fixture(scope="module", params=PROFILES)
-def spaces(request: pytest.FixtureRequest) -> list[Space]:
+def spaces(request: pytest.FixtureRequest) -> list[StateSpace]:
     return list(every_space(request.param).values())
 
 
-def _whole(spaces: list[Space]) -> Projection:
+def _whole(spaces: list[StateSpace]) -> Projection:
     return merged([project(space) for space in spaces])
 
 
 def test_the_arrows_are_those_of_kafkas_valid_previous_states_no_more_and_no_less(
-    spaces: list[Space],
+    spaces: list[StateSpace],
 ) -> None:
     profile = spaces[0].instance.profile.name
     previous, begins = KAFKAS[profile]
@@ -71,7 +71,7 @@ def test_the_arrows_are_those_of_kafkas_valid_previous_states_no_more_and_no_les
     assert (whole.unlawful, whole.missing, whole.torn) == ([], [], [])
 
 
-def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[Space]) -> None:
+def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[StateSpace]) -> None:
     rules, arrows = spaces[0].instance.profile.rules, _whole(spaces).arrows
     assert set(arrows[Arrow(COMPLETING, STABLE)]) == {"sync/leader-completing"} | (
         {"log/release"} & set(rules)
@@ -90,7 +90,7 @@ def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[Space]) -> Non
     }
 
 
-def test_a_step_that_passes_through_states_is_seen_to_do_so(spaces: list[Space]) -> None:
+def test_a_step_that_passes_through_states_is_seen_to_do_so(spaces: list[StateSpace]) -> None:
     profile = spaces[0].instance.profile
     end = DEAD if "rebalance/complete-dead" in profile.rules else EMPTY
     batch = "leave/together" if "leave/together" in profile.rules else "leave/batch"
@@ -105,7 +105,7 @@ def test_a_step_that_passes_through_states_is_seen_to_do_so(spaces: list[Space])
     )
 
 
-def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[Space]) -> None:
+def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[StateSpace]) -> None:
     space = spaces[0]
     node, place = next(
         (node, place)
@@ -120,7 +120,7 @@ def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[S
 
 
 def test_a_group_is_lost_from_every_state_and_is_stable_or_empty_when_it_is_loaded(
-    spaces: list[Space],
+    spaces: list[StateSpace],
 ) -> None:
     profile = spaces[0].instance.profile
     previous, begins = KAFKAS[profile.name]
@@ -137,7 +137,7 @@ def test_a_group_is_lost_from_every_state_and_is_stable_or_empty_when_it_is_load
 
 
 def test_an_arrow_that_kafka_does_not_have_is_unlawful(
-    spaces: list[Space], monkeypatch: pytest.MonkeyPatch
+    spaces: list[StateSpace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(MAKES, "rebalance/complete", Arrow(PREPARING, STABLE))
     projection = project(spaces[0])

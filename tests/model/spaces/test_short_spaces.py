@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.vocabulary import OffsetFetchRequest, Request
@@ -25,7 +25,7 @@ COUNTS = {
 def test_a_short_space_has_exactly_these_states_and_labelled_edges(key: tuple[str, str]) -> None:
     profile, name = key
     space = explore(short_spaces(PROFILES[profile], 2)[name])
-    assert (len(space.nodes), space.edge_count, space.depth) == COUNTS[key]
+    assert (len(space.nodes), space.transition_count, space.depth) == COUNTS[key]
 
 
 @pytest.mark.parametrize("profile", PROFILES)

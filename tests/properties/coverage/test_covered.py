@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.model.exploring.explorer import explore
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.exploration import explore
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.properties.coverage.covered import (
@@ -91,7 +91,7 @@ def test_coverage_of_another_model_is_refused_and_reported() -> None:
 def test_digest_depends_on_the_transitions() -> None:
     one, two = (explore(virtual_spaces(PROFILES[name], 1)["metadata"]) for name in ("2.7", "4.1"))
     again = explore(virtual_spaces(PROFILES["2.7"], 1)["metadata"])
-    covered = [Hop(0, 0), Hop(2, 1)]
+    covered = [TransitionReference(0, 0), TransitionReference(2, 1)]
     first = covered_space(one, digest(one), covered)
     assert first == covered_space(again, digest(again), covered)
     assert first.shown == 2
@@ -103,7 +103,7 @@ def test_each_pair_of_adjacent_transitions_has_its_own_bit() -> None:
     coverage = PairCoverage(space, Random(0))
     edges = coverage.space.edges
     coverage.shown = {
-        Hop(n, e)
+        TransitionReference(n, e)
         for n, each in enumerate(edges)
         for e, edge in enumerate(each)
         if isinstance(edge, Second)
@@ -121,9 +121,16 @@ def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> Non
     for name, coverage in verification._coverages.items():
         space, walked = coverage.space, verification._walked_pairs[name]
         edge, pair = first_edges(space), first_pairs(space)
-        hops = [Hop(n, e) for n, edges in enumerate(space.edges) for e in range(len(edges))]
+        hops = [
+            TransitionReference(n, e)
+            for n, edges in enumerate(space.edges)
+            for e in range(len(edges))
+        ]
         by_number = {
-            pair[edge[hop.node] + hop.edge] + second: (hop, Hop(coverage.after(hop), second))
+            pair[edge[hop.node] + hop.edge] + second: (
+                hop,
+                TransitionReference(coverage.after(hop), second),
+            )
             for hop in hops
             if coverage.after(hop) != hop.node
             for second in range(len(space.edges[coverage.after(hop)]))

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.properties.coverage.pairs import PairCoverage, Second, unfolded
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -17,7 +17,7 @@ from support.spaces import explored
 LIMIT = 60
 
 
-def _first(space: Space, wide: Space, node: int) -> set[int]:
+def _first(space: StateSpace, wide: StateSpace, node: int) -> set[int]:
     """Return the original nodes with a transition into that node of the unfolded graph."""
     return {
         space.numbers[wide.nodes[source]]

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.spaces.instance import virtual_spaces
@@ -193,7 +193,7 @@ def test_a_missing_rule_of_a_coordinator_is_the_explanation() -> None:
     assert len(explained) == 30
 
 
-def _spaces() -> list[Space]:
+def _spaces() -> list[StateSpace]:
     return [explore(instance) for instance in virtual_spaces(PROFILE, 2).values()]
 
 
@@ -202,7 +202,7 @@ def _rows() -> Iterator[tuple[Rule, str]]:
         yield from ((rule, table) for rule in getattr(PROFILE, table))
 
 
-def _without(rule: Rule, table: str, space: Space) -> Iterator[tuple[Finding, str]]:
+def _without(rule: Rule, table: str, space: StateSpace) -> Iterator[tuple[Finding, str]]:
     """Some findings of a coordinator that lacks the rule, and the rule that it applies."""
     rows = tuple(each for each in getattr(PROFILE, table) if each.name != rule.name)
     lacking: Profile = PROFILE._replace(**{table: rows})  # type: ignore[arg-type]
@@ -221,7 +221,7 @@ def _without(rule: Rule, table: str, space: Space) -> Iterator[tuple[Finding, st
 
 
 def _difference(
-    state: Coordinator, request: Request, lacking: Profile, space: Space
+    state: Coordinator, request: Request, lacking: Profile, space: StateSpace
 ) -> tuple[Finding, str] | None:
     outcome = _first(state, request, lacking, space)
     if outcome is None or any(r.request_id != request.request_id for r in outcome.responses):
@@ -243,7 +243,9 @@ def _difference(
     return None
 
 
-def _first(state: Coordinator, request: Request, lacking: Profile, space: Space) -> Outcome | None:
+def _first(
+    state: Coordinator, request: Request, lacking: Profile, space: StateSpace
+) -> Outcome | None:
     with suppress(Exception):  # the other rules may need a member that does not exist
         outcome = successors(state, request, lacking, space.instance.config)[0]
         return outcome if outcome.fired else None

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from groupcheck.model.exploring.graph import StateGraph
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import DELAY
 from groupcheck.model.state import Advance

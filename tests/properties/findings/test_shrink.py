@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from groupcheck.model.engine.exploration import explore
+from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.exploring.explorer import explore
-from groupcheck.model.exploring.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.spaces.instance import virtual_spaces

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.model.vocabulary import API_OF, GroupView, ResponseBody

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.graph import Hop
-from groupcheck.model.exploring.least import every_edge, least_steps
-from groupcheck.model.exploring.path import realise
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.lower_bound import every_transition, least_steps
+from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.properties.generators.nearest import Nearest, Way
@@ -24,8 +24,12 @@ MOST = 1.2  # times the least steps
 SMALL = ("metadata", "administration")
 
 
-def _all(space: Space) -> set[Hop]:
-    return {Hop(n, place) for n, edges in enumerate(space.edges) for place in range(len(edges))}
+def _all(space: StateSpace) -> set[TransitionReference]:
+    return {
+        TransitionReference(n, place)
+        for n, edges in enumerate(space.edges)
+        for place in range(len(edges))
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,22 +46,24 @@ def test_a_suite_shows_every_labelled_edge_in_at_most_a_fifth_more_than_the_leas
     made = suite(space, LIMIT)
     assert {hop for test in made.tests for hop in test} == _all(space)
     assert max(map(len, made.tests)) <= LIMIT
-    assert made.least == least_steps(space, every_edge(space))
+    assert made.least == least_steps(space, every_transition(space))
     assert made.least <= made.steps <= MOST * made.least
 
 
 def test_each_test_of_a_suite_is_a_path_that_a_client_can_go() -> None:
     space = explored("2.7", "metadata")
     for test in suite(space, LIMIT).tests:
-        state, steps = realise(space, list(test))
+        state, steps = inputs_to(space, list(test))
         assert len(steps) == len(test)
         last = test[-1]
-        assert space.numbers[space.frame(state).node] == space.edges[last.node][last.edge].target
+        assert (
+            space.numbers[space.canonical(state).node] == space.edges[last.node][last.edge].target
+        )
 
 
 def test_short_tests_show_what_so_few_steps_reach_and_no_more() -> None:
     space = explored("2.7", "metadata")
-    graph: nx.DiGraph[int] = nx.DiGraph(every_edge(space))
+    graph: nx.DiGraph[int] = nx.DiGraph(every_transition(space))
     depth = nx.single_source_shortest_path_length(graph, 0)
     for limit in (1, 3):
         shown = {hop for test in suite(space, limit).tests for hop in test}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.model.engine.exploration import StateSpace, Transition, explore
 from groupcheck.model.exploring.edge_ids import edge_ids
-from groupcheck.model.exploring.explorer import Edge, Space, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
@@ -19,7 +19,7 @@ LIMIT = 60
 
 
 @pytest.fixture(scope="module")
-def space() -> Space:
+def space() -> StateSpace:
     return explored("2.7", "metadata")
 
 
@@ -28,10 +28,10 @@ def _read(path: Path) -> tuple[dict[str, object], list[list[str]]]:
     return head, tests
 
 
-def _changed(space: Space, node: int) -> Space:
+def _changed(space: StateSpace, node: int) -> StateSpace:
     """The space with other answers to the heartbeats that are asked in one node."""
 
-    def other(edge: Edge) -> Edge:
+    def other(edge: Transition) -> Transition:
         if not any(isinstance(response.body, HeartbeatResponse) for response in edge.responses):
             return edge
         wrong = HeartbeatResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -43,15 +43,15 @@ def _changed(space: Space, node: int) -> Space:
 
 
 def test_the_ids_of_labelled_edges_are_all_different_and_the_same_whenever_it_is_explored(
-    space: Space,
+    space: StateSpace,
 ) -> None:
     ids = edge_ids(space)
-    assert len({name for names in ids for name in names}) == space.edge_count
+    assert len({name for names in ids for name in names}) == space.transition_count
     assert edge_ids(explore(virtual_spaces(PROFILES["2.7"], 2)["metadata"])) == ids
 
 
 def test_a_suite_lists_every_edge_by_its_id_and_says_how_many_steps_it_takes(
-    space: Space, tmp_path: Path
+    space: StateSpace, tmp_path: Path
 ) -> None:
     path, made = write_suite("metadata", space, LIMIT, tmp_path)
     head, tests = _read(path)
@@ -67,7 +67,7 @@ def test_a_suite_lists_every_edge_by_its_id_and_says_how_many_steps_it_takes(
 
 
 def test_a_suite_of_a_model_that_has_not_changed_stays_as_it_is(
-    space: Space, tmp_path: Path
+    space: StateSpace, tmp_path: Path
 ) -> None:
     path, first = write_suite("metadata", space, LIMIT, tmp_path)
     before = path.read_text(encoding="utf-8").splitlines()[1:]
@@ -78,7 +78,7 @@ def test_a_suite_of_a_model_that_has_not_changed_stays_as_it_is(
 
 
 def test_after_a_change_the_tests_that_know_nothing_of_it_are_kept_and_only_they(
-    space: Space, tmp_path: Path
+    space: StateSpace, tmp_path: Path
 ) -> None:
     path, _ = write_suite("metadata", space, LIMIT, tmp_path)
     _, before = _read(path)
@@ -98,16 +98,16 @@ def test_after_a_change_the_tests_that_know_nothing_of_it_are_kept_and_only_they
 
 @pytest.mark.parametrize("text", ["", "\n\n", "{}\n[1]\nnull\n7\n", '{}\n["beef"]\n[]\n', "\x00"])
 def test_a_file_that_is_no_suite_of_this_model_is_replaced(
-    text: str, space: Space, tmp_path: Path
+    text: str, space: StateSpace, tmp_path: Path
 ) -> None:
     (tmp_path / "metadata.tests.jsonl").write_text(text, encoding="utf-8")
     _, made = write_suite("metadata", space, LIMIT, tmp_path)
     assert made.kept == 0
-    assert len({hop for test in made.tests for hop in test}) == space.edge_count
+    assert len({hop for test in made.tests for hop in test}) == space.transition_count
 
 
 def test_tests_that_are_longer_than_is_wanted_or_no_paths_are_planned_again(
-    space: Space, tmp_path: Path
+    space: StateSpace, tmp_path: Path
 ) -> None:
     path, _ = write_suite("metadata", space, LIMIT, tmp_path)
     _, shorter = write_suite("metadata", space, 20, tmp_path)

@@ -8,7 +8,7 @@ from random import Random
 import msgspec
 import pytest
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import HoldAppends
@@ -23,17 +23,19 @@ LIMIT = 60
 
 
 @pytest.fixture(scope="module")
-def space() -> Space:
+def space() -> StateSpace:
     return explore(virtual_spaces(PROFILES["2.7"], 2)["storing"])
 
 
-def _tour(space: Space, port: Port) -> tuple[Coverage, list[int], list[Finding]]:
+def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Finding]]:
     coverage = Coverage(space, Random(0))
     walks = list(tour(coverage, port, LIMIT))
     return coverage, [steps for steps, _ in walks], [f for _, f in walks if f is not None]
 
 
-def test_a_tour_of_a_lawful_port_finds_nothing_and_tries_every_labelled_edge(space: Space) -> None:
+def test_a_tour_of_a_lawful_port_finds_nothing_and_tries_every_labelled_edge(
+    space: StateSpace,
+) -> None:
     coverage, _, findings = _tour(space, ModelPort())
     counts = coverage.counts()
     assert findings == []
@@ -43,16 +45,16 @@ def test_a_tour_of_a_lawful_port_finds_nothing_and_tries_every_labelled_edge(spa
     assert all(not todo for todo in coverage.todo)
 
 
-def test_no_walk_of_a_tour_is_longer_than_its_limit(space: Space) -> None:
+def test_no_walk_of_a_tour_is_longer_than_its_limit(space: StateSpace) -> None:
     _, steps, _ = _tour(space, ModelPort())
     assert max(steps) <= LIMIT
 
 
-def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: Space) -> None:
+def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: StateSpace) -> None:
     coverage, _, _ = _tour(space, ModelPort())
     counts = msgspec.structs.asdict(coverage.counts())
     edges, requests = counts.pop("total"), counts.pop("requests_covered")
-    assert edges == sum(counts.values()) == space.edge_count
+    assert edges == sum(counts.values()) == space.transition_count
     assert 0 < requests < counts["covered"]
 
 
@@ -64,7 +66,7 @@ class NoHolding(ModelPort):
         return Observation(unsupported=fault.name)
 
 
-def test_what_a_port_does_not_support_is_left_out_and_named(space: Space) -> None:
+def test_what_a_port_does_not_support_is_left_out_and_named(space: StateSpace) -> None:
     coverage, _, findings = _tour(space, NoHolding())
     counts = coverage.counts()
     assert findings == []
@@ -91,7 +93,7 @@ class DeafToHeartbeats(ModelPort):
         return seen
 
 
-def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: Space) -> None:
+def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: StateSpace) -> None:
     coverage, _, findings = _tour(space, DeafToHeartbeats())
     counts = coverage.counts()
     assert {step.api for f in findings if isinstance(step := f.sequence.steps[-1], Request)} == {
@@ -105,6 +107,8 @@ def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: Space) -> None:
     assert counts.covered >= 0.9 * (counts.total - heartbeats)
 
 
-def test_what_is_answered_unlawfully_in_one_way_is_not_tried_in_every_state(space: Space) -> None:
+def test_what_is_answered_unlawfully_in_one_way_is_not_tried_in_every_state(
+    space: StateSpace,
+) -> None:
     _, _, findings = _tour(space, DeafToHeartbeats())
     assert len({finding.key for finding in findings}) <= len(findings) <= 3 * 8

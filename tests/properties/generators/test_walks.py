@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import Request
@@ -60,7 +60,7 @@ def test_a_walk_is_where_the_oracle_says_that_the_port_is(tracks: Tracks) -> Non
     for _ in range(40):
         walker.walk(choose, 60)
         oracle = retell(PROFILE, tracks.space.instance.broker, walker.record).oracle
-        nodes = {tracks.space.numbers[tracks.space.frame(s).node] for s in oracle.states}
+        nodes = {tracks.space.numbers[tracks.space.canonical(s).node] for s in oracle.states}
         assert nodes == {walker.node}
     assert walker.asked == 0
 
@@ -138,7 +138,9 @@ def test_what_a_port_does_not_support_is_left_out_of_walks(tracks: Tracks) -> No
     assert set(walker.unsupported.values()) == {"holdAppends"}
 
 
-def _bulk(connect: Callable[[], Port], walks: int, space: Space, *, typed: bool = False) -> Bulk:
+def _bulk(
+    connect: Callable[[], Port], walks: int, space: StateSpace, *, typed: bool = False
+) -> Bulk:
     source = port_source("builtin", seed=7) if typed else PortSource("port", connect)
     return Bulk(source, PROFILE, {"storing": space}, 7, walks, 40)
 

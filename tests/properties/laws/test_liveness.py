@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.profiles.kafka_0_10_2 import HEARTBEAT_COMPLETING
 from groupcheck.model.rules import rebalance, timers
@@ -33,20 +33,20 @@ NODE_COUNT = 5
 NODES = st.integers(0, NODE_COUNT - 1)
 
 
-def explored(profile: Profile, members: int) -> Space:
+def explored(profile: Profile, members: int) -> StateSpace:
     return explore(virtual_spaces(profile, members)["membership"])
 
 
-def by_law(space: Space) -> dict[str, Broken]:
+def by_law(space: StateSpace) -> dict[str, Broken]:
     return {found.law.name: found for found in liveness.broken(space)}
 
 
-def sizes(space: Space) -> dict[str, tuple[int, int]]:
+def sizes(space: StateSpace) -> dict[str, tuple[int, int]]:
     """For each broken law how long its path is, and its cycle."""
     return {law: (len(each.hops), len(each.cycle)) for law, each in by_law(space).items()}
 
 
-def says(space: Space, hops: tuple[Hop, ...]) -> list[str]:
+def says(space: StateSpace, hops: tuple[TransitionReference, ...]) -> list[str]:
     """The inputs along a way, by the API or by what they are."""
     givens = [space.edges[hop.node][hop.edge].given for hop in hops]
     return [given.api if isinstance(given, Request) else type(given).__name__ for given in givens]
@@ -59,7 +59,7 @@ def without_rule(profile: Profile, table: str, name: str) -> Profile:
 
 
 @pytest.fixture(scope="module")
-def newer() -> Space:
+def newer() -> StateSpace:
     return explored(NEW, 2)
 
 
@@ -78,7 +78,9 @@ def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, memb
     assert all(each.known for each in found)
 
 
-def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(newer: Space) -> None:
+def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(
+    newer: StateSpace,
+) -> None:
     found = by_law(newer)["completing-ends"]
     assert found.known is not None
     assert "KAFKA-12890" in found.known.source
@@ -90,7 +92,7 @@ def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(newe
         assert group.state is GroupState.COMPLETING_REBALANCE
 
 
-def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: Space) -> None:
+def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: StateSpace) -> None:
     found = by_law(newer)["sync-answered"]
     assert says(newer, found.hops) == [
         "JoinGroup",
@@ -112,7 +114,7 @@ def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
 
 
 def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
-    newer: Space,
+    newer: StateSpace,
 ) -> None:
     for found in liveness.broken(newer):
         node = 0
@@ -126,7 +128,7 @@ def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
     ("law", "field"), [("join-answered", "awaiting_join"), ("sync-answered", "awaiting_sync")]
 )
 def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
-    newer: Space, law: str, field: str
+    newer: StateSpace, law: str, field: str
 ) -> None:
     courses = {law.name: goings for law, goings in liveness._courses(newer).items()}
     assert courses[law]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from groupcheck.model.apis import leave_group
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance, session, timers
 from groupcheck.model.spaces import clients
@@ -36,11 +36,11 @@ LAWS_PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 Then = Callable[[Step, Request], None]
 
 
-def explored(profile: Profile, name: str, members: int) -> Space:
+def explored(profile: Profile, name: str, members: int) -> StateSpace:
     return explore(spaces(profile, members)[name])
 
 
-def by_law(space: Space) -> dict[str, Broken]:
+def by_law(space: StateSpace) -> dict[str, Broken]:
     return {found.law.name: found for found in safety.broken(space)}
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import cleanup
 from groupcheck.model.rules.transactions import forget

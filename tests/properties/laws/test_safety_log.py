@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.apis import offset_commit
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance
 from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
@@ -23,11 +23,11 @@ from groupcheck.properties.laws.law import Broken
 NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
 
 
-def explored(profile: Profile, name: str, members: int = 1) -> Space:
+def explored(profile: Profile, name: str, members: int = 1) -> StateSpace:
     return explore(feature_spaces(profile, members)[name])
 
 
-def by_law(space: Space) -> dict[str, Broken]:
+def by_law(space: StateSpace) -> dict[str, Broken]:
     return {found.law.name: found for found in safety.broken(space)}
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.step import Profile, Step

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.clients import GROUP_ID, TOPIC, commit, offset_delete
 from groupcheck.model.spaces.instance import DELAY
