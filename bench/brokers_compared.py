@@ -33,12 +33,12 @@ from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
-from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
+from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
 from groupcheck.reports.brokers_compared import Column, Found, page
 from groupcheck.reports.progress import Bars
-from groupcheck.reports.story import answers_in_words
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.told import told
+from groupcheck.reports.text import answers_in_words
+from groupcheck.reports.verification_record import told
 from support.session_twice import explains
 
 ROOT: Final = Path(__file__).parents[1]
@@ -52,7 +52,7 @@ PORTS: Final[Mapping[str, str]] = {
     "kfake": "kfake",
     "librdkafka-mock": "librdkafka's mock",
 }
-WINDOWS: Final = Windows(grace_ms=LONG_RUN_GRACE_MS)
+TOLERANCES: Final = Tolerances(grace_ms=LONG_RUN_GRACE_MS)
 KAFKA: Final[Mapping[str, str]] = {n: f"kafka:{n}" for n in ("4.1", "2.7", "0.10.2")}
 SET: Final = ("group.initial.rebalance.delay.ms", "group.min.session.timeout.ms")
 # Known causes of Kafka's own findings: the port, words in the finding's text, and the cause.
@@ -93,7 +93,7 @@ PAGE: Final = ROOT / "docs" / "brokers-compared.md"
 
 def run(spec: str, sequences: int, into: Path) -> None:
     """Run a long run on one broker, and save its result."""
-    source = port_source(spec, windows=WINDOWS)
+    source = port_source(spec, tolerances=TOLERANCES)
     profile = source.profile or "2.7"
     settings = Settings(profile, steps=30, sequences=sequences, max_findings=100)
     try:
@@ -110,7 +110,7 @@ def run(spec: str, sequences: int, into: Path) -> None:
     kept["rules"] = sorted(result.covered[profile].applied)
     for each, finding in zip(kept["findings"], result.findings, strict=True):
         each["rule"] = _rule(finding)
-        each["session_twice"] = profile == "0.10.2" and explains(finding, WINDOWS)
+        each["session_twice"] = profile == "0.10.2" and explains(finding, TOLERANCES)
     (into / f"{_name(spec)}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(summary(saved, [], ()))
 
@@ -151,7 +151,7 @@ def _on_kafka(each: Mapping[str, Any]) -> dict[str, Any]:
         config = Config.of(sequence.broker)._asdict()
         spec += "?" + "&".join(f"{name}={config[name.replace('.', '_')]}" for name in SET)
     if spec not in _started:
-        _started[spec] = port_source(spec, windows=WINDOWS)
+        _started[spec] = port_source(spec, tolerances=TOLERANCES)
     source = _started[spec]
     settings = dict(source.broker_settings().values)
     port = source.connect()

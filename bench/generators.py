@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
-from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.generators.bulk import Bulk, processors
 from groupcheck.properties.generators.choices import CHOICES
 from groupcheck.properties.generators.machine import lockstep

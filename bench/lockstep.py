@@ -26,7 +26,7 @@ from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
-from groupcheck.reports.story import story
+from groupcheck.reports.text import story
 from support.other_branches import OtherBranches
 from support.wandering import Walked, everything, toured, wandered, wandered_far
 

@@ -22,9 +22,9 @@ from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import InstanceCoverage, TransitionCounts
-from groupcheck.reports import saved
+from groupcheck.reports import record as saved
 from groupcheck.reports.changes import changes
-from groupcheck.reports.graphs_again import again
+from groupcheck.reports.explored_graphs import again
 from groupcheck.reports.html import as_html
 from support.browser import Browser, browser
 from support.saved_results import diverging
@@ -55,7 +55,7 @@ def main() -> None:
             sys.stdout.write(f"{name:<8}{told}\n")
 
 
-def _result(instances: dict[str, Instance], members: int) -> saved.Saved:
+def _result(instances: dict[str, Instance], members: int) -> saved.ResultRecord:
     """A result with the findings of a faulty port, on these instances."""
     covered = tuple(_coverage(name, members, explore(each)) for name, each in instances.items())
     return msgspec.structs.replace(diverging(), instances=covered)
@@ -75,7 +75,7 @@ def _coverage(name: str, members: int, space: StateSpace) -> InstanceCoverage:
     )
 
 
-def _measured(result: saved.Saved, path: Path, opened: Browser) -> str:
+def _measured(result: saved.ResultRecord, path: Path, opened: Browser) -> str:
     started = time.process_time()
     graphs = again(result)
     explored = time.process_time()

@@ -32,7 +32,7 @@ def check_trace(trace: str, port: str) -> None:
     from groupcheck.properties.ports.source import port_source
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import parse
-    from groupcheck.reports.story import story
+    from groupcheck.reports.text import story
 
     __tracebackhide__ = True
     try:

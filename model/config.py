@@ -22,7 +22,7 @@ class Config(NamedTuple):
 
     Fields are Kafka's names with dots as underscores; `new_member_join_timeout_ms` is fixed in
     2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The timer_… are no settings of a broker but the
-    windows within which timers are judged on a real clock; both are 0 in virtual time. Nor is
+    tolerances within which timers are judged on a real clock; both are 0 in virtual time. Nor is
     `keeps_ages`: whether it is kept how long offsets have been committed, which nothing but a
     cleanup shows.
     """

@@ -17,7 +17,7 @@ from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
 from groupcheck.properties.compare import Names, differing, differing_field, normal
 from groupcheck.properties.ports.port import Observation
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 # How much of the slack for late timers it may take that a request came later than is presumed.
 UNNOTICED = 0.25
@@ -77,14 +77,14 @@ class DivergedError(Exception):
 
 
 class Oracle:
-    """Judges one test, within `windows` if on a real clock; `states` are those it may be in."""
+    """Judges one test, within `tolerances` if on a real clock; `states` are those it may be in."""
 
     def __init__(
-        self, profile: Profile, broker: Mapping[str, int], windows: Windows | None = None
+        self, profile: Profile, broker: Mapping[str, int], tolerances: Tolerances | None = None
     ) -> None:
         self.profile = profile
         retention = {"offsets.retention.minutes": profile.config.offsets_retention_minutes}
-        late_ms, early_ms = windows[:2] if windows else (0, 0)
+        late_ms, early_ms = tolerances[:2] if tolerances else (0, 0)
         self.config = Config.of({**retention, **broker})._replace(
             timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
         )

@@ -14,7 +14,7 @@ from groupcheck.properties.coverage.covered import Covered
 from groupcheck.properties.coverage.curve import Point
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 
 class Settings(NamedTuple):
@@ -69,7 +69,7 @@ class TransitionCounts(msgspec.Struct, frozen=True):
             counts[Kind.ANSWERED],
             counts[Kind.NOT_CHOSEN],
             counts[Kind.AMBIGUOUS],
-            counts[Kind.LEFT_OUT],
+            counts[Kind.UNSUPPORTED],
             counts[Kind.DIVERGED],
             counts[Kind.UNTRIED],
         )
@@ -169,11 +169,13 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     unsupported: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    presumed: list[str] = field(default_factory=list)  # settings that the broker does not report
+    assumed_defaults: list[str] = field(
+        default_factory=list
+    )  # settings that the broker does not report
     more: int = 0  # findings beyond `max_findings`: neither minimised nor reported
     not_reproduced: int = 0  # findings on a real clock that did not occur again
     ended_early: str = ""  # the reason, if the run was cut short
-    windows: Windows | None = None  # tolerances of a port on a real clock
+    tolerances: Tolerances | None = None  # tolerances of a port on a real clock
     started: str = ""  # when, in UTC
     curve: list[Point] = field(default_factory=list)
     covered: Covered = field(default_factory=dict)  # only if it is to be saved

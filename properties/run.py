@@ -14,7 +14,7 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request, RequestBody, SyncGroupRequest
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
-from groupcheck.properties.ports.port import Observation, Port, PortFailedError, windows_of
+from groupcheck.properties.ports.port import Observation, Port, PortFailedError, tolerances_of
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
 
@@ -57,9 +57,9 @@ class Run:
         self._past = past
         self._passed: set[tuple[str, ...]] = set()
         self.broker = dict(broker)
-        windows = windows_of(port)
-        self._late_ms = windows.late_ms if windows else 0
-        self.oracle = Oracle(profile, broker, windows)
+        tolerances = tolerances_of(port)
+        self._late_ms = tolerances.late_ms if tolerances else 0
+        self.oracle = Oracle(profile, broker, tolerances)
         self.exchanges: list[Exchange] = []
         # A port that is watched is told what each step came to.
         self._stepped: Stepped | None = getattr(port, "stepped", None)

@@ -31,7 +31,7 @@ class SparedPort:
     def __init__(self, port: Port, spared: Collection[Feature]) -> None:
         self._port = port
         self.spared = frozenset(spared)
-        self.windows = getattr(port, "windows", None)
+        self.tolerances = getattr(port, "tolerances", None)
         self._sized = False
 
     @property

@@ -29,8 +29,8 @@ from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space, digest
 from groupcheck.properties.coverage.curve import Curve, Point
-from groupcheck.properties.coverage.edges_shown import Coverage
 from groupcheck.properties.coverage.pairs import PairCoverage
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.canonicalise import canonicalise
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.findings.shrink import shrink
@@ -130,7 +130,9 @@ class Verification:
         self._given = given
         self._wanted = wanted
         self.profile = PROFILES[settings.profile]
-        self.result = Result(source.spec, settings, self.profile.kafka, windows=source.windows)
+        self.result = Result(
+            source.spec, settings, self.profile.kafka, tolerances=source.tolerances
+        )
         self._coverages: dict[str, Coverage] = {}
         self._pairs: dict[str, PairCoverage] = {}
         self._graphs: dict[str, StateGraph] = {}
@@ -181,9 +183,9 @@ class Verification:
             edges = coverage.space.edges
             applied.update(r for hop in coverage.shown for r in edges[hop.node][hop.edge].fired)
             whole = f"{name}/{self.settings.members}"
-            pairs = coverage.shown_pairs()
+            pairs = coverage.covered_pairs()
             if name in self._pairs:
-                pairs = pairs | self._pairs[name].shown_pairs()
+                pairs = pairs | self._pairs[name].covered_pairs()
             spaces[whole] = covered_space(
                 coverage.space,
                 digests[name],
@@ -239,7 +241,9 @@ class Verification:
                 f" would wait for it; {LONGEST_DELAY_MS} is the most"
             )
             raise PortUnavailableError(msg)
-        self.result.presumed = [f"{name}={broker.values[name]}" for name in broker.presumed]
+        self.result.assumed_defaults = [
+            f"{name}={broker.values[name]}" for name in broker.assumed_defaults
+        ]
         return self._real_spaces(broker.values)
 
     def _real_spaces(self, broker: Mapping[str, int]) -> dict[str, Instance]:
@@ -297,7 +301,7 @@ class Verification:
             for finding in part.findings:
                 keep(self._raw, finding)
             for name, times in part.times.items():
-                self._coverages[name].show_all(times)
+                self._coverages[name].add_counts(times)
                 self._walked_pairs.setdefault(name, set()).update(part.pairs[name])
             self._applied += part.applied
             self._curve.note(self._point())

@@ -11,15 +11,15 @@ from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import SHOWN, Kind
-from groupcheck.reports.graphs_again import Known
-from groupcheck.reports.state_graph import Colour, GraphArrow
-from groupcheck.reports.words import (
+from groupcheck.reports.explored_graphs import Known
+from groupcheck.reports.formatting import (
     answer_in_words,
     bounded,
     counted,
     letters,
     step_in_words,
 )
+from groupcheck.reports.state_graph import Colour, GraphArrow
 
 
 class Witness(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from groupcheck.reports.formatting import percent
 from groupcheck.reports.other_commands import figure
-from groupcheck.reports.saved import Saved
+from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.text_width import width
-from groupcheck.reports.words import percent
 
 LABEL: Final = "groupcheck"
 HEIGHT: Final = 20
@@ -19,7 +19,7 @@ SCALE: Final = 11 / 13
 GREEN, YELLOW, RED, GREY = "#1a7f37", "#9a6700", "#cf222e", "#57606a"
 
 
-def as_badge(saved: Saved) -> str:
+def as_badge(saved: ResultRecord) -> str:
     """The badge, as an SVG document."""
     message, colour = _message(saved)
     left, right = (round(SCALE * 1.1 * width(text)) + 2 * PADDING for text in (LABEL, message))
@@ -40,7 +40,7 @@ def as_badge(saved: Saved) -> str:
     return tostring(root, encoding="unicode") + "\n"
 
 
-def _message(saved: Saved) -> tuple[str, str]:
+def _message(saved: ResultRecord) -> tuple[str, str]:
     if not saved.decided:
         return "no coverage", GREY
     if saved.command != "verify":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groupcheck.properties.brokers.listed import Listed
-from groupcheck.reports.words import bounded
+from groupcheck.properties.brokers.listing import BrokerListing
+from groupcheck.reports.formatting import bounded
 
 
-def table(brokers: Sequence[Listed]) -> str:
+def table(brokers: Sequence[BrokerListing]) -> str:
     """Each broker, what it needs, and whether it can run here."""
     wide = max(len(broker.name) for broker in brokers)
     lines = []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.reports.words import counted
+from groupcheck.reports.formatting import counted
 
 APIS: Final[Mapping[str, str]] = {
     "join": "JoinGroup",

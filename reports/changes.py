@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.result import InstanceCoverage
+from groupcheck.reports.formatting import counted
 from groupcheck.reports.merging import key, same_graph
-from groupcheck.reports.saved import FindingRecord, Saved
-from groupcheck.reports.words import counted
+from groupcheck.reports.record import FindingRecord, ResultRecord
 
 
 class Lost(NamedTuple):
@@ -44,7 +44,7 @@ class Changes(NamedTuple):
         return bool(self.new or (self.lost and self.lost_fails))
 
 
-def changes(now: Saved, before: Saved | None, *, lost_fails: bool = False) -> Changes:
+def changes(now: ResultRecord, before: ResultRecord | None, *, lost_fails: bool = False) -> Changes:
     """Compare a result with a baseline, if there is one."""
     if before is None:
         return Changes(now.findings)
@@ -61,7 +61,7 @@ def changes(now: Saved, before: Saved | None, *, lost_fails: bool = False) -> Ch
     )
 
 
-def _lost(now: Saved, before: Saved) -> tuple[tuple[Lost, ...], tuple[str, ...]]:
+def _lost(now: ResultRecord, before: ResultRecord) -> tuple[tuple[Lost, ...], tuple[str, ...]]:
     instances = {key(each): each for each in now.instances}
     lost, not_compared = [], []
     for old in before.instances:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from groupcheck.properties.code.code import Code, CodeTransition
-from groupcheck.reports.words import counted
+from groupcheck.reports.formatting import counted
 
 MOST_LINES: Final = 10  # of the console summary
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from groupcheck.properties.code.code import Code, CodeFile
 from groupcheck.reports.code import ranges, transition_said, way_said
-from groupcheck.reports.words import bounded
+from groupcheck.reports.formatting import bounded
 
 RAN: Final = "ran"
 OUTSIDE: Final = "outside"

@@ -9,8 +9,8 @@ from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Merged, ProfileCovered
-from groupcheck.reports.saved import RuleCoverage
-from groupcheck.reports.words import bounded, counted, percent
+from groupcheck.reports.formatting import bounded, counted, percent
+from groupcheck.reports.record import RuleCoverage
 
 
 def summary(merged: Merged) -> str:

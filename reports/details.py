@@ -7,14 +7,14 @@ from typing import Final
 
 from groupcheck.properties.result import InstanceCoverage
 from groupcheck.reports.columns import wrapped
-from groupcheck.reports.saved import Run, Saved
-from groupcheck.reports.words import counted
+from groupcheck.reports.formatting import counted
+from groupcheck.reports.record import ResultRecord, Run
 
 # Of the transitions that a run has covered at its end.
 SHARES: Final = (0.5, 0.9, 1.0)
 
 
-def details(result: Saved) -> list[str]:
+def details(result: ResultRecord) -> list[str]:
     """Settings and phases of each run, instances, rules."""
     lines: list[str] = []
     for run in result.runs:

@@ -7,16 +7,7 @@ from typing import Final, Literal
 
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Exchange, Finding
-from groupcheck.reports.saved import Diagram, Event
-from groupcheck.reports.story import (
-    REPORTED_SEPARATELY,
-    letters_of,
-    numbers_of,
-    shown_names,
-    title,
-    verdict,
-)
-from groupcheck.reports.words import (
+from groupcheck.reports.formatting import (
     A_CLIENT,
     Names,
     answer_in_words,
@@ -25,6 +16,15 @@ from groupcheck.reports.words import (
     request_in_words,
     sender,
     step_in_words,
+)
+from groupcheck.reports.record import Diagram, Event
+from groupcheck.reports.text import (
+    REPORTED_SEPARATELY,
+    letters_of,
+    numbers_of,
+    shown_names,
+    title,
+    verdict,
 )
 
 COORDINATOR: Final = "coordinator"

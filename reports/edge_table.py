@@ -12,9 +12,9 @@ from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.properties.coverage.kind import Kind
+from groupcheck.reports.explored_graphs import Known
+from groupcheck.reports.formatting import bounded
 from groupcheck.reports.graph_files import edge_in_words, node_in_words
-from groupcheck.reports.graphs_again import Known
-from groupcheck.reports.words import bounded
 
 COLUMNS = ("instance", "before", "input", "answers", "rules", "after", "arrows")
 

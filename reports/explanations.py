@@ -9,8 +9,8 @@ from groupcheck.model.engine.rules import VersionRule
 from groupcheck.properties.findings.counterfactual import Unapplied
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.reports.saved import CitedRule, Explanation, Property
-from groupcheck.reports.words import counted, duration
+from groupcheck.reports.formatting import counted, duration
+from groupcheck.reports.record import CitedRule, Explanation, Property
 
 # So many rules are printed; the others are counted.
 MOST_RULES: Final = 5

@@ -18,7 +18,7 @@ from groupcheck.properties.generators.suite import Suite
 from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
 from groupcheck.reports.columns import WIDTH, indented, table, wrapped
-from groupcheck.reports.words import answer_in_words, counted, letters, step_in_words
+from groupcheck.reports.formatting import answer_in_words, counted, letters, step_in_words
 
 FORMAT = 1
 MODEL = Path(model.__file__).parent

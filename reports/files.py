@@ -10,8 +10,8 @@ from tempfile import TemporaryFile
 from typing import Final
 
 from groupcheck.reports.mermaid import as_mermaid
-from groupcheck.reports.saved import FindingRecord, Saved
-from groupcheck.reports.saved_file import NAME, as_text
+from groupcheck.reports.record import FindingRecord, ResultRecord
+from groupcheck.reports.record_file import NAME, as_text
 from groupcheck.reports.svg import as_svg
 
 # The files of a report; others in the directory are not touched.
@@ -45,7 +45,7 @@ def sweep(directory: Path) -> None:
             path.unlink()
 
 
-def write(result: Saved, directory: Path) -> list[Path]:
+def write(result: ResultRecord, directory: Path) -> list[Path]:
     """Write result.json and the files of each finding, and remove those of an earlier report.
 
     Raises:

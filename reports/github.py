@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.reports.changes import Changes
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.words import bounded
+from groupcheck.reports.formatting import bounded
+from groupcheck.reports.record import ResultRecord
 
 
-def as_annotations(saved: Saved, changed: Changes) -> str:
+def as_annotations(saved: ResultRecord, changed: Changes) -> str:
     """The lines; none for a result without findings and lost coverage."""
     return "".join(f"{line}\n" for line in _lines(saved, changed))
 
 
-def _lines(saved: Saved, changed: Changes) -> Iterator[str]:
+def _lines(saved: ResultRecord, changed: Changes) -> Iterator[str]:
     if saved.ended_early or not saved.decided:
         yield _command("error", "groupcheck", bounded(saved.verdict))
     for finding in changed.new:

@@ -9,9 +9,9 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.compare import UNTOLD
 from groupcheck.properties.histories.history import NEVER, NS, Event, Move, Operation, Refusal
-from groupcheck.properties.histories.many_groups import Judged, Rejected
-from groupcheck.properties.windows import Windows
-from groupcheck.reports.words import (
+from groupcheck.properties.histories.many_groups import GroupsChecked, Rejected
+from groupcheck.properties.tolerances import Tolerances
+from groupcheck.reports.formatting import (
     Names,
     answer_in_words,
     bounded,
@@ -23,24 +23,24 @@ from groupcheck.reports.words import (
 MOST_MOVES: Final = 25  # of an order that are printed
 
 
-def told(judged: Judged, windows: Windows | None) -> str:
+def told(judged: GroupsChecked, tolerances: Tolerances | None) -> str:
     """The lines of `history`."""
     lines = _rejected(judged.rejected) if judged.rejected else [_accepted(judged), *judged.cut]
-    if windows is None:
+    if tolerances is None:
         lines.append("tolerances: none, all times are the coordinator's own")
     else:
-        lines.append(_windows(windows))
+        lines.append(_tolerances(tolerances))
     return "".join(f"{bounded(line)}\n" for line in lines)
 
 
-def _windows(windows: Windows) -> str:
+def _tolerances(tolerances: Tolerances) -> str:
     return (
-        f"tolerances: a timer may fire up to {windows.late_ms} ms late, never early; an answer that"
-        f" is missing after {windows.grace_ms} ms was not sent"
+        f"tolerances: a timer may fire up to {tolerances.late_ms} ms late, never early; an answer "
+        f"that is missing after {tolerances.grace_ms} ms was not sent"
     )
 
 
-def _accepted(judged: Judged) -> str:
+def _accepted(judged: GroupsChecked) -> str:
     operations, groups = counted(judged.operations, "operation"), counted(judged.groups, "group")
     return f"{operations} of {groups}: every group has an order that Kafka allows"
 

@@ -20,13 +20,13 @@ from groupcheck.reports.changes import Changes, lines
 from groupcheck.reports.code_page import code_data, code_files, same_lines
 from groupcheck.reports.curve import drawn as drawn_curve
 from groupcheck.reports.edge_table import edge_table
-from groupcheck.reports.graphs_again import Again
+from groupcheck.reports.explored_graphs import Again
+from groupcheck.reports.formatting import bounded, percent
 from groupcheck.reports.long_runs import of_run
 from groupcheck.reports.rebalance_timeline import duration, sessions
-from groupcheck.reports.saved import FindingRecord, Run, Saved
+from groupcheck.reports.record import FindingRecord, ResultRecord, Run
 from groupcheck.reports.state_graph import GraphArrow, element
 from groupcheck.reports.svg import as_svg
-from groupcheck.reports.words import bounded, percent
 
 # So many of the last states of a finding stand side by side.
 MOST_STATES: Final = 12
@@ -37,7 +37,7 @@ WORDS: Final = {
     Kind.DIVERGED: "not allowed",
     Kind.NOT_CHOSEN: "not observed",
     Kind.AMBIGUOUS: "ambiguous",
-    Kind.LEFT_OUT: "not supported",
+    Kind.UNSUPPORTED: "not supported",
     Kind.UNTRIED: "not tried",
 }
 COLUMNS: Final = {
@@ -85,7 +85,7 @@ class Guard(NamedTuple):
     description: str
 
 
-def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
+def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
     """The page; `graphs` are those of the result's instances, as far as they are known."""
     environment = Environment(
         loader=PackageLoader("groupcheck.reports", "page"),
@@ -129,14 +129,14 @@ def as_html(saved: Saved, changed: Changes, graphs: Again) -> str:
     )
 
 
-def _code(saved: Saved) -> dict[str, Any] | None:
+def _code(saved: ResultRecord) -> dict[str, Any] | None:
     if saved.code is None:
         return None
     code = saved.code
     return {"files": code_files(code), "same_lines": same_lines(code), "data": code_data(code)}
 
 
-def _explored(saved: Saved) -> list[tuple[GraphArrow, list[tuple[str, int]]]]:
+def _explored(saved: ResultRecord) -> list[tuple[GraphArrow, list[tuple[str, int]]]]:
     """The group transitions of an exploration, with the number of transitions of each rule."""
     found = []
     for arrow, reasons in saved.exploration.group_transitions.items() if saved.exploration else ():
@@ -154,7 +154,7 @@ def _graph(arrows: list[GraphArrow]) -> Markup | None:
     return Markup(tostring(drawn, encoding="unicode"))  # noqa: S704 - ElementTree has escaped it
 
 
-def _curve(run: Run, saved: Saved) -> Markup:
+def _curve(run: Run, saved: ResultRecord) -> Markup:
     if len(run.curve) < 2:
         return Markup()
     return Markup(tostring(drawn_curve(run.curve, saved.transitions), encoding="unicode"))  # noqa: S704
@@ -193,7 +193,7 @@ def _finding(finding: FindingRecord, *, known: bool) -> Finding:
     return Finding(finding, known, picture, steps, tuple(changing), tuple(constant))
 
 
-def _guards(saved: Saved) -> list[Guard]:
+def _guards(saved: ResultRecord) -> list[Guard]:
     """The rules that were never applied first, then by name."""
     if saved.rules is None:
         return []
@@ -211,7 +211,7 @@ def _guards(saved: Saved) -> list[Guard]:
     return sorted(guards, key=lambda guard: (guard.applied, guard.guard_false, guard.name))
 
 
-def _notes(saved: Saved) -> list[str]:
+def _notes(saved: ResultRecord) -> list[str]:
     """What the run did not do or report."""
     notes = {
         "Not supported by the port": ", ".join(saved.unsupported),

@@ -22,7 +22,7 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.reconstruct import reconstruct
-from groupcheck.reports.story import title
+from groupcheck.reports.text import title
 
 Encoder = Callable[[Any], Any]
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from groupcheck.reports.changes import Changes
+from groupcheck.reports.formatting import bounded
 from groupcheck.reports.other_commands import cases
-from groupcheck.reports.saved import FindingRecord, Saved
-from groupcheck.reports.words import bounded
+from groupcheck.reports.record import FindingRecord, ResultRecord
 
 KNOWN = "known: in the baseline"
 
 
-def as_junit(saved: Saved, changed: Changes) -> str:
+def as_junit(saved: ResultRecord, changed: Changes) -> str:
     """The whole XML document."""
     suite = Element("testsuite", name="groupcheck")
     _properties(suite, saved)
@@ -43,7 +43,7 @@ def as_junit(saved: Saved, changed: Changes) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _properties(suite: Element, saved: Saved) -> None:
+def _properties(suite: Element, saved: ResultRecord) -> None:
     properties = SubElement(suite, "properties")
     values = {
         "command": saved.command,
@@ -62,7 +62,7 @@ def _case(suite: Element, classname: str, name: str, seconds: float = 0.0) -> El
     )
 
 
-def _run(suite: Element, saved: Saved) -> None:
+def _run(suite: Element, saved: ResultRecord) -> None:
     case = _case(suite, "groupcheck", "run", saved.seconds)
     if saved.lines:
         SubElement(case, "system-out").text = "\n".join(saved.lines)
@@ -70,7 +70,7 @@ def _run(suite: Element, saved: Saved) -> None:
         SubElement(case, "error", message=bounded(saved.verdict), type="incomplete")
 
 
-def _instances(suite: Element, saved: Saved, changed: Changes) -> None:
+def _instances(suite: Element, saved: ResultRecord, changed: Changes) -> None:
     lost = {each.name: each for each in changed.lost}
     names = [each.label for each in saved.instances]
     for name in dict.fromkeys((*names, *lost)):
@@ -83,7 +83,7 @@ def _instances(suite: Element, saved: Saved, changed: Changes) -> None:
                 SubElement(case, "system-out").text = message
 
 
-def _others(suite: Element, saved: Saved) -> None:
+def _others(suite: Element, saved: ResultRecord) -> None:
     """The cases that `replay`, `check` and `explore` add."""
     for each in cases(saved):
         case = _case(suite, f"groupcheck.{each.kind}", each.name)

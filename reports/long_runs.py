@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from groupcheck.properties.result import Outage, Stage
-from groupcheck.reports.saved import Run, Saved
-from groupcheck.reports.words import counted
+from groupcheck.reports.formatting import counted
+from groupcheck.reports.record import ResultRecord, Run
 
 
-def lines(result: Saved) -> list[str]:
+def lines(result: ResultRecord) -> list[str]:
     """A line for each stage and outage, and for the undecided sequences."""
     found = []
     for run in result.runs:

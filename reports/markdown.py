@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupcheck.reports.changes import Changes, lines
+from groupcheck.reports.formatting import bounded, counted, percent
 from groupcheck.reports.mermaid import as_mermaid
-from groupcheck.reports.saved import FindingRecord, Saved
-from groupcheck.reports.words import bounded, counted, percent
+from groupcheck.reports.record import FindingRecord, ResultRecord
 
 # A summary has at most a megabyte: so many findings are in full.
 MOST_IN_FULL: Final = 20
 
 
-def as_markdown(saved: Saved, changed: Changes) -> str:
+def as_markdown(saved: ResultRecord, changed: Changes) -> str:
     """The Markdown text."""
     return "\n".join([*_head(saved, changed), *_instances(saved), *_findings(changed), ""])
 
 
-def _head(saved: Saved, changed: Changes) -> Iterator[str]:
+def _head(saved: ResultRecord, changed: Changes) -> Iterator[str]:
     mark = "✅" if saved.conforms else "❌"
     if saved.findings and changed.compared and not changed.fails:
         mark = "☑️"
@@ -40,7 +40,7 @@ def _head(saved: Saved, changed: Changes) -> Iterator[str]:
         yield ""
 
 
-def _run(saved: Saved) -> Iterator[str]:
+def _run(saved: ResultRecord) -> Iterator[str]:
     ran = f"{counted(saved.sequences, 'sequence')}, {counted(saved.steps, 'step')}"
     yield (
         f"{_code(saved.port)}, checked against {_text(saved.kafka)}:"
@@ -49,7 +49,7 @@ def _run(saved: Saved) -> Iterator[str]:
     )
 
 
-def _instances(saved: Saved) -> Iterator[str]:
+def _instances(saved: ResultRecord) -> Iterator[str]:
     if saved.command != "verify":
         return
     yield "| instance | states | transitions | covered | not allowed | not covered |"

@@ -12,9 +12,9 @@ from groupcheck.properties.code.code import Code
 from groupcheck.properties.code.ran import ChangedCodeError, united
 from groupcheck.properties.coverage.kind import united as united_outcomes
 from groupcheck.properties.result import InstanceCoverage, Pairs, Tours, TransitionCounts
-from groupcheck.reports.saved import Check, FindingRecord, Phase, RuleCoverage, Run, Saved
+from groupcheck.reports.formatting import bounded
+from groupcheck.reports.record import Check, FindingRecord, Phase, ResultRecord, RuleCoverage, Run
 from groupcheck.reports.terminal import verdict
-from groupcheck.reports.words import bounded
 
 Key = tuple[str, int, tuple[tuple[str, int], ...]]
 
@@ -33,10 +33,10 @@ class Named(NamedTuple):
     """A result, and the name of its file."""
 
     name: str
-    saved: Saved
+    saved: ResultRecord
 
 
-def merged(several: Sequence[Named]) -> Saved:
+def merged(several: Sequence[Named]) -> ResultRecord:
     """The results merged; a single one is returned as it is.
 
     Raises:
@@ -83,7 +83,7 @@ def merged(several: Sequence[Named]) -> Saved:
     return replace(together, verdict=verdict(together))
 
 
-def of_parts(parts: Sequence[Saved]) -> Saved:
+def of_parts(parts: Sequence[ResultRecord]) -> ResultRecord:
     """The parts of one run merged; `runs` has one run for each port."""
     together = merged([Named(saved.port, saved) for saved in parts])
     runs: dict[str, list[Run]] = {}
@@ -123,7 +123,7 @@ def _lines(named: Named) -> tuple[str, ...]:
     return (bounded(f"from {named.name}:"), *named.saved.lines) if named.saved.lines else ()
 
 
-def _kafka(saved: Saved) -> str:
+def _kafka(saved: ResultRecord) -> str:
     return f"Kafka {saved.profile}" if saved.profile else saved.kafka
 
 
@@ -174,7 +174,7 @@ def _united(several: list[InstanceCoverage]) -> InstanceCoverage:
     )
 
 
-def _pairs(each: Iterable[Saved]) -> tuple[Pairs, ...]:
+def _pairs(each: Iterable[ResultRecord]) -> tuple[Pairs, ...]:
     """The pairs of each instance by the run that covered most: a result does not name the pairs."""
     found: dict[str, Pairs] = {}
     for pairs in (pairs for saved in each for pairs in saved.pairs):
@@ -184,7 +184,7 @@ def _pairs(each: Iterable[Saved]) -> tuple[Pairs, ...]:
     return tuple(found.values())
 
 
-def _rules(each: Iterable[Saved]) -> RuleCoverage | None:
+def _rules(each: Iterable[ResultRecord]) -> RuleCoverage | None:
     rules = [saved.rules for saved in each if saved.rules is not None]
     if not rules:
         return None
@@ -204,7 +204,7 @@ def _code(several: Sequence[Named]) -> Code | None:
         raise NotMergedError(str(error)) from error
 
 
-def _findings(each: Iterable[Saved]) -> tuple[FindingRecord, ...]:
+def _findings(each: Iterable[ResultRecord]) -> tuple[FindingRecord, ...]:
     """Each finding once, the shortest first."""
     found = {finding.id: finding for saved in each for finding in saved.findings}
     return tuple(sorted(found.values(), key=lambda finding: (len(finding.trace), finding.id)))

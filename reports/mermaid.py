@@ -6,7 +6,7 @@ import re
 from textwrap import wrap
 from typing import Final
 
-from groupcheck.reports.saved import Diagram
+from groupcheck.reports.record import Diagram
 
 ARROWS: Final[dict[str, str]] = {
     "request": "->>",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from groupcheck.reports.saved import FindingRecord, Saved
-from groupcheck.reports.words import counted
+from groupcheck.reports.formatting import counted
+from groupcheck.reports.record import FindingRecord, ResultRecord
 
 
 class Case(NamedTuple):
@@ -17,7 +17,7 @@ class Case(NamedTuple):
     skipped: str = ""
 
 
-def verdict(result: Saved) -> str:
+def verdict(result: ResultRecord) -> str:
     """The verdict in one line."""
     found = counted(len(result.findings) + result.findings_truncated, "finding")
     if result.check is not None:
@@ -33,20 +33,20 @@ def verdict(result: Saved) -> str:
     return f"{_ran(result)}, each answered as Kafka would"
 
 
-def lines(result: Saved) -> list[str]:
+def lines(result: ResultRecord) -> list[str]:
     """The lines before the verdict."""
     against = "" if result.exploration else f", checked against {result.kafka}"
     return [f"{result.command:<11}{result.port}{against}", *result.lines]
 
 
-def briefly(result: Saved, findings: tuple[FindingRecord, ...]) -> tuple[FindingRecord, ...]:
+def briefly(result: ResultRecord, findings: tuple[FindingRecord, ...]) -> tuple[FindingRecord, ...]:
     """The findings to print in full: histories of groups are long, errors are in the lines."""
     if result.exploration is not None:
         return ()
     return findings[:1] if result.check is not None else findings
 
 
-def figure(result: Saved) -> str:
+def figure(result: ResultRecord) -> str:
     """The result in a few words, for a badge."""
     if result.check is not None:
         rejected = f", {result.check.rejected:,} rejected" if result.check.rejected else ""
@@ -58,7 +58,7 @@ def figure(result: Saved) -> str:
     return f"{states}, {found}" if found else states
 
 
-def cases(result: Saved) -> Iterator[Case]:
+def cases(result: ResultRecord) -> Iterator[Case]:
     """The cases beside the run and its findings: instances, properties, groups."""
     if result.exploration is not None:
         explored = result.exploration
@@ -76,6 +76,6 @@ def cases(result: Saved) -> Iterator[Case]:
             yield Case("groups", f"{counted(times, 'group')} undecided", reason)
 
 
-def _ran(result: Saved) -> str:
+def _ran(result: ResultRecord) -> str:
     steps = counted(result.steps, "step")
     return f"{steps} of {counted(result.sequences, 'group')}" if result.sequences else steps

@@ -10,8 +10,8 @@ import msgspec
 from groupcheck.model.bodies import shown
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports.explanations import explanations
-from groupcheck.reports.story import story, title
-from groupcheck.reports.words import bounded, counted
+from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.text import story, title
 
 # The kinds of findings in logs.
 OF_LOGS: Final = ("no such line", "another generation")

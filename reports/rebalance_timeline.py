@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
-from groupcheck.reports.saved import Rebalance
-from groupcheck.reports.words import bounded, counted
+from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.record import Rebalance
 
 WIDE: Final = 1180
 NAMES: Final = 190  # the width of the names, on the left

@@ -9,9 +9,9 @@ from groupcheck.model.bodies import camel
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.reconstruct import reconstruct
-from groupcheck.reports.saved import Compared
-from groupcheck.reports.story import internal_state, letters_of, numbers_of, shown_names
-from groupcheck.reports.words import Names, bounded, duration, error_name, value, word
+from groupcheck.reports.formatting import Names, bounded, duration, error_name, value, word
+from groupcheck.reports.record import Compared
+from groupcheck.reports.text import internal_state, letters_of, numbers_of, shown_names
 
 ABSENT: Final = "no answer"
 

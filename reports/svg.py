@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from groupcheck.reports.saved import Diagram, Event
+from groupcheck.reports.record import Diagram, Event
 from groupcheck.reports.text_width import broken, width
 
 LINE: Final = 17  # the height of one

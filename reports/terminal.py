@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from groupcheck.properties.result import Tours, TransitionCounts
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from groupcheck.reports import long_runs, other_commands
 from groupcheck.reports.code import in_lines
 from groupcheck.reports.details import details
-from groupcheck.reports.saved import FindingRecord, Saved
-from groupcheck.reports.words import bounded, counted, percent
+from groupcheck.reports.formatting import bounded, counted, percent
+from groupcheck.reports.record import FindingRecord, ResultRecord
 
 # Why a transition is not covered, by the field of its count.
 NOT_COVERED: Final = {
@@ -25,7 +25,7 @@ NOT_COVERED: Final = {
 
 
 def summary(
-    result: Saved,
+    result: ResultRecord,
     files: list[Path],
     told: Iterable[FindingRecord] | None = None,
     notes: Iterable[str] = (),
@@ -56,7 +56,7 @@ def summary(
     return stories + "".join(f"{bounded(line)}\n" for line in lines)
 
 
-def _verified(result: Saved, *, more: bool) -> list[str]:
+def _verified(result: ResultRecord, *, more: bool) -> list[str]:
     """The lines of `verify`."""
     lines = [f"port       {result.port}, checked against {result.kafka}"]
     for each in result.instances:
@@ -81,7 +81,9 @@ def _verified(result: Saved, *, more: bool) -> list[str]:
         f" in {result.seconds:.1f} s ({_seeds(result)})"
     )
     lines += long_runs.lines(result)
-    tolerances = (_tolerances(Windows(**run.tolerances)) for run in result.runs if run.tolerances)
+    tolerances = (
+        _tolerances(Tolerances(**run.tolerances)) for run in result.runs if run.tolerances
+    )
     lines += [f"tolerances {said}" for said in dict.fromkeys(tolerances)]
     if result.unsupported:
         lines.append(f"skipped    not supported by the port: {', '.join(result.unsupported)}")
@@ -99,7 +101,7 @@ def _verified(result: Saved, *, more: bool) -> list[str]:
     return lines
 
 
-def _seeds(result: Saved) -> str:
+def _seeds(result: ResultRecord) -> str:
     seeds = dict.fromkeys(str(run.settings.get("seed", "?")) for run in result.runs)
     return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
 
@@ -115,7 +117,7 @@ def _tours(each: list[Tours], *, more: bool) -> list[str]:
     return [f"tours      {counted(tests, 'sequence')}, {counted(steps, 'step')}{bound}"]
 
 
-def verdict(result: Saved) -> str:
+def verdict(result: ResultRecord) -> str:
     """The verdict in one line."""
     if result.command != "verify":
         return other_commands.verdict(result)
@@ -132,7 +134,7 @@ def verdict(result: Saved) -> str:
     return f"conforms to {result.kafka}: {share} of the transitions covered{_whole(result)}"
 
 
-def _whole(result: Saved) -> str:
+def _whole(result: ResultRecord) -> str:
     """What the other transitions are, if no test could cover more of them."""
     counts = [each.transitions for each in result.instances]
     if result.covered == result.transitions or any(
@@ -146,8 +148,8 @@ def _whole(result: Saved) -> str:
     return f"; the others are {' or '.join(kind for kind, count in kinds.items() if count)}"
 
 
-def _tolerances(windows: Windows) -> str:
-    late_ms, early_ms, answer_ms, grace_ms = windows
+def _tolerances(tolerances: Tolerances) -> str:
+    late_ms, early_ms, answer_ms, grace_ms = tolerances
     return (
         f"a timer may fire up to {late_ms:,} ms late, never early (clock difference up to"
         f" {min(early_ms, late_ms)} ms); wait {answer_ms:,} ms for an answer, {grace_ms} ms to"

@@ -62,7 +62,7 @@ def _discard_output() -> None:
 
 def _print_error(message: str) -> None:
     """Print a message to standard error: one line, and quoted log lines indented below it."""
-    from groupcheck.reports.words import bounded
+    from groupcheck.reports.formatting import bounded
 
     if sys.stderr is not None:
         lines = map(bounded, message.split("\n  "))

@@ -31,7 +31,7 @@ from groupcheck.numeric_options import PROFILE, whole
 if TYPE_CHECKING:
     from groupcheck.pipeline.summary import Told
     from groupcheck.properties.findings.finding import Finding
-    from groupcheck.reports.saved import Saved
+    from groupcheck.reports.record import ResultRecord
 
 HELP = "check recordings and logs against the model, on Spark"
 
@@ -40,7 +40,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `groupcheck check`."""
     command.description = (
         "Checks each group of the sources against the model: accepted, rejected, or undecided with "
-        "the reason. docs/pipeline.md describes the tables that --report writes."
+        "the reason. docs/tables.md describes the tables that --report writes."
     )
     command.epilog = (
         "Exit status: 0 no group is rejected, 1 a group is rejected, 2 there is no verdict."
@@ -103,8 +103,8 @@ def run(options: argparse.Namespace) -> int:
             bool(options.html or options.save),
         )
         done = job.check(spark, request)
+    from groupcheck.reports.command_records import check as told
     from groupcheck.reports.pipeline import as_json, checked
-    from groupcheck.reports.told_otherwise import check as told
 
     findings = [(each, _finding_of(each)) for each in done.findings]
     if options.json:
@@ -152,9 +152,9 @@ def _follow(options: argparse.Namespace) -> int:
     return DIVERGES if came.findings else CONFORMS
 
 
-def _write_page(path: Path, saved: Saved, status: int) -> None:
+def _write_page(path: Path, saved: ResultRecord, status: int) -> None:
     from groupcheck.reports.changes import changes
-    from groupcheck.reports.graphs_again import again
+    from groupcheck.reports.explored_graphs import again
     from groupcheck.reports.html import as_html
 
     page = as_html(saved, changes(saved, None), again(saved))
@@ -166,10 +166,10 @@ def _finding_of(group: Told) -> Finding | None:
     """The finding in a group's own recording, as `groupcheck replay` finds it."""
     if group.recording is None:
         return None
-    from groupcheck.properties.histories.recorded import judge_text
+    from groupcheck.properties.histories.checker import check_text
     from groupcheck.properties.sequence import MalformedTraceError
 
     try:
-        return judge_text(group.recording).finding
+        return check_text(group.recording).finding
     except MalformedTraceError:  # it lacks responses (groupcheck history), or is a log
         return None

@@ -213,9 +213,9 @@ def _folder(path: str | None) -> Iterator[str]:
 
 def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) -> int:
     """Print and save the result, and return the exit status."""
+    from groupcheck.reports.command_records import explore as told
     from groupcheck.reports.exploration import as_json, summary
     from groupcheck.reports.exploration_details import details
-    from groupcheck.reports.told_otherwise import explore as told
 
     exploration, violations, files, suites = explored
     if options.json:

@@ -42,25 +42,25 @@ def run(options: argparse.Namespace) -> int:
     """
     from groupcheck.model.bodies import shown
     from groupcheck.properties.histories.history_file import load
-    from groupcheck.properties.histories.many_groups import judge
+    from groupcheck.properties.histories.many_groups import check_groups
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
-    from groupcheck.properties.windows import Windows
+    from groupcheck.properties.tolerances import Tolerances
     from groupcheck.reports.history import told
 
-    windows = Windows(late_ms=options.late_ms, grace_ms=options.grace_ms)
+    tolerances = Tolerances(late_ms=options.late_ms, grace_ms=options.grace_ms)
     gc.set_threshold(50_000)  # as in verify
     with (
         ending_with_message(MalformedTraceError, action=f"read {options.file}"),
         interruptible(),
     ):
         noted = load(options.file)
-        checked = judge(noted, windows, options.max_points)
+        checked = check_groups(noted, tolerances, options.max_points)
     if checked.rejected is None and checked.undecided is not None:
         msg = (
             f"no verdict on group {shown(checked.undecided)} after {checked.points} points of the "
             "search; --max-points allows more"
         )
         raise CommandError(msg)
-    print_text(told(checked, None if noted.exact else windows))
+    print_text(told(checked, None if noted.exact else tolerances))
     return DIVERGES if checked.rejected else CONFORMS

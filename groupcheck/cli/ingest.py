@@ -18,7 +18,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Reads recordings, broker logs and the offsets topic, plain, compressed or Parquet, into a "
         "table of events, ordered by group; lines that cannot be read go to a table of their own. "
-        "docs/pipeline.md describes the tables."
+        "docs/tables.md describes the tables."
     )
     command.epilog = "Exit status: 0 the sources are read, 2 they cannot be read."
     add_sources(

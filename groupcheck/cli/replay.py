@@ -13,7 +13,7 @@ from groupcheck.cli.saved_results import Stopwatch, save
 
 if TYPE_CHECKING:
     from groupcheck.properties.findings.finding import Finding
-    from groupcheck.properties.histories.recorded import Recorded
+    from groupcheck.properties.histories.checker import Recorded
 
 HELP = "replay the sequence of a finding, or check a recording"
 
@@ -53,10 +53,10 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
-    from groupcheck.reports.story import steps_in_words, story
-    from groupcheck.reports.told_otherwise import Replayed
-    from groupcheck.reports.told_otherwise import replay as told
-    from groupcheck.reports.words import counted
+    from groupcheck.reports.command_records import Replayed
+    from groupcheck.reports.command_records import replay as told
+    from groupcheck.reports.formatting import counted
+    from groupcheck.reports.text import steps_in_words, story
 
     watch = Stopwatch()
     errors = (MalformedTraceError, UnknownPortError, PortUnavailableError, NotReplayedError)
@@ -84,13 +84,13 @@ def run(options: argparse.Namespace) -> int:
 def _check_recording(options: argparse.Namespace) -> int:
     """Check what a server recorded."""
     from groupcheck.model.bodies import shown
-    from groupcheck.properties.histories.recorded import judge, load
+    from groupcheck.properties.histories.checker import check_groups, load
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
-    from groupcheck.reports.story import story
-    from groupcheck.reports.told_otherwise import Replayed
-    from groupcheck.reports.told_otherwise import replay as told
-    from groupcheck.reports.words import counted
+    from groupcheck.reports.command_records import Replayed
+    from groupcheck.reports.command_records import replay as told
+    from groupcheck.reports.formatting import counted
+    from groupcheck.reports.text import story
 
     watch = Stopwatch()
     with (
@@ -98,7 +98,7 @@ def _check_recording(options: argparse.Namespace) -> int:
         interruptible(),
     ):
         recorded = load(options.trace)
-        checked = judge(recorded)
+        checked = check_groups(recorded)
     groups, steps = checked.groups, checked.steps
     finding, group_id = checked.finding, checked.group_id
     if options.save:
@@ -125,7 +125,7 @@ def _group(recorded: Recorded) -> str:
     """How much was recorded of a group."""
     from groupcheck.model.bodies import shown
     from groupcheck.model.profiles import PROFILES
-    from groupcheck.reports.words import bounded, counted
+    from groupcheck.reports.formatting import bounded, counted
 
     steps = counted(recorded.steps, "step")
     kafka = PROFILES[recorded.profile].kafka

@@ -21,7 +21,7 @@ from groupcheck.cli.output import print_text
 
 if TYPE_CHECKING:
     from groupcheck.reports.changes import Changes
-    from groupcheck.reports.saved import Saved
+    from groupcheck.reports.record import ResultRecord
 
 HELP = "convert saved results to other formats, and compare them with a baseline"
 
@@ -98,17 +98,17 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
-def _formats() -> dict[str, Callable[[Saved, Changes], str]]:
+def _formats() -> dict[str, Callable[[ResultRecord, Changes], str]]:
     """The function for each format, by the name of its option."""
     from groupcheck.reports.badge import as_badge
-    from groupcheck.reports.graphs_again import again
+    from groupcheck.reports.explored_graphs import again
     from groupcheck.reports.html import as_html
     from groupcheck.reports.junit import as_junit
     from groupcheck.reports.markdown import as_markdown
     from groupcheck.reports.progress import Bars
-    from groupcheck.reports.saved_file import as_text
+    from groupcheck.reports.record_file import as_text
 
-    def html(saved: Saved, changed: Changes) -> str:
+    def html(saved: ResultRecord, changed: Changes) -> str:
         gc.set_threshold(50_000)  # as in verify
         with Bars() as bars:
             return as_html(saved, changed, again(saved, bars("exploring the model", None)))
@@ -132,14 +132,14 @@ def _check(options: argparse.Namespace) -> None:
         raise CommandError(msg)
 
 
-def _read(path: Path) -> Saved:
-    from groupcheck.reports.saved_file import MalformedResultError, read
+def _read(path: Path) -> ResultRecord:
+    from groupcheck.reports.record_file import MalformedResultError, read
 
     with ending_with_message(MalformedResultError, action=f"read the result in {path}"):
         return read(path)
 
 
-def _baseline(path: Path, saved: Saved) -> Saved:
+def _baseline(path: Path, saved: ResultRecord) -> ResultRecord:
     """Read the baseline; it has to come from the same command and profile."""
     before = _read(path)
     if before.command != saved.command:
@@ -151,14 +151,16 @@ def _baseline(path: Path, saved: Saved) -> Saved:
     return before
 
 
-def _status(saved: Saved, changed: Changes) -> int:
+def _status(saved: ResultRecord, changed: Changes) -> int:
     if changed.fails:
         return DIVERGES
     incomplete = saved.ended_early or not saved.decided
     return NO_VERDICT if incomplete else CONFORMS
 
 
-def _write(made: dict[Path, str], saved: Saved, directory: Path | None, status: int) -> list[Path]:
+def _write(
+    made: dict[Path, str], saved: ResultRecord, directory: Path | None, status: int
+) -> list[Path]:
     """Write the converted results, and the files of a report directory."""
     from groupcheck.reports.files import write
 
@@ -173,7 +175,7 @@ def _write(made: dict[Path, str], saved: Saved, directory: Path | None, status: 
     return written
 
 
-def _summary(saved: Saved, changed: Changes, written: list[Path], *, more: bool) -> str:
+def _summary(saved: ResultRecord, changed: Changes, written: list[Path], *, more: bool) -> str:
     from groupcheck.reports.changes import lines
     from groupcheck.reports.terminal import summary
 

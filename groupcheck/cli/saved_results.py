@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from groupcheck.cli.exit_status import ending_with_message
 
 if TYPE_CHECKING:
-    from groupcheck.reports.saved import Saved
-    from groupcheck.reports.told_otherwise import Took
+    from groupcheck.reports.command_records import Took
+    from groupcheck.reports.record import ResultRecord
 
 
 class Stopwatch:
@@ -23,18 +23,18 @@ class Stopwatch:
 
     def took(self) -> Took:
         """The start and the duration until now."""
-        from groupcheck.reports.told_otherwise import Took
+        from groupcheck.reports.command_records import Took
 
         return Took(self._started, time.monotonic() - self._since)
 
 
-def save(saved: Saved, path: Path, status: int) -> None:
+def save(saved: ResultRecord, path: Path, status: int) -> None:
     """Write a result to a file.
 
     Raises:
         CommandError: it cannot be written; `status` is the exit status of the command.
     """
-    from groupcheck.reports.saved_file import as_text
+    from groupcheck.reports.record_file import as_text
 
     with ending_with_message(action=f"write the result to {path}", status=status):
         path.write_text(as_text(saved), encoding="utf-8")

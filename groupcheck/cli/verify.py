@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the port cannot be run, or a file cannot be read or written.
     """
-    from groupcheck.properties.long_runs.journal import MalformedJournalError
+    from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.reports.progress import Bars
 
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     before = read_coverage(options.coverage, optional=True) if options.coverage else {}
     source, tracing = traced(source, options.code)
     gc.set_threshold(50_000)  # states are nested tuples, and few of them become garbage
-    errors = (PortUnavailableError, MalformedJournalError)
+    errors = (PortUnavailableError, MalformedResumeFileError)
     action = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
     try:
         with ending_with_message(*errors, action=action), Bars() as bars, tracing or nullcontext():
@@ -103,15 +103,15 @@ def _source(options: argparse.Namespace) -> PortSource:
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
-    from groupcheck.properties.windows import LONG_RUN_GRACE_MS, Windows
+    from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
 
     grace_ms = options.grace_ms
     if options.sequences:  # a broker takes longer to read a request when many run at once
         grace_ms = max(grace_ms, LONG_RUN_GRACE_MS)
-    windows = Windows(options.late_ms, answer_ms=options.answer_ms, grace_ms=grace_ms)
+    tolerances = Tolerances(options.late_ms, answer_ms=options.answer_ms, grace_ms=grace_ms)
     # `interruptible`, because the programs of some brokers are downloaded here.
     with ending_with_message(UnknownPortError, PortUnavailableError), interruptible():
-        return port_source(options.port, seed=options.seed, windows=windows)
+        return port_source(options.port, seed=options.seed, tolerances=tolerances)
 
 
 def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
@@ -164,9 +164,9 @@ def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tup
 def _report(result: Result, options: argparse.Namespace) -> int:
     """Write the report, and print the result even if the report cannot be written."""
     from groupcheck.reports.files import write
-    from groupcheck.reports.saved_file import as_text
+    from groupcheck.reports.record_file import as_text
     from groupcheck.reports.terminal import summary
-    from groupcheck.reports.told import told
+    from groupcheck.reports.verification_record import told
 
     saved = told(result)
     status = NO_VERDICT

@@ -17,7 +17,7 @@ from groupcheck.model.spaces.clients import Feature
 from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings
 from groupcheck.properties.skipping import SKIPPABLE
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from groupcheck.pytest_plugin.options import NUMERIC, option
 
 # The marker of every test of the suite.
@@ -41,10 +41,10 @@ def settings_of(config: pytest.Config, known: str | None = None) -> Settings:
     return Settings(profile, members, examples, steps, seed, most, every_space=every, walks=walks)
 
 
-def windows_of(config: pytest.Config) -> Windows:
+def tolerances_of(config: pytest.Config) -> Tolerances:
     """The time tolerances for a coordinator on a real clock."""
     names = ("late_ms", "grace_ms", "answer_ms")
-    return Windows(**{name: _number(config, name) for name in names})
+    return Tolerances(**{name: _number(config, name) for name in names})
 
 
 def _number(config: pytest.Config, name: str) -> int:

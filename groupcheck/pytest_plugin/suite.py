@@ -32,14 +32,14 @@ from groupcheck.pytest_plugin.settings import (
     refuse,
     settings_of,
     skipped_of,
-    windows_of,
+    tolerances_of,
 )
 from groupcheck.pytest_plugin.summary import Summary, TestResult, read_coverage, result_of
 from groupcheck.reports.files import finding_files, prepare, sweep
-from groupcheck.reports.saved_file import NAME as RESULT
-from groupcheck.reports.story import story
-from groupcheck.reports.told import found
-from groupcheck.reports.words import bounded
+from groupcheck.reports.formatting import bounded
+from groupcheck.reports.record_file import NAME as RESULT
+from groupcheck.reports.text import story
+from groupcheck.reports.verification_record import found
 
 # The name of the tests in node ids, instead of the path of this package.
 NAME: Final = "groupcheck"
@@ -69,7 +69,7 @@ class Suite:
 
     def __init__(self, config: pytest.Config) -> None:
         self.settings = settings_of(config)
-        self._windows = windows_of(config)
+        self._tolerances = tolerances_of(config)
         self.expected = expected_of(config)
         self.skipped = skipped_of(config)
         self.directory = path_of(config, "report")
@@ -128,7 +128,7 @@ class Suite:
         if not port:
             return None
         try:
-            source = port_source(port, seed=self.settings.seed, windows=self._windows)
+            source = port_source(port, seed=self.settings.seed, tolerances=self._tolerances)
             if not source.real_time:
                 _open_once(source, self.settings.profile)
         except (UnknownPortError, PortUnavailableError) as error:

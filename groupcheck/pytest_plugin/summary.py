@@ -24,12 +24,12 @@ from groupcheck.properties.coverage.covered import (
 from groupcheck.properties.parts import RANDOM_PARTS
 from groupcheck.properties.skipping import SKIPPED
 from groupcheck.properties.verify import Verification
+from groupcheck.reports.formatting import counted, percent
 from groupcheck.reports.merging import of_parts
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.saved_file import as_text
-from groupcheck.reports.story import title
-from groupcheck.reports.told import told as saved_of
-from groupcheck.reports.words import counted, percent
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.record_file import as_text
+from groupcheck.reports.text import title
+from groupcheck.reports.verification_record import told as saved_of
 
 # The result of one test; pytest-xdist can send its values to another process.
 TestResult = dict[str, Any]
@@ -109,7 +109,7 @@ class Summary:
     def save(self, path: Path) -> bool:
         """Write the merged result of all tests, if there is one. Returns whether that succeeded."""
         every = [result["saved"] for result in self._results.values() if result["saved"]]
-        parts = [msgspec.convert(values, Saved) for values in every]
+        parts = [msgspec.convert(values, ResultRecord) for values in every]
         if not parts:
             return True
         try:

@@ -18,21 +18,21 @@ class ControlledLog:
 
     Args:
         log: The underlying log.
-        spare_markers: Whether markers are neither held nor fail, as where the coordinator does not
-            append them.
+        excludes_markers: Whether markers are neither held nor fail, as where the coordinator does
+            not append them.
         fails_at_once: Whether an append that fails does so before `append` returns, even while
             others are held.
 
     """
 
-    __slots__ = ("_error", "_failing", "_fails_at_once", "_held", "_log", "_spare_markers")
+    __slots__ = ("_error", "_excludes_markers", "_failing", "_fails_at_once", "_held", "_log")
 
     def __init__(
-        self, log: Log, *, spare_markers: bool = False, fails_at_once: bool = False
+        self, log: Log, *, excludes_markers: bool = False, fails_at_once: bool = False
     ) -> None:
         self._log = log
         self._fails_at_once = fails_at_once
-        self._spare_markers = spare_markers
+        self._excludes_markers = excludes_markers
         self._failing = 0
         self._error = ErrorCode.NONE
         # None while nothing is held.
@@ -40,7 +40,7 @@ class ControlledLog:
 
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
         """Append a batch, unless it has to fail; `completed` may be called only after a release."""
-        if batch.marker is not None and self._spare_markers:
+        if batch.marker is not None and self._excludes_markers:
             self._log.append(partition, batch, completed)
         elif self._failing:
             self._failing -= 1

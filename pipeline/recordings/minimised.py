@@ -17,8 +17,8 @@ import pyarrow as pa
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.recordings.columns import rows
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event, recording_lines
-from groupcheck.properties.histories.recorded import judge_text
 from groupcheck.properties.sequence import MalformedTraceError, dump
 
 Kept = list[Event | pa.RecordBatch]
@@ -49,7 +49,7 @@ def minimised(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Minim
         events, omitted = _without(parts, most)
         text = _text(header, events)
         try:
-            found = judge_text(text).finding
+            found = check_text(text).finding
         except MalformedTraceError:  # no response is left, so it is no recording
             break
         if found is not None and same(found):

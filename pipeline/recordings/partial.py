@@ -14,10 +14,10 @@ from groupcheck.pipeline.history_replay import HistoryReplay, Row, Tables
 from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.histories.history import Operation, from_zero
 from groupcheck.properties.histories.history_file import Noted
-from groupcheck.properties.histories.many_groups import Rejected, judge
+from groupcheck.properties.histories.many_groups import Rejected, check_groups
 from groupcheck.properties.histories.partial_recording import PartialHistory
 from groupcheck.properties.histories.reader import BEFORE
-from groupcheck.properties.windows import EXACT
+from groupcheck.properties.tolerances import EXACT
 
 MOST_EVENTS: Final = 20_000  # that are in memory
 MOST_POINTS: Final = 200_000  # of the search, as groupcheck history has it
@@ -60,7 +60,7 @@ class PartialReplay(HistoryReplay):
             return
         groups = from_zero([self._history.history()])
         open_appends, broker = self._history.open_appends, self.header["config"]
-        checked = judge(
+        checked = check_groups(
             Noted(PROFILES[self.profile], broker, groups, open_appends, exact=True),
             EXACT,
             MOST_POINTS,

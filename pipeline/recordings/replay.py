@@ -18,10 +18,10 @@ from groupcheck.pipeline.recordings.minimised import Minimised, minimised, whole
 from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.pipeline.recordings.steady_state import SteadyState
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.histories.checker import Exchange, GroupChecker
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.mid_stream import MidStreamChecker
 from groupcheck.properties.histories.reader import BEFORE
-from groupcheck.properties.histories.recorded import Exchange, GroupChecker
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from threading import Event
 from typing import Final, NamedTuple
 
 from groupcheck.properties.brokers import java
-from groupcheck.properties.brokers.recipe import (
+from groupcheck.properties.brokers.definition import (
     SETTINGS,
     START_S,
     Address,
@@ -71,7 +71,7 @@ RELEASES: Final = (
 )
 
 
-def recipes() -> list[BrokerDefinition]:
+def definitions() -> list[BrokerDefinition]:
     """Return the definition of each release."""
     return [
         BrokerDefinition(

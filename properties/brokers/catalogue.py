@@ -8,29 +8,29 @@ from threading import Event, Lock
 from typing import Final
 
 from groupcheck.properties.brokers import apache, kfake, served
-from groupcheck.properties.brokers.listed import Listed
-from groupcheck.properties.brokers.recipe import (
+from groupcheck.properties.brokers.definition import (
     BrokerDefinition,
     Running,
     no_package,
     start,
     to_stderr,
 )
+from groupcheck.properties.brokers.listing import BrokerListing
 from groupcheck.properties.ports.broker_info import BrokerInfoCache
 from groupcheck.properties.ports.health_check import HealthCheck
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.settings import BrokerSettings, parse_settings
 from groupcheck.properties.ports.source import PortSource, UnknownPortError
 from groupcheck.properties.ports.wire import WirePort
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 WIRE: Final = ("kafka", "platformdirs")  # modules of groupcheck[wire]
 
 
 @cache
-def recipes() -> dict[str, BrokerDefinition]:
+def definitions() -> dict[str, BrokerDefinition]:
     """Return the definition of every broker by its name."""
-    found = [*apache.recipes(), kfake.recipe(), *served.recipes()]
+    found = [*apache.definitions(), kfake.definition(), *served.definitions()]
     return {definition.name: definition for definition in found}
 
 
@@ -39,24 +39,24 @@ def missing(definition: BrokerDefinition) -> str | None:
     return no_package(*WIRE, extra="wire") or definition.missing()
 
 
-def listing() -> list[Listed]:
+def listing() -> list[BrokerListing]:
     """Return every broker that has a name, and whether it can run here."""
-    every = recipes().values()
-    found = [Listed(d.name, d.title, d.profile, d.needs, missing(d)) for d in every]
+    every = definitions().values()
+    found = [BrokerListing(d.name, d.title, d.profile, d.needs, missing(d)) for d in every]
     absent = no_package("confluent_kafka", "kafka", extra="wire")
     needs = "the packages of groupcheck[wire]"
     title = "librdkafka's mock broker"
-    return [*found, Listed("librdkafka-mock", title, "2.7", needs, absent)]
+    return [*found, BrokerListing("librdkafka-mock", title, "2.7", needs, absent)]
 
 
 class SharedBroker:
     """One broker for all ports of a source; the first port starts it."""
 
     def __init__(
-        self, definition: BrokerDefinition, given: Mapping[str, int], windows: Windows
+        self, definition: BrokerDefinition, given: Mapping[str, int], tolerances: Tolerances
     ) -> None:
         self.definition = definition
-        self.windows = windows
+        self.tolerances = tolerances
         self.interrupted = Event()
         self.broker_info = BrokerInfoCache()
         self._settings = {**definition.settings, **given}
@@ -80,7 +80,7 @@ class SharedBroker:
         """Return a new port; raises as `running` does."""
         return WirePort(
             *self.running().address,
-            windows=self.windows,
+            tolerances=self.tolerances,
             settings=self._unreported,
             interrupted=self.interrupted,
             broker_info=self.broker_info,
@@ -113,7 +113,7 @@ class SharedBroker:
             running.stop()
 
 
-def broker_source(spec: str, windows: Windows) -> PortSource | None:
+def broker_source(spec: str, tolerances: Tolerances) -> PortSource | None:
     """Return the source of ports of a named broker; downloads or builds it. None if unknown.
 
     Raises:
@@ -121,7 +121,7 @@ def broker_source(spec: str, windows: Windows) -> PortSource | None:
         PortUnavailableError: it cannot run here, or cannot be downloaded or built.
     """
     name, _, query = spec.partition("?")
-    definition = recipes().get(name)
+    definition = definitions().get(name)
     if definition is None:
         return None
     given = _given(definition, spec, query)
@@ -130,11 +130,11 @@ def broker_source(spec: str, windows: Windows) -> PortSource | None:
         msg = f"{name} needs {definition.needs}: {why_not}"
         raise PortUnavailableError(msg)
     definition.prepare(to_stderr)
-    shared = SharedBroker(definition, given, windows)
+    shared = SharedBroker(definition, given, tolerances)
     return PortSource(
         spec,
         shared.connect,
-        windows=windows,
+        tolerances=tolerances,
         broker_settings=shared.broker_settings,
         stop=shared.stop,
         interrupt=shared.interrupted.set,

@@ -11,7 +11,7 @@ from typing import Final
 
 from groupcheck.model.spaces.clients import TOPIC
 from groupcheck.properties.brokers.cache import cache_folder, cached, do, unusable
-from groupcheck.properties.brokers.recipe import (
+from groupcheck.properties.brokers.definition import (
     SETTINGS,
     Address,
     BrokerDefinition,
@@ -28,7 +28,7 @@ DELAY: Final = "group.initial.rebalance.delay.ms"  # kfake has no initial delay 
 SESSIONS: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 
 
-def recipe() -> BrokerDefinition:
+def definition() -> BrokerDefinition:
     """Return its definition."""
     return BrokerDefinition(
         "kfake",

@@ -8,7 +8,7 @@ from functools import partial
 from threading import Event
 from typing import Final
 
-from groupcheck.properties.brokers.recipe import (
+from groupcheck.properties.brokers.definition import (
     Address,
     BrokerDefinition,
     no_package,
@@ -20,7 +20,7 @@ MAIN: Final = ("groupcheck", "serve")
 MODULES: Final = ("aiokafka", "crc32c", "kio")  # of groupcheck[serve]
 
 
-def recipes() -> list[BrokerDefinition]:
+def definitions() -> list[BrokerDefinition]:
     """Return a definition for each version that it implements."""
     return [
         BrokerDefinition(

@@ -12,7 +12,7 @@ class Kind(StrEnum):
 
     `ANSWERED` (a request) and `HAPPENED` (time or a fault) are covered. `NOT_CHOSEN`: the port took
     other branches of the same input. `AMBIGUOUS`: tried, but the observation fits several branches.
-    `DIVERGED`: the port's answer was not allowed. `LEFT_OUT`: the port has no such input.
+    `DIVERGED`: the port's answer was not allowed. `UNSUPPORTED`: the port has no such input.
     `UNTRIED`: not reached. `NOT_ASKED`: not among those to try.
     """
 
@@ -21,7 +21,7 @@ class Kind(StrEnum):
     DIVERGED = "d"
     NOT_CHOSEN = "n"
     AMBIGUOUS = "m"
-    LEFT_OUT = "l"
+    UNSUPPORTED = "l"
     UNTRIED = "u"
     NOT_ASKED = "-"
 

@@ -11,7 +11,7 @@ from random import Random
 
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.properties.coverage.edges_shown import Coverage, Fork
+from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
 
 
 class Second(Transition):
@@ -56,7 +56,7 @@ class PairCoverage(Coverage):
         self._size = len(space.nodes)
         self._firsts = _firsts(space)
 
-    def shown_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
+    def covered_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
         """Return the covered pairs, as transitions of the original graph."""
         numbers, nodes = self.space.numbers, self.space.nodes
         return {

@@ -9,7 +9,7 @@ from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 
 def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
@@ -19,8 +19,8 @@ def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
     """
     accepted, last = finding.exchanges[:-1], finding.exchanges[-1:]
     late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms
-    windows = Windows(late_ms, early_ms) if late_ms else None
-    oracle = Oracle(PROFILES[finding.sequence.profile], finding.sequence.broker, windows)
+    tolerances = Tolerances(late_ms, early_ms) if late_ms else None
+    oracle = Oracle(PROFILES[finding.sequence.profile], finding.sequence.broker, tolerances)
     before: list[Oracle] = []
     for exchange in accepted:
         before.append(oracle.copied())

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.lower_bound import every_transition, least_steps
-from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.coverage.transition_coverage import Coverage
 
 Path = tuple[TransitionReference, ...]
 

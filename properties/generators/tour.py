@@ -12,7 +12,7 @@ from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.coverage.edges_shown import Coverage, Fork
+from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
@@ -96,10 +96,10 @@ class Walk:
             raise
         except UnfairError:
             # Who was loaded from the log may never have been told its id, and then cannot ask.
-            self.coverage.miss_all(node, fork)
+            self.coverage.miss_fork(node, fork)
             return False
         if unsupported is not None:
-            self.coverage.leave_out(fork.given, unsupported)
+            self.coverage.mark_unsupported(fork.given, unsupported)
             return False
         if self.run.exchanges[-1].passed_over:
             self.coverage.pass_over(node, fork)

@@ -16,12 +16,12 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
 from groupcheck.properties.alike import agree, agree_at_last
 from groupcheck.properties.compare import differing_field
-from groupcheck.properties.coverage.edges_shown import ALIKE
 from groupcheck.properties.coverage.numbering import NO_PAIR
+from groupcheck.properties.coverage.transition_coverage import ALIKE
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.generators.place import Place, bound, moved
 from groupcheck.properties.generators.tracks import Branch, Track, Tracks, renumbered
-from groupcheck.properties.histories.retold import End, retell
+from groupcheck.properties.histories.recorded_replay import End, replay_recorded
 from groupcheck.properties.oracle import view_of
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError
 from groupcheck.properties.run import FoundError
@@ -232,7 +232,7 @@ class Walker:
         self.asked += 1
         self._led = NO_PAIR
         try:
-            oracle = retell(self._instance.profile, self._broker, self.record).oracle
+            oracle = replay_recorded(self._instance.profile, self._broker, self.record).oracle
         except FoundError:
             self._alike[self._likeness(track)] += 1
             raise
@@ -253,7 +253,7 @@ class Walker:
         """The finding that the port failed; if it had left the model before that, that."""
         try:
             end = End(failure, given, during)
-            retell(self._instance.profile, self._broker, self.record, end)
+            replay_recorded(self._instance.profile, self._broker, self.record, end)
         except FoundError as found:
             return found.finding
         return None

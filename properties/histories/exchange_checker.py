@@ -10,7 +10,7 @@ from groupcheck.model.spaces.clients import NOBODY
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.histories.one_group import without
-from groupcheck.properties.histories.retold import Playback
+from groupcheck.properties.histories.recorded_replay import Playback
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import Run
 from groupcheck.properties.sequence import member_ids

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.spaces.clients import Happening
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import Request, ResponseBody
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 NS: Final = 1_000_000  # in a millisecond
 NEVER: Final = 2**127  # ns
@@ -140,7 +140,7 @@ class Setting(NamedTuple):
 
     profile: Profile
     broker: Mapping[str, int]
-    windows: Windows = Windows()
+    tolerances: Tolerances = Tolerances()
     open_appends: bool = True
     symbols: Mapping[str, str] = {}
     most_points: int = MOST_POINTS

@@ -68,12 +68,12 @@ class Search:
         self._most = setting.most_points
         self._open_appends = setting.open_appends
         self._symbols = setting.symbols
-        late_ms = setting.windows.late_ms
+        late_ms = setting.tolerances.late_ms
         # Times within a grain count as equal, and operations take effect at a grain: both are added
         # to the tolerance.
         self._grain_ms = max(1, late_ms // GRAINS)
         self._late_ms = late_ms and late_ms + 2 * self._grain_ms
-        self._grace_ms = setting.windows.grace_ms
+        self._grace_ms = setting.tolerances.grace_ms
         self._equivalence = StateEquivalence(operations, self._grain_ms)
         retention = {"offsets.retention.minutes": setting.profile.config.offsets_retention_minutes}
         self._config = Config.of({**retention, **setting.broker})._replace(

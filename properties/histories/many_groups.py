@@ -27,7 +27,7 @@ from groupcheck.properties.histories.history_file import Noted
 from groupcheck.properties.histories.linearize import Search
 from groupcheck.properties.histories.one_group import without
 from groupcheck.properties.sequence import member_ids
-from groupcheck.properties.windows import EXACT, Windows
+from groupcheck.properties.tolerances import EXACT, Tolerances
 
 
 class Rejected(NamedTuple):
@@ -39,7 +39,7 @@ class Rejected(NamedTuple):
     verdict: Verdict
 
 
-class Judged(NamedTuple):
+class GroupsChecked(NamedTuple):
     """The result for a history: how much was checked, and the first group without an allowed order.
 
     `points` is the size of the searches. If one stopped at the limit, `undecided` is its group.
@@ -53,34 +53,34 @@ class Judged(NamedTuple):
     cut: tuple[str, ...] = ()
 
 
-def judge(noted: Noted, windows: Windows, most_points: int) -> Judged:
+def check_groups(noted: Noted, tolerances: Tolerances, most_points: int) -> GroupsChecked:
     """Search an allowed order for each group, up to the first group without one."""
     groups = noted.groups
     if noted.exact:
-        windows = EXACT
+        tolerances = EXACT
     operations = points = 0
     undecided: str | None = None
     setting = Setting(
-        noted.profile, noted.broker, windows, noted.open_appends, most_points=most_points
+        noted.profile, noted.broker, tolerances, noted.open_appends, most_points=most_points
     )
     for each in groups:
-        rejected, verdict = judge_group(each, setting)
+        rejected, verdict = check_group_history(each, setting)
         operations += len(each.operations)
         points += verdict.points
         if rejected is not None:
-            return Judged(len(groups), operations, points, rejected)
+            return GroupsChecked(len(groups), operations, points, rejected)
         if verdict.lawful is None and undecided is None:
             undecided = each.group_id
     cut = tuple(f"group {shown(each.group_id)}: {each.cut}" for each in groups if each.cut)
-    return Judged(len(groups), operations, points, undecided=undecided, cut=cut)
+    return GroupsChecked(len(groups), operations, points, undecided=undecided, cut=cut)
 
 
-def judge_group(history: GroupHistory, setting: Setting) -> tuple[Rejected | None, Verdict]:
+def check_group_history(history: GroupHistory, setting: Setting) -> tuple[Rejected | None, Verdict]:
     """Search an allowed order of one group's operations, for each way to name its members."""
     farthest: Rejected | None = None
     points = 0
     for names, strangers in bindings(history.operations):
-        operations = _named(history.operations, names, strangers, setting.windows)
+        operations = _named(history.operations, names, strangers, setting.tolerances)
         symbols = {symbol: symbol for symbol in names.values()}
         told = setting._replace(symbols=symbols, most_points=setting.most_points - points)
         both: list[Operation | Event] = [*operations, *history.events]
@@ -162,11 +162,11 @@ def _named(
     operations: Iterable[Operation],
     names: dict[str, str],
     strangers: set[str],
-    windows: Windows,
+    tolerances: Tolerances,
 ) -> tuple[Operation, ...]:
     """The operations with symbols for members, and responses in their comparable form."""
     called = {**names, **dict.fromkeys(strangers, NOBODY)}
-    return tuple(_one_named(each, called, names, strangers, windows) for each in operations)
+    return tuple(_one_named(each, called, names, strangers, tolerances) for each in operations)
 
 
 def _one_named(
@@ -174,7 +174,7 @@ def _one_named(
     called: dict[str, str],
     names: dict[str, str],
     strangers: set[str],
-    windows: Windows,
+    tolerances: Tolerances,
 ) -> Operation:
     request: Request = each.request._replace(body=rename(each.request.body, called, 0))
     answer = each.answer
@@ -182,5 +182,5 @@ def _one_named(
         answer = normal(without(answer, strangers), names, request.api_version)
     by = each.by
     if each.silent is not None:  # the request without a response took effect nevertheless
-        by = min(by, each.begins + windows.grace_ms * NS, each.silent)
+        by = min(by, each.begins + tolerances.grace_ms * NS, each.silent)
     return each._replace(request=request, answer=answer, by=by)

@@ -21,7 +21,8 @@ from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.long_runs.attempts import DisturbedError, Ran, attempted
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
-from groupcheck.properties.long_runs.journal import (
+from groupcheck.properties.long_runs.live_walk import Pace, walk_live
+from groupcheck.properties.long_runs.resume_file import (
     CONFORMS,
     FOUND,
     UNDECIDED,
@@ -29,7 +30,6 @@ from groupcheck.properties.long_runs.journal import (
     ResumeFile,
     latest,
 )
-from groupcheck.properties.long_runs.live_walk import Pace, walk_live
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Outage, Result, Settings, Stage
@@ -77,7 +77,7 @@ class LongRun(Verification):
 
         Raises:
             PortUnavailableError: the port could not be reached in the first place.
-            MalformedJournalError: the file does not belong to such a run.
+            MalformedResumeFileError: the file does not belong to such a run.
             OSError: it cannot be read or written.
         """
         result = super().run()
@@ -108,7 +108,7 @@ class LongRun(Verification):
 
     def _monitor(self) -> AvailabilityMonitor:
         source = self.source
-        slow_s = (source.windows.late_ms if source.windows else 0) / 1000
+        slow_s = (source.tolerances.late_ms if source.tolerances else 0) / 1000
         health_check = source.health_check and source.health_check()
         on_return, restart = source.clear_broker_info, source.restart
         return AvailabilityMonitor(health_check, slow_s, self._patience_s, on_return, restart)

@@ -57,7 +57,7 @@ class BuiltinPort:
         numbers = iter(range(1, 1 << 62))
         self._log = ControlledLog(
             MemoryLog(),
-            spare_markers=not behaviour.appends_markers,
+            excludes_markers=not behaviour.appends_markers,
             fails_at_once=behaviour.defers_responses,
         )
         self._options = {

@@ -26,7 +26,7 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.program import EndedError, Program
 from groupcheck.properties.ports.wire import WirePort
-from groupcheck.properties.windows import USUAL, Windows
+from groupcheck.properties.tolerances import USUAL, Tolerances
 
 START_S: Final = 20.0
 END_S: Final = 2.0
@@ -135,16 +135,16 @@ class LibrdkafkaPort:
     The first `open` starts its broker, and so does the next one after a crash.
 
     Args:
-        windows: see `WirePort`.
+        tolerances: see `WirePort`.
         interrupted: see `WirePort`.
     """
 
     real_time = True
 
-    def __init__(self, interrupted: Event | None = None, windows: Windows = USUAL) -> None:
+    def __init__(self, interrupted: Event | None = None, tolerances: Tolerances = USUAL) -> None:
         self._broker = MockBroker(interrupted)
         self._interrupted = interrupted
-        self.windows = windows
+        self.tolerances = tolerances
         self._wire: WirePort | None = None
 
     @property
@@ -164,7 +164,7 @@ class LibrdkafkaPort:
             newest_versions=NEWEST_VERSIONS,
             null_as_empty=True,
             interrupted=self._interrupted,
-            windows=self.windows,
+            tolerances=self.tolerances,
         )
         self._wire.open(profile, config)
         return PortInfo("librdkafka's mock broker", self._broker.version)

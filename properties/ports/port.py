@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol
 
 from groupcheck.model.vocabulary import GroupView, Request, Response
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 
 class PortInfo(NamedTuple):
@@ -69,8 +69,8 @@ class Port(Protocol):
     """A coordinator under test.
 
     On a `real_time` port `advance` sleeps, and observations carry the elapsed time; such a port has
-    `windows` (see `windows_of`). `max_versions` maps each supported API to the highest version,
-    once the port is open; None means whatever the profile has.
+    `tolerances` (see `tolerances_of`). `max_versions` maps each supported API to the highest
+    version, once the port is open; None means whatever the profile has.
 
     `expected` has the ids of the requests that a correct port answers by the end of the call. A
     port in virtual time answers all it can before `done` and ignores them; a port in real time
@@ -118,7 +118,7 @@ class Port(Protocol):
         ...
 
 
-def windows_of(port: Port) -> Windows | None:
+def tolerances_of(port: Port) -> Tolerances | None:
     """Return the time tolerances for a port on a real clock; None in virtual time."""
-    windows: Windows | None = getattr(port, "windows", None)
-    return windows if port.real_time else None
+    tolerances: Tolerances | None = getattr(port, "tolerances", None)
+    return tolerances if port.real_time else None

@@ -16,10 +16,10 @@ MAX_VALUE = 2**31 - 1  # all of them are Kafka ints
 
 
 class BrokerSettings(NamedTuple):
-    """The value of each setting that the rules read; those in `presumed` are assumed defaults."""
+    """The value of each setting that the rules read; those in `assumed_defaults` are assumed."""
 
     values: Mapping[str, int]
-    presumed: tuple[str, ...] = ()
+    assumed_defaults: tuple[str, ...] = ()
 
     def check(self, wanted: Mapping[str, int]) -> None:
         """Check that the broker has the settings that a test needs.
@@ -32,7 +32,7 @@ class BrokerSettings(NamedTuple):
             field = name.replace(".", "_")
             needs, has = getattr(test, field), getattr(broker, field)
             if needs != has:
-                known = "is assumed to be" if name in self.presumed else "is"
+                known = "is assumed to be" if name in self.assumed_defaults else "is"
                 msg = f"its {name} {known} {has}, and the test needs {needs}"
                 raise PortUnavailableError(msg)
 
@@ -44,8 +44,8 @@ def settings_of(given: Mapping[str, int], reported: Mapping[str, int]) -> Broker
     """
     default = Config()
     values = {name: getattr(default, name.replace(".", "_")) for name in BROKER_SETTINGS}
-    presumed = tuple(name for name in BROKER_SETTINGS if name not in {**given, **reported})
-    return BrokerSettings({**values, **reported, **given}, presumed)
+    assumed_defaults = tuple(name for name in BROKER_SETTINGS if name not in {**given, **reported})
+    return BrokerSettings({**values, **reported, **given}, assumed_defaults)
 
 
 def parse_settings(query: str) -> dict[str, int]:

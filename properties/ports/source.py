@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.ports.settings import BrokerSettings, parse_settings
-from groupcheck.properties.windows import USUAL, Windows
+from groupcheck.properties.tolerances import USUAL, Tolerances
 
 if TYPE_CHECKING:
     from groupcheck.properties.ports.health_check import HealthCheck
@@ -33,7 +33,7 @@ class UnknownPortError(ValueError):
 class PortSource(NamedTuple):
     """Opens the ports of one coordinator: `connect` returns a new port, `stop` releases the rest.
 
-    A coordinator on a real clock has `windows` for its timings; `broker_settings` asks for its
+    A coordinator on a real clock has `tolerances` for its timings; `broker_settings` asks for its
     settings (may raise `PortUnavailableError`), and `interrupt` ends every wait of its ports.
     `health_check` checks whether the coordinator is up; `clear_broker_info` drops what is cached of
     it, which a restart may change; `restart` starts it again after it has ended, if this process
@@ -43,7 +43,7 @@ class PortSource(NamedTuple):
 
     spec: str
     connect: Callable[[], Port]
-    windows: Windows | None = None
+    tolerances: Tolerances | None = None
     broker_settings: Callable[[], BrokerSettings] = lambda: BrokerSettings({})
     stop: Callable[[], None] = lambda: None
     interrupt: Callable[[], None] = lambda: None
@@ -56,10 +56,10 @@ class PortSource(NamedTuple):
     @property
     def real_time(self) -> bool:
         """Whether its ports run on a real clock."""
-        return self.windows is not None
+        return self.tolerances is not None
 
 
-def port_source(spec: str, *, seed: int = 0, windows: Windows = USUAL) -> PortSource:
+def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> PortSource:
     """Return the source for a PORT argument; starts only what all its ports share.
 
     A broker given by name is downloaded or built once, and started by the first port.
@@ -71,7 +71,7 @@ def port_source(spec: str, *, seed: int = 0, windows: Windows = USUAL) -> PortSo
     if spec == "builtin":
         return _builtin(spec, seed)
     if spec == "librdkafka-mock":
-        return _librdkafka_mock(spec, windows)
+        return _librdkafka_mock(spec, tolerances)
     kind, colon, rest = spec.partition(":")
     if colon and rest:
         if kind == "python":
@@ -79,8 +79,8 @@ def port_source(spec: str, *, seed: int = 0, windows: Windows = USUAL) -> PortSo
         if kind == "exec":
             return _exec(spec, rest)
         if kind == "kafka" and rest.startswith("//"):
-            return _kafka(spec, windows)
-    broker = _broker(spec, windows)
+            return _kafka(spec, tolerances)
+    broker = _broker(spec, tolerances)
     if broker is not None:
         return broker
     msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
@@ -113,7 +113,7 @@ def _exec(spec: str, command: str) -> PortSource:
     return PortSource(spec, lambda: ExecPort(command), typed=True)
 
 
-def _kafka(spec: str, windows: Windows) -> PortSource:
+def _kafka(spec: str, tolerances: Tolerances) -> PortSource:
     from groupcheck.properties.ports.broker_info import BrokerInfoCache
     from groupcheck.properties.ports.health_check import HealthCheck
     from groupcheck.properties.ports.wire import WirePort
@@ -131,7 +131,7 @@ def _kafka(spec: str, windows: Windows) -> PortSource:
         return WirePort(
             host,
             port,
-            windows=windows,
+            tolerances=tolerances,
             settings=settings,
             interrupted=interrupted,
             broker_info=cache,
@@ -140,7 +140,7 @@ def _kafka(spec: str, windows: Windows) -> PortSource:
     return PortSource(
         spec,
         connect,
-        windows=windows,
+        tolerances=tolerances,
         broker_settings=lambda: connect().broker_settings(),
         interrupt=interrupted.set,
         health_check=lambda: HealthCheck(lambda: (host, port), interrupted),
@@ -164,19 +164,19 @@ def _address(spec: str) -> tuple[str, int, str]:
     return host, port, parts.query
 
 
-def _broker(spec: str, windows: Windows) -> PortSource | None:
+def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     from groupcheck.properties.brokers.catalogue import broker_source
 
-    return broker_source(spec, windows)
+    return broker_source(spec, tolerances)
 
 
-def _librdkafka_mock(spec: str, windows: Windows) -> PortSource:
+def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:
     from groupcheck.properties.ports.librdkafka import LibrdkafkaPort
 
     # One broker for each test, since some requests crash it.
     interrupted = Event()
 
     def connect() -> LibrdkafkaPort:
-        return LibrdkafkaPort(interrupted, windows)
+        return LibrdkafkaPort(interrupted, tolerances)
 
-    return PortSource(spec, connect, windows, interrupt=interrupted.set)
+    return PortSource(spec, connect, tolerances, interrupt=interrupted.set)

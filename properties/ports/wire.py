@@ -45,7 +45,7 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.producers import Producers
 from groupcheck.properties.ports.settings import BrokerSettings, settings_of
-from groupcheck.properties.windows import USUAL, Windows
+from groupcheck.properties.tolerances import USUAL, Tolerances
 
 CONNECT_S: Final = 5.0
 LOCAL_ERRORS: Final = (errno.EMFILE, errno.ENFILE)  # out of sockets here, not the broker's failure
@@ -60,7 +60,7 @@ class WirePort:
     Args:
         host: the host of any broker of the cluster.
         port: its port.
-        windows: how long to wait for a response that must come, and after it for responses to
+        tolerances: how long to wait for a response that must come, and after it for responses to
             other waiting requests; each further response extends the wait.
         newest_versions: upper limits of API versions, for a broker that advertises versions that
             it does not support.
@@ -78,7 +78,7 @@ class WirePort:
         host: str,
         port: int,
         *,
-        windows: Windows = USUAL,
+        tolerances: Tolerances = USUAL,
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,
         settings: Mapping[str, int] = MappingProxyType({}),
@@ -88,9 +88,9 @@ class WirePort:
         self.max_versions: Mapping[str, int] | None = None
         self._oldest: Mapping[str, int] = {}
         self._bootstrap = self._coordinator = (host, port)
-        self.windows = windows
-        self._answer_s = windows.answer_ms / 1000
-        self._grace_s = windows.grace_ms / 1000
+        self.tolerances = tolerances
+        self._answer_s = tolerances.answer_ms / 1000
+        self._grace_s = tolerances.grace_ms / 1000
         self._newest_versions = codec.NEWEST_VERSIONS | dict(newest_versions or {})
         self._null_as_empty = null_as_empty
         self._settings = settings

@@ -15,7 +15,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.properties.brokers import served
-from groupcheck.properties.brokers.catalogue import recipes
+from groupcheck.properties.brokers.catalogue import definitions
 
 PATIENCE_S = 60
 
@@ -29,7 +29,7 @@ def test_brokers_lists_what_each_broker_needs_and_whether_it_can_run(
     assert main(["brokers"]) == 0
     told = capsys.readouterr().out
     names = re.findall(r"^(\S+)", told, re.MULTILINE)
-    assert names == [*recipes(), "librdkafka-mock"]
+    assert names == [*definitions(), "librdkafka-mock"]
     assert (
         "kafka:4.1        Apache Kafka 4.1.2, checked against 4.1: cannot run here: java is" in told
     )

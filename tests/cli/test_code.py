@@ -14,8 +14,8 @@ from groupcheck.cli import main
 from groupcheck.model.vocabulary import API_OF
 from groupcheck.properties.code.code import Code, CodeFunction
 from groupcheck.reports.merging import Named, NotMergedError, merged
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.saved_file import read
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.record_file import read
 
 PORT = """\
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -62,7 +62,7 @@ def _verify(port: str, folder: Path, *options: str) -> subprocess.CompletedProce
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
+def saved(tmp_path_factory: pytest.TempPathFactory) -> ResultRecord:
     folder = tmp_path_factory.mktemp("port")
     (folder / "my_port.py").write_text(PORT, encoding="utf-8")
     watched = ("--code", "my_port.py", "--report", "report")
@@ -72,16 +72,16 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     return read(folder / "report")
 
 
-def _code(saved: Saved) -> Code:
+def _code(saved: ResultRecord) -> Code:
     assert saved.code is not None
     return saved.code
 
 
-def _function(saved: Saved, name: str) -> CodeFunction:
+def _function(saved: ResultRecord, name: str) -> CodeFunction:
     return next(each for _, each in _code(saved).functions if each.name == f"Port.{name}")
 
 
-def _given(saved: Saved, line: int) -> set[str]:
+def _given(saved: ResultRecord, line: int) -> set[str]:
     """The inputs of the edges under which a line ran."""
     code = _code(saved)
     (file,) = code.files
@@ -90,7 +90,7 @@ def _given(saved: Saved, line: int) -> set[str]:
 
 @pytest.mark.slow
 def test_a_line_has_exactly_the_transitions_of_the_requests_that_run_it(
-    saved: Saved,
+    saved: ResultRecord,
 ) -> None:
     edges = _code(saved).transitions
     assert _given(saved, BEAT) == {"Heartbeat"}
@@ -102,12 +102,12 @@ def test_a_line_has_exactly_the_transitions_of_the_requests_that_run_it(
     assert beaten == {*_function(saved, "beat").transitions}
 
 
-def test_a_transition_has_the_rule_that_it_applies(saved: Saved) -> None:
+def test_a_transition_has_the_rule_that_it_applies(saved: ResultRecord) -> None:
     edges = {(edge.before, edge.given, edge.rules, edge.after) for edge in _code(saved).transitions}
     assert ("none", "Heartbeat", ("heartbeat/no-group",), "none") in edges
 
 
-def test_lines_outside_steps_and_lines_that_never_ran_are_separate(saved: Saved) -> None:
+def test_lines_outside_steps_and_lines_that_never_ran_are_separate(saved: ResultRecord) -> None:
     assert _function(saved, "close").outside == (CLOSE,)
     assert _function(saved, "forgotten").never == (FORGOTTEN,)
     request = _function(saved, "request")
@@ -115,7 +115,9 @@ def test_lines_outside_steps_and_lines_that_never_ran_are_separate(saved: Saved)
     assert request.untaken == ((13, UNHEARD),)
 
 
-def test_transitions_of_different_rules_with_the_same_lines_are_grouped(saved: Saved) -> None:
+def test_transitions_of_different_rules_with_the_same_lines_are_grouped(
+    saved: ResultRecord,
+) -> None:
     edges = _code(saved).transitions
     groups = [[edges[place] for place in group] for group in _code(saved).same_lines]
     assert any({edge.given for edge in group} == {"Heartbeat"} for group in groups)
@@ -124,7 +126,7 @@ def test_transitions_of_different_rules_with_the_same_lines_are_grouped(saved: S
         assert len({edge.rules for edge in group}) > 1
 
 
-def test_a_merged_line_has_the_transitions_of_both_runs(saved: Saved) -> None:
+def test_a_merged_line_has_the_transitions_of_both_runs(saved: ResultRecord) -> None:
     both = merged([Named("one", saved), Named("other", saved)])
     code = _code(both)
     assert sum(edge.steps for edge in code.transitions) == 2 * sum(
@@ -135,7 +137,7 @@ def test_a_merged_line_has_the_transitions_of_both_runs(saved: Saved) -> None:
     assert (code.sets, code.files) == (_code(saved).sets, _code(saved).files)
 
 
-def test_runs_of_different_texts_of_a_file_are_not_merged(saved: Saved) -> None:
+def test_runs_of_different_texts_of_a_file_are_not_merged(saved: ResultRecord) -> None:
     (file,) = _code(saved).files
     changed = msgspec.structs.replace(file, text=f"{file.text}\n")
     other = msgspec.structs.replace(

@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.properties.coverage.kind import Kind
-from groupcheck.reports.saved_file import read
+from groupcheck.reports.record_file import read
 
 SUPPORT = Path(__file__).parent.parent
 QUICK = ("--groupcheck-members=1", "--groupcheck-examples=10", "--groupcheck-walks=20")

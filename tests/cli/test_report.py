@@ -10,8 +10,8 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.reports.files import write
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.saved_file import as_text, read
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.record_file import as_text, read
 from support.saved_results import conforming, diverging
 
 replace = msgspec.structs.replace
@@ -27,7 +27,7 @@ def good(tmp_path: Path) -> str:
     return _file(tmp_path / "good.json", conforming())
 
 
-def _file(path: Path, saved: Saved) -> str:
+def _file(path: Path, saved: ResultRecord) -> str:
     path.write_text(as_text(saved))
     return str(path)
 

@@ -18,9 +18,9 @@ from groupcheck.model.exploring.exploration import Settings, run
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
 from groupcheck.properties.verify import silent
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.saved_file import MalformedResultError, as_text, read
-from groupcheck.reports.told_otherwise import Took, check, explore
+from groupcheck.reports.command_records import Took, check, explore
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.record_file import MalformedResultError, as_text, read
 from support.browser import browser
 from support.needs import needs
 from support.saved_results import conforming
@@ -114,11 +114,11 @@ LINES = [
 ]
 
 
-def _checked(**changed: Any) -> Saved:
+def _checked(**changed: Any) -> ResultRecord:
     return check({**DONE, **changed}, LINES[: changed.get("rejected", 2)], None, ["a.log"], TOOK)
 
 
-def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False) -> Saved:
+def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False) -> ResultRecord:
     found = run(Settings(PROFILES["2.7"], 1, ("metadata",)), silent)
     if torn:
         found = found._replace(spaces=[found.spaces[0]._replace(unreachable=3)])
@@ -136,7 +136,7 @@ def broken() -> Counterexample:
 @pytest.fixture
 def replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Saved:
+) -> ResultRecord:
     """A trace that a port answers as Kafka never would."""
     (tmp_path / "agreeing.py").write_text(AGREES)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -150,7 +150,7 @@ def replayed(
     return saved
 
 
-def _faces(saved: Saved, folder: Path) -> dict[str, str]:
+def _faces(saved: ResultRecord, folder: Path) -> dict[str, str]:
     """Every face of a result, as the command makes them; what it printed is `told`."""
     path = folder / "saved.json"
     path.write_text(as_text(saved))
@@ -165,7 +165,7 @@ def _faces(saved: Saved, folder: Path) -> dict[str, str]:
 
 
 def test_a_replay_on_a_port_has_every_format_of_a_finding(
-    replayed: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replayed: ResultRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (finding,) = replayed.findings
     text = finding.text
@@ -321,7 +321,7 @@ def test_checks_are_merged_and_compared_with_a_baseline(
 
 
 def test_results_that_cannot_be_merged_are_one_line(
-    replayed: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replayed: ResultRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sorts = {
         "verify": conforming(),
@@ -347,7 +347,7 @@ def test_results_that_cannot_be_merged_are_one_line(
         assert said.count("\n") == 1
 
 
-def test_replays_are_merged(replayed: Saved, tmp_path: Path) -> None:
+def test_replays_are_merged(replayed: ResultRecord, tmp_path: Path) -> None:
     path = tmp_path / "one.json"
     path.write_text(as_text(replayed))
     both = tmp_path / "both.json"

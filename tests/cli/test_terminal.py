@@ -14,7 +14,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.reports.colours import painted
-from groupcheck.reports.saved_file import as_text
+from groupcheck.reports.record_file import as_text
 from support.saved_results import conforming, diverging
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

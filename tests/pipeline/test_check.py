@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.properties.histories.recorded import check_group, judge, load
-from groupcheck.reports.saved_file import as_text, read
+from groupcheck.properties.histories.checker import check_group, check_groups, load
+from groupcheck.reports.record_file import as_text, read
 from support.made_recordings import Made, Wanted, recordings
 from support.needs import needs_packages
 
@@ -168,7 +168,7 @@ def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
     for row in run.table("findings").collect():
         path = tmp_path / "recording.jsonl"
         path.write_text(row.recording, encoding="utf-8")
-        finding = judge(load(path)).finding
+        finding = check_groups(load(path)).finding
         assert finding is not None
         assert finding.reason == "heartbeat/alive"
         assert main(["replay", str(path)]) == 1

@@ -23,7 +23,7 @@ from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.laws.course import Course, Going
 from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
 from groupcheck.properties.laws.liveness import excuses
-from groupcheck.reports.saved_file import read
+from groupcheck.reports.record_file import read
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark", "scipy")

@@ -18,8 +18,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from groupcheck.cli import main
-from groupcheck.properties.brokers.catalogue import recipes
-from groupcheck.properties.brokers.recipe import start
+from groupcheck.properties.brokers.catalogue import definitions
+from groupcheck.properties.brokers.definition import start
 from support.made_segments import partition, write
 from support.needs import needs_broker, needs_packages
 
@@ -179,9 +179,9 @@ def test_what_fetches_the_source_is_said_where_it_is_missing(
 
 @needs_broker("kafka:4.1")
 def test_the_topic_of_a_broker_is_read_from_the_broker(tmp_path: Path) -> None:
-    recipe = recipes()["kafka:4.1"]
-    recipe.prepare(lambda _: None)
-    broker = start(recipe, dict(recipe.settings), Interrupted())
+    definition = definitions()["kafka:4.1"]
+    definition.prepare(lambda _: None)
+    broker = start(definition, dict(definition.settings), Interrupted())
     try:
         address = f"{broker.address[0]}:{broker.address[1]}"
         _consume(address, ["one", "two"])

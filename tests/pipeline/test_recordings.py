@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.properties.histories.recorded import load
+from groupcheck.properties.histories.checker import load
 from support.made_recordings import Wanted, recordings
 from support.needs import needs_packages
 

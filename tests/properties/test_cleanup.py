@@ -13,7 +13,7 @@ from groupcheck.model.spaces.clients import commit, fetch
 from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Advance, Cleanup
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.ports.port import Fault, Observation, Port

@@ -28,7 +28,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.port import Observation
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 PROTOCOLS = (Protocol("range", b"r"),)
 DELAY_MS = 3_000
@@ -51,7 +51,7 @@ class Script:
     """Feeds an oracle; answers not given are those of the model's first outcome."""
 
     def __init__(self, late_ms: int = 0) -> None:
-        self.oracle = Oracle(PROFILES["2.7"], {}, Windows(late_ms) if late_ms else None)
+        self.oracle = Oracle(PROFILES["2.7"], {}, Tolerances(late_ms) if late_ms else None)
 
     def do(self, given: Input, *answers: Response, elapsed_ms: int = 0) -> None:
         lawful = self.oracle.predict(given)

@@ -29,7 +29,7 @@ from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Explored, Verification, virtual
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.told import told
+from groupcheck.reports.verification_record import told
 from support.faults import faulty_port
 from support.faulty_python_port import FaultyPythonPort
 from support.model_port import ModelPort

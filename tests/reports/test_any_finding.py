@@ -18,7 +18,7 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation
 from groupcheck.reports.explanations import explanations
 from groupcheck.reports.files import finding_files
-from groupcheck.reports.told import found
+from groupcheck.reports.verification_record import found
 
 ERRORS = (
     ErrorCode.NONE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-from groupcheck.properties.histories.recorded import judge, load
+from groupcheck.properties.histories.checker import check_groups, load
 from groupcheck.reports.pipeline import checked
 
 RECORDING = (
@@ -27,7 +27,7 @@ DONE = {
 def test_check_prints_the_first_finding_in_full_and_with_v_every_one(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_text(RECORDING)
-    finding = judge(load(path)).finding
+    finding = check_groups(load(path)).finding
     rows = [
         SimpleNamespace(group_id=n, source="s", line=1, kind="", reason="", left_out=left_out)
         for n, left_out in zip("abc", (None, 1_234, 0), strict=True)

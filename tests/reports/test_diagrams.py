@@ -21,7 +21,7 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.reports.diagram import MOST_STEPS, diagram
 from groupcheck.reports.mermaid import as_mermaid
-from groupcheck.reports.saved import Diagram, Event
+from groupcheck.reports.record import Diagram, Event
 from groupcheck.reports.svg import as_svg
 from groupcheck.reports.text_width import broken, width
 from support.golden import assert_golden

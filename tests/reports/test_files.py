@@ -35,7 +35,7 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, parse
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.files import finding_files, write
-from groupcheck.reports.told import found, told
+from groupcheck.reports.verification_record import found, told
 from support.faults import faulty_port
 
 FAULT = "a follower is given the member list"

@@ -16,7 +16,7 @@ from groupcheck.reports.changes import Changes, changes, lines
 from groupcheck.reports.github import as_annotations
 from groupcheck.reports.junit import as_junit
 from groupcheck.reports.markdown import as_markdown
-from groupcheck.reports.saved import Saved
+from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.terminal import summary
 from support.golden import assert_golden
 from support.sample_result import BASELINE, FINDING, SAMPLE, replace
@@ -24,7 +24,7 @@ from support.sample_result import BASELINE, FINDING, SAMPLE, replace
 CONFORMING: Final = replace(SAMPLE, findings=(), conforms=True, verdict="conforms to Kafka")
 
 
-def _console(saved: Saved, changed: Changes) -> str:
+def _console(saved: ResultRecord, changed: Changes) -> str:
     return summary(saved, [], changed.new, lines(changed), more=True)
 
 
@@ -39,12 +39,12 @@ def _console(saved: Saved, changed: Changes) -> str:
     ],
 )
 def test_a_result_beside_a_baseline_is_rendered_as_its_golden_file(
-    name: str, render: Callable[[Saved, Changes], str]
+    name: str, render: Callable[[ResultRecord, Changes], str]
 ) -> None:
     assert_golden(name, render(SAMPLE, changes(SAMPLE, BASELINE)))
 
 
-def _cases(saved: Saved, changed: Changes) -> dict[str, list[type]]:
+def _cases(saved: ResultRecord, changed: Changes) -> dict[str, list[type]]:
     """The cases by name, each with its results, as junitparser reads them."""
     (suite,) = JUnitXml.fromstring(as_junit(saved, changed).encode())
     assert suite.tests == len(list(suite))
@@ -109,7 +109,9 @@ def test_the_name_of_a_port_is_escaped_in_markdown() -> None:
     ("saved", "baseline", "mark"),
     [(SAMPLE, None, "❌"), (CONFORMING, None, "✅"), (SAMPLE, SAMPLE, "☑️")],
 )
-def test_markdown_begins_with_the_verdict(saved: Saved, baseline: Saved | None, mark: str) -> None:
+def test_markdown_begins_with_the_verdict(
+    saved: ResultRecord, baseline: ResultRecord | None, mark: str
+) -> None:
     text = as_markdown(saved, changes(saved, baseline))
     assert text.startswith(f"## {mark} groupcheck: {saved.verdict}")
 
@@ -134,6 +136,6 @@ def test_markdown_has_twenty_findings_in_full_and_the_titles_of_the_others() -> 
         ),
     ],
 )
-def test_the_badge_has_the_coverage(saved: Saved, message: str) -> None:
+def test_the_badge_has_the_coverage(saved: ResultRecord, message: str) -> None:
     root = ET.fromstring(as_badge(saved))  # noqa: S314 - it comes from here
     assert root.attrib["aria-label"] == f"groupcheck: {message}"

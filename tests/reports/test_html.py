@@ -16,10 +16,10 @@ from groupcheck.cli import main
 from groupcheck.properties.code.ran import FileRan, FunctionRan, Label, coded
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.changes import changes
-from groupcheck.reports.graphs_again import Again, again
+from groupcheck.reports.explored_graphs import Again, again
 from groupcheck.reports.html import WORDS, as_html
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.saved_file import as_text
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.record_file import as_text
 from support.browser import Browser, browser
 from support.needs import needs
 from support.saved_results import conforming, diverging
@@ -27,7 +27,7 @@ from support.saved_results import conforming, diverging
 replace = msgspec.structs.replace
 
 
-def _page(saved: Saved, before: Saved | None = None) -> str:
+def _page(saved: ResultRecord, before: ResultRecord | None = None) -> str:
     return as_html(saved, changes(saved, before), again(saved))
 
 

@@ -11,7 +11,7 @@ from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.result import InstanceCoverage, TransitionCounts
 from groupcheck.reports.changes import changes, lines
 from groupcheck.reports.merging import Named, NotMergedError, merged
-from groupcheck.reports.saved import Saved
+from groupcheck.reports.record import ResultRecord
 from support.saved_results import conforming, diverging
 
 replace = msgspec.structs.replace
@@ -24,11 +24,11 @@ def _instance(outcomes: str, digest: str = "d") -> InstanceCoverage:
     return replace(first, transitions=counts, outcomes=outcomes, digest=digest)
 
 
-def _of(*instances: InstanceCoverage) -> Saved:
+def _of(*instances: InstanceCoverage) -> ResultRecord:
     return replace(conforming(), instances=instances)
 
 
-def _together(*several: Saved) -> Saved:
+def _together(*several: ResultRecord) -> ResultRecord:
     return merged([Named(f"{place}.json", saved) for place, saved in enumerate(several)])
 
 

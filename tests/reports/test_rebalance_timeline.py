@@ -18,7 +18,7 @@ from groupcheck.reports.rebalance_timeline import (
     duration,
     sessions,
 )
-from groupcheck.reports.saved import Rebalance
+from groupcheck.reports.record import Rebalance
 
 replace = msgspec.structs.replace
 WHOLE = Rebalance(

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from groupcheck.cli import main
 from groupcheck.properties.coverage.kind import Kind, united
 from groupcheck.properties.result import TransitionCounts
-from groupcheck.reports.saved_file import (
+from groupcheck.reports.record_file import (
     MalformedResultError,
     as_text,
     read,

@@ -19,7 +19,7 @@ from groupcheck.properties.result import (
 )
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.terminal import summary, verdict
-from groupcheck.reports.told import told
+from groupcheck.reports.verification_record import told
 
 BEAT = Request(1, 4, HeartbeatRequest(GROUP_ID, 0, "m"))
 CRASH = Finding(

@@ -50,7 +50,7 @@ class Breaking(Overlapping):
         behaviour = BEHAVIOURS[self.profile]
         self._log = SlowLog(
             MemoryLog(),
-            spare_markers=not behaviour.appends_markers,
+            excludes_markers=not behaviour.appends_markers,
             fails_at_once=behaviour.defers_responses,
         )
         self.options["log"] = self._log

@@ -51,7 +51,7 @@ class Bench:
         ids = count(1)
         self.log = ControlledLog(
             MemoryLog(),
-            spare_markers=not profile.appends_markers,
+            excludes_markers=not profile.appends_markers,
             fails_at_once=profile.defers_responses,
         )
         self.options: dict[str, Any] = {

@@ -17,7 +17,7 @@ from groupcheck import pytest_plugin
 from groupcheck.cli.registry import parser
 from groupcheck.properties.ports import python
 from groupcheck.reports import rules
-from groupcheck.reports.saved_file import schema
+from groupcheck.reports.record_file import schema
 from support.scenarios import ROOT
 
 DOCS: Final = ROOT / "docs"

@@ -15,8 +15,8 @@ from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import EVENTS, arrow
+from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event
-from groupcheck.properties.histories.recorded import judge_text
 from groupcheck.properties.sequence import dump
 from support.production import BROKER, Happened
 
@@ -113,7 +113,7 @@ def _judged(row: dict[str, Any]) -> dict[str, Any]:
     if not row.get("trace"):  # it begins mid-stream, or it has no response
         return row
     lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
-    finding = judge_text(row["recording"]).finding
+    finding = check_text(row["recording"]).finding
     assert finding is not None
     events = sum(b'"type":"advance"' not in line for line in lines) + row["omitted"]
     assert row["trace"] == dump(finding.sequence.renumbered())

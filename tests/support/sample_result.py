@@ -15,16 +15,16 @@ from groupcheck.properties.result import (
     Tours,
     TransitionCounts,
 )
-from groupcheck.reports.saved import (
+from groupcheck.reports.record import (
     Compared,
     Diagram,
     Event,
     FindingRecord,
     Phase,
     Property,
+    ResultRecord,
     RuleCoverage,
     Run,
-    Saved,
 )
 from groupcheck.reports.terminal import verdict
 
@@ -69,7 +69,7 @@ RUN: Final = Run(
     outages=(Outage(3.0, 2.5, "closed the connection"), Outage(60.0, None, "did not answer")),
     phases=(Phase(name="exploring the model", seconds=1.5),),
 )
-UNJUDGED: Final = Saved(
+UNJUDGED: Final = ResultRecord(
     port="exec:./port",
     profile="2.7",
     kafka="Apache Kafka 2.7.2",

@@ -1,4 +1,4 @@
-"""Saved results of real verifications, each made once for all tests."""
+"""ResultRecord results of real verifications, each made once for all tests."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import Verification
-from groupcheck.reports.saved import Saved
-from groupcheck.reports.told import told
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.verification_record import told
 from support.faults import faulty_port
 
 QUICK = Settings(members=1, examples=0, walks=0)
 
 
 @cache
-def conforming() -> Saved:
+def conforming() -> ResultRecord:
     """Of the built-in coordinator: every edge is shown."""
     return _saved(PortSource("builtin", BuiltinPort))
 
 
 @cache
-def diverging(fault: str = "KAFKA-9232") -> Saved:
+def diverging(fault: str = "KAFKA-9232") -> ResultRecord:
     """Of a faulty copy of it: two findings, and edges that were not shown."""
     return _saved(PortSource("faulty", lambda: faulty_port(fault)))
 
 
-def _saved(source: PortSource) -> Saved:
+def _saved(source: PortSource) -> ResultRecord:
     verification = Verification(source, QUICK)
     result = verification.run()
     result.covered = verification.covered()

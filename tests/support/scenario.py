@@ -32,7 +32,7 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
-from groupcheck.reports.story import story
+from groupcheck.reports.text import story
 
 SESSION_MS, REBALANCE_MS = 10_000, 4_000
 DELAY: Final = Advance(3_000)

@@ -18,7 +18,7 @@ from groupcheck.properties.ports.exec import ExecPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.ports.python import PythonPort
 from groupcheck.properties.ports.wire import WirePort
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from support.wire_broker import Asked, Broker, serving
 
 Message = dict[str, Any]
@@ -120,6 +120,6 @@ def scripted(kind: str, script: Script, folder: Path) -> Iterator[Port]:
         yield PythonPort(lambda: ScriptedObject(script), limit_s=30.0)
     else:
         with serving(ScriptedBroker(script)) as broker:
-            port = WirePort("127.0.0.1", broker.port, windows=Windows(answer_ms=2_000))
+            port = WirePort("127.0.0.1", broker.port, tolerances=Tolerances(answer_ms=2_000))
             yield port
             port.shutdown()

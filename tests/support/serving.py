@@ -14,9 +14,9 @@ from typing import Any, Self, TypeVar
 
 from groupcheck.implementation.server.server import CannotServeError, Options, Server
 from groupcheck.implementation.server.settings import parse
-from groupcheck.properties.histories.recorded import Judged, judge, load
+from groupcheck.properties.histories.checker import GroupsChecked, check_groups, load
 from groupcheck.properties.ports import codec
-from groupcheck.reports.story import story
+from groupcheck.reports.text import story
 
 T = TypeVar("T")
 
@@ -85,10 +85,10 @@ class Served:
         """Have something done on the server's own thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
-    def checked(self) -> Judged:
+    def checked(self) -> GroupsChecked:
         """What the model says of what was recorded until now."""
         assert self.record is not None
-        return judge(load(self.record))
+        return check_groups(load(self.record))
 
     @contextmanager
     def connected(self) -> Iterator[Wire]:

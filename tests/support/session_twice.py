@@ -13,15 +13,15 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 
-def explains(finding: Finding, windows: Windows) -> bool:
+def explains(finding: Finding, tolerances: Tolerances) -> bool:
     """Whether Kafka allows all observations if any session can have a second timer like its own."""
     sequence = finding.sequence
     if finding.failure is not None:
         return False
-    oracle = Oracle(PROFILES[sequence.profile], sequence.broker, windows)
+    oracle = Oracle(PROFILES[sequence.profile], sequence.broker, tolerances)
     for given, seen, *_ in finding.exchanges:
         before = oracle.states
         oracle.states = [*before, *(each for state in before for each in _doubled(state))]

@@ -18,7 +18,7 @@ from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request, TxnOffsetCommitRequest
-from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.sketch import spoken
 from groupcheck.properties.generators.tour import tour

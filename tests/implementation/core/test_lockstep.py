@@ -8,7 +8,7 @@ from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import spaces
-from groupcheck.reports.story import story
+from groupcheck.reports.text import story
 from support.wandering import Walked, everything, toured, wandered
 
 # These are large with one member, too: bench/lockstep.py has them.

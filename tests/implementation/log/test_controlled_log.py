@@ -74,7 +74,7 @@ def test_held_completions_are_dropped_in_a_crash_and_later_ones_are_held() -> No
 
 def test_excluded_markers_are_neither_held_nor_fail() -> None:
     results: list[ErrorCode] = []
-    log = ControlledLog(MemoryLog(), spare_markers=True)
+    log = ControlledLog(MemoryLog(), excludes_markers=True)
     log.hold()
     log.fail(1, FAILED)
     log.append(0, MARKER, results.append)

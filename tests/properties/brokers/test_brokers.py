@@ -13,19 +13,19 @@ import pytest
 
 from groupcheck.model.spaces.clients import PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, Request
-from groupcheck.properties.brokers.recipe import SETTINGS
+from groupcheck.properties.brokers.definition import SETTINGS
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
-from groupcheck.properties.windows import Windows
-from groupcheck.reports.story import story
+from groupcheck.reports.text import story
 from support.needs import broker, needs_broker
 
 # Wide enough for a busy machine: these tests check the order of events only.
-WINDOWS = Windows(late_ms=10_000, answer_ms=30_000, grace_ms=30)
+TOLERANCES = Tolerances(late_ms=10_000, answer_ms=30_000, grace_ms=30)
 SEQUENCES = 24
 # Known bugs of a version that its specification does not have (docs/brokers.md).
 KNOWN = {"kafka:2.7": [ErrorCode.UNSUPPORTED_VERSION]}  # KAFKA-14422
@@ -52,7 +52,7 @@ def _address(port: Any) -> tuple[str, int]:
 @contextmanager
 def _started(spec: str) -> Iterator[PortSource]:
     """Start a named broker; after it stops, nothing listens on its network port."""
-    source = port_source(spec, windows=WINDOWS)
+    source = port_source(spec, tolerances=TOLERANCES)
     try:
         (address,) = {_address(source.connect()) for _ in range(2)}
         yield source
@@ -103,7 +103,7 @@ def test_kafka_conforms_to_its_own_version(spec: str) -> None:
 def test_kafka_has_none_of_the_findings_of_kfake() -> None:
     with _started("kfake") as source:
         result = _verified(source)
-    assert result.presumed == ["offset.metadata.max.bytes=4096"]
+    assert result.assumed_defaults == ["offset.metadata.max.bytes=4096"]
     assert result.findings
     with _started("kafka:4.1") as source:
         for finding in result.findings:

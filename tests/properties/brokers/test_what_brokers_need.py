@@ -12,8 +12,13 @@ from threading import Event
 import pytest
 
 from groupcheck.properties.brokers import cache, java
-from groupcheck.properties.brokers.catalogue import listing, recipes
-from groupcheck.properties.brokers.recipe import SETTINGS, BrokerDefinition, NotStartedError, start
+from groupcheck.properties.brokers.catalogue import definitions, listing
+from groupcheck.properties.brokers.definition import (
+    SETTINGS,
+    BrokerDefinition,
+    NotStartedError,
+    start,
+)
 from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import UnknownPortError, port_source
@@ -157,7 +162,7 @@ def test_unknown_setting_or_broker_is_refused(spec: str, why: str) -> None:
 
 
 def _definition(launch: Callable[..., tuple[str, int]]) -> BrokerDefinition:
-    return recipes()["serve"]._replace(launch=launch)
+    return definitions()["serve"]._replace(launch=launch)
 
 
 def test_start_is_tried_three_times_when_its_network_port_is_taken() -> None:

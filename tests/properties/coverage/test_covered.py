@@ -108,7 +108,7 @@ def test_each_pair_of_adjacent_transitions_has_its_own_bit() -> None:
         for e, edge in enumerate(each)
         if isinstance(edge, Second)
     }
-    pairs = coverage.shown_pairs()
+    pairs = coverage.covered_pairs()
     assert all(space.edges[n][e].target == second.node != n for (n, e), second in pairs)
     covered = covered_space(space, "d", (), pairs)
     assert covered.pairs == covered.pairs_shown == len(pairs) == 9_393
@@ -136,11 +136,11 @@ def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> Non
             for second in range(len(space.edges[coverage.after(hop)]))
         }
         assert len(by_number) == pair[-1]
-        for one, other in (*coverage.shown_pairs(), *(by_number[number] for number in walked)):
+        for one, other in (*coverage.covered_pairs(), *(by_number[number] for number in walked)):
             assert {one, other} <= coverage.shown
             assert coverage.after(one) == other.node != one.node
         toured = sum(steps - 1 for steps in verification._walked[coverage])
-        assert 0 < len(coverage.shown_pairs()) <= toured
+        assert 0 < len(coverage.covered_pairs()) <= toured
         assert walked
 
 

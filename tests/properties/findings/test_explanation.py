@@ -39,7 +39,7 @@ from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 
 PROFILE = PROFILES["2.7"]
 OFFER = JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
@@ -50,10 +50,10 @@ SYNC = SyncGroupRequest(GROUP_ID, 1, "#1", assignments=(Assignment("#1", b"a"),)
 
 
 def _seen(
-    *steps: Input, answers: dict[int, ResponseBody], windows: Windows | None = None
+    *steps: Input, answers: dict[int, ResponseBody], tolerances: Tolerances | None = None
 ) -> Finding:
     """The finding if the last step has these answers, and the others conform."""
-    oracle, exchanges = Oracle(PROFILE, {}, windows), []
+    oracle, exchanges = Oracle(PROFILE, {}, tolerances), []
     for step in steps[:-1]:
         allowed = oracle.predict(step)
         elapsed_ms = step.ms if isinstance(step, Advance) else 0
@@ -177,7 +177,7 @@ def test_a_failed_port_and_two_answers_to_one_request_have_no_explanation() -> N
 def test_an_explanation_on_a_real_clock_names_no_property() -> None:
     old = Request(2, 3, ALIVE._replace(generation_id=0))
     answers: dict[int, ResponseBody] = {2: HeartbeatResponse(ErrorCode.NONE)}
-    explanation = explain(_seen(*JOINED, old, answers=answers, windows=Windows(1_000)))
+    explanation = explain(_seen(*JOINED, old, answers=answers, tolerances=Tolerances(1_000)))
     assert _reasons(explanation)["heartbeat/alive"] == "heartbeat/other-generation"
     assert explanation.violated is None
 

@@ -20,9 +20,9 @@ from groupcheck.properties.sequence import MalformedTraceError, dump, parse
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.diagram import diagram
 from groupcheck.reports.files import finding_files
-from groupcheck.reports.saved import Event
-from groupcheck.reports.story import REPORTED_SEPARATELY, story
-from groupcheck.reports.told import found
+from groupcheck.reports.record import Event
+from groupcheck.reports.text import REPORTED_SEPARATELY, story
+from groupcheck.reports.verification_record import found
 from support.faults import faulty_port
 from support.spaces import together
 

@@ -13,7 +13,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import HoldAppends
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
-from groupcheck.properties.coverage.edges_shown import Coverage
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.ports.port import Fault, Observation, Port

@@ -18,7 +18,7 @@ from groupcheck.properties.generators.sketch import Picks, spoken
 from groupcheck.properties.generators.tracks import Tracks
 from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.generators.wandering import wander
-from groupcheck.properties.histories.retold import retell
+from groupcheck.properties.histories.recorded_replay import replay_recorded
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
 from groupcheck.properties.ports.source import PortSource, port_source
@@ -59,7 +59,7 @@ def test_a_walk_is_where_the_oracle_says_that_the_port_is(tracks: Tracks) -> Non
     walker, choose = Walker(tracks, BuiltinPort(3)), uniform(tracks, Random(3))
     for _ in range(40):
         walker.walk(choose, 60)
-        oracle = retell(PROFILE, tracks.space.instance.broker, walker.record).oracle
+        oracle = replay_recorded(PROFILE, tracks.space.instance.broker, walker.record).oracle
         nodes = {tracks.space.numbers[tracks.space.canonical(s).node] for s in oracle.states}
         assert nodes == {walker.node}
     assert walker.asked == 0

@@ -12,26 +12,26 @@ from groupcheck.properties.histories.history import Operation, Setting
 from groupcheck.properties.histories.history_file import load
 from groupcheck.properties.histories.linearize import Search
 from groupcheck.properties.histories.many_groups import (
-    Judged,
+    GroupsChecked,
     _choices,
-    judge,
-    judge_group,
+    check_group_history,
+    check_groups,
 )
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from support.every_order import explained
 from support.overlapping import Line, Overlapping, changed, spoiled, write
 
 MOST_POINTS = 100_000
-USUAL = Windows()
-EXACT = Windows(late_ms=0)
+USUAL = Tolerances()
+EXACT = Tolerances(late_ms=0)
 
 
-def checked(lines: list[Line], directory: Path, windows: Windows = USUAL) -> Judged:
-    return judge(load(write(lines, directory / "history.jsonl")), windows, MOST_POINTS)
+def checked(lines: list[Line], directory: Path, tolerances: Tolerances = USUAL) -> GroupsChecked:
+    return check_groups(load(write(lines, directory / "history.jsonl")), tolerances, MOST_POINTS)
 
 
-def accepted(lines: list[Line], directory: Path, windows: Windows = USUAL) -> bool:
-    found = checked(lines, directory, windows)
+def accepted(lines: list[Line], directory: Path, tolerances: Tolerances = USUAL) -> bool:
+    found = checked(lines, directory, tolerances)
     assert found.undecided is None
     return found.rejected is None
 
@@ -106,7 +106,7 @@ def test_of_small_histories_it_says_what_trying_every_order_says(seed: int, tmp_
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("groupcheck.properties.histories.many_groups.Search", Noting)
-        _, verdict = judge_group(group, setting)
+        _, verdict = check_group_history(group, setting)
     assert verdict.lawful is any(explained(*each) for each in searched)
 
 

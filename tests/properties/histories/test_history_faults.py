@@ -10,8 +10,12 @@ import pytest
 from groupcheck.properties.histories.history import Event, Operation, Setting
 from groupcheck.properties.histories.history_file import load
 from groupcheck.properties.histories.linearize import Search
-from groupcheck.properties.histories.many_groups import Judged, judge, judge_group
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.histories.many_groups import (
+    GroupsChecked,
+    check_group_history,
+    check_groups,
+)
+from groupcheck.properties.tolerances import Tolerances
 from support.breaking import Breaking
 from support.every_order import explained
 from support.overlapping import Line, spoiled, write
@@ -20,8 +24,8 @@ MOST_POINTS = 100_000
 HAPPENS = (("crash",), ("unload", "load"), ("cleanup", "crash", "unload", "load"))
 
 
-def checked(lines: list[Line], directory: Path) -> Judged:
-    return judge(load(write(lines, directory / "history.jsonl")), Windows(), MOST_POINTS)
+def checked(lines: list[Line], directory: Path) -> GroupsChecked:
+    return check_groups(load(write(lines, directory / "history.jsonl")), Tolerances(), MOST_POINTS)
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
@@ -110,7 +114,7 @@ def test_of_small_histories_with_events_it_says_what_trying_every_order_says(
         (group,) = noted.groups
         setting = Setting(noted.profile, noted.broker, open_appends=slow)
         searched.clear()
-        _, verdict = judge_group(group, setting)
+        _, verdict = check_group_history(group, setting)
         assert verdict.lawful is any(explained(*each) for each in searched), seed
         verdicts.add(verdict.lawful)
     assert verdicts == {False, True}

@@ -24,7 +24,7 @@ from groupcheck.model.vocabulary import (
     OffsetFetchRequest,
     Request,
 )
-from groupcheck.properties.histories.recorded import judge, load
+from groupcheck.properties.histories.checker import check_groups, load
 from groupcheck.properties.sequence import MalformedTraceError
 from support.serving import Served, Wire
 
@@ -83,7 +83,7 @@ def changed(path: Path, to: Path, change: Callable[[list[Line]], None]) -> Path:
 def test_the_recording_of_a_server_with_several_groups_is_accepted(
     session: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checked = judge(load(session))
+    checked = check_groups(load(session))
     assert (checked.groups, checked.finding, checked.cut) == (4, None, ())
     assert checked.steps > 20
     assert main(["replay", str(session)]) == 0
@@ -94,8 +94,8 @@ def test_the_recording_of_a_server_with_several_groups_is_accepted(
 def test_each_session_of_a_file_is_checked_by_itself(session: Path, tmp_path: Path) -> None:
     path = tmp_path / "twice"
     path.write_bytes(session.read_bytes() * 2)
-    assert judge(load(path)).groups == 8
-    assert judge(load(path)).finding is None
+    assert check_groups(load(path)).groups == 8
+    assert check_groups(load(path)).finding is None
 
 
 def test_a_wrong_response_is_a_finding_of_its_group(
@@ -111,7 +111,7 @@ def test_a_wrong_response_is_a_finding_of_its_group(
         answer["body"]["errorCode"] = 22
 
     path = changed(session, tmp_path / "changed", change)
-    checked = judge(load(path))
+    checked = check_groups(load(path))
     assert checked.group_id == "two"
     assert checked.finding is not None
     assert main(["replay", str(path)]) == 1
@@ -122,7 +122,7 @@ def test_a_setting_that_no_rule_reads_is_ignored(session: Path, tmp_path: Path) 
     def change(lines: list[Line]) -> None:
         lines[0]["config"]["offsets.topic.num.partitions"] = 50
 
-    assert judge(load(changed(session, tmp_path / "changed", change))).finding is None
+    assert check_groups(load(changed(session, tmp_path / "changed", change))).finding is None
 
 
 def test_a_response_at_the_wrong_time_is_a_finding(session: Path, tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ def test_a_response_at_the_wrong_time_is_a_finding(session: Path, tmp_path: Path
         for line in lines:
             line["ms"] = 0  # no session ends when no time passes
 
-    assert judge(load(changed(session, tmp_path / "changed", change))).finding is not None
+    assert check_groups(load(changed(session, tmp_path / "changed", change))).finding is not None
 
 
 def test_a_missing_response_is_a_finding(session: Path, tmp_path: Path) -> None:
     def change(lines: list[Line]) -> None:
         lines.remove(next(line for line in lines if line["type"] == "response"))
 
-    checked = judge(load(changed(session, tmp_path / "changed", change)))
+    checked = check_groups(load(changed(session, tmp_path / "changed", change)))
     assert checked.finding is not None
 
 
@@ -151,7 +151,7 @@ def test_a_request_outside_the_model_cuts_off_the_rest_of_its_group(
         twice = [("range", b"a"), ("range", b"b")]
         wire.request("JoinGroup", 3, **_join_of("odd", twice))
         join(wire, "plain")
-    checked = judge(load(path))
+    checked = check_groups(load(path))
     assert (checked.groups, checked.finding) == (2, None)
     cut = "group 'odd': a JoinGroup that names a protocol twice, or '', is not part of the model"
     assert checked.cut == (cut,)
@@ -167,7 +167,7 @@ def test_a_body_that_is_too_long_cuts_off_its_group_and_no_other(tmp_path: Path)
         fields = {"generation_id": 1, "member_id": long}
         assert wire.ask("Heartbeat", 4, group_id="odd", **fields).error_code == 25
         assert wire.ask("Heartbeat", 4, group_id=long, **fields).error_code == 25
-    checked = judge(load(path))
+    checked = check_groups(load(path))
     assert (checked.groups, checked.finding) == (3, None)
     first, second = checked.cut
     assert first.startswith("group 'odd': Heartbeat.memberId: expected at most 32767 bytes, got ")
@@ -185,7 +185,7 @@ def test_only_the_last_line_of_a_session_may_be_torn(session: Path, tmp_path: Pa
     path = tmp_path / "torn"
     whole = session.read_bytes()
     path.write_bytes(whole + b'{"type":"adv')
-    assert judge(load(path)) == judge(load(session))
+    assert check_groups(load(path)) == check_groups(load(session))
     path.write_bytes(whole + b'{"type":"adv\n' + whole)
     assert len(load(path)) == 2 * len(load(session))
     rest = whole.partition(b"\n")[2]
@@ -240,7 +240,7 @@ def test_a_damaged_recording_is_checked_or_an_error(
     data[at : at + cut] = put
     (tmp_path / "damaged").write_bytes(data)
     with suppress(MalformedTraceError):
-        judge(load(tmp_path / "damaged"))
+        check_groups(load(tmp_path / "damaged"))
 
 
 def test_a_missing_file_is_an_error_of_one_line(
@@ -277,7 +277,7 @@ def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(
     recording.close()
     recorded = load(tmp_path / "file")
     for _ in range(2):  # and it is left as it is
-        assert judge(recorded).finding is None
+        assert check_groups(recorded).finding is None
 
     def ask_again(lines: list[Line]) -> None:
         lines += [lines[1], lines[3] | {"id": 3}, lines[4], lines[6] | {"id": 3}]
@@ -288,4 +288,4 @@ def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(
 
     for change, is_good in ((ask_again, True), (answer_late, False)):
         path = changed(tmp_path / "file", tmp_path / change.__name__, change)
-        assert (judge(load(path)).finding is None) is is_good
+        assert (check_groups(load(path)).finding is None) is is_good

@@ -27,9 +27,9 @@ from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import attempts, availability, long_run
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
-from groupcheck.properties.long_runs.journal import MalformedJournalError, ResumeFile
 from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace
 from groupcheck.properties.long_runs.long_run import LongRun
+from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError, ResumeFile
 from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import port_source
@@ -38,7 +38,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.told import told
+from groupcheck.reports.verification_record import told
 from support.differences_on_the_wire import Asked, Shown
 from support.served_process import Process, served
 
@@ -239,7 +239,7 @@ def test_run_resumes_where_it_ended(server: Process, tmp_path: Path) -> None:
 def test_file_that_is_no_resume_file_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text(text)
-    with pytest.raises(MalformedJournalError, match=complaint):
+    with pytest.raises(MalformedResumeFileError, match=complaint):
         ResumeFile(path, {"seed": 0})
     assert path.read_text() == text
 

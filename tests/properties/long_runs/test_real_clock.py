@@ -14,10 +14,10 @@ from groupcheck.cli import main
 from groupcheck.implementation.core.config import Config
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
-from groupcheck.properties.windows import Windows
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.told import told
+from groupcheck.reports.verification_record import told
 from support.wire_broker import Asked, CoordinatorBroker, reply, serving
 
 AT_ONCE = Config(group_initial_rebalance_delay_ms=0)
@@ -119,13 +119,13 @@ def test_late_ms_sets_how_late_a_timer_may_fire(
         status = main(["verify", port, *asked])
     result = json.loads(capsys.readouterr().out)
     assert (status == 0, result["conforms"]) == (conforms, conforms)
-    windows = {"late_ms": late_ms, "early_ms": 50, "answer_ms": 5_000, "grace_ms": 40}
-    assert result["runs"][0]["tolerances"] == windows
+    tolerances = {"late_ms": late_ms, "early_ms": 50, "answer_ms": 5_000, "grace_ms": 40}
+    assert result["runs"][0]["tolerances"] == tolerances
 
 
 def test_tolerances_are_reported_on_a_real_clock_only() -> None:
-    windows = Windows(late_ms=2_000, grace_ms=7)
-    said = summary(told(Result("kafka://x", Settings(), "Kafka", windows=windows)), [])
+    tolerances = Tolerances(late_ms=2_000, grace_ms=7)
+    said = summary(told(Result("kafka://x", Settings(), "Kafka", tolerances=tolerances)), [])
     assert "tolerances a timer may fire up to 2,000 ms late, never early" in said
     assert "7 ms to confirm that none arrives" in said
     virtual = Result("builtin", Settings(), "Kafka")

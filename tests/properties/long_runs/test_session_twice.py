@@ -25,7 +25,7 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.sequence import Sequence
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from support.session_twice import explains
 
 OFFER = (Protocol("range", b""),)
@@ -71,14 +71,14 @@ def finding(waited_ms: int, *between: Exchange) -> Finding:
 
 
 def test_second_timer_of_an_expired_session_explains_an_unneeded_rebalance() -> None:
-    assert explains(finding(1_600), Windows())
+    assert explains(finding(1_600), Tolerances())
 
 
 def test_second_timer_explains_nothing_when_no_session_has_expired() -> None:
-    assert not explains(finding(300), Windows())
+    assert not explains(finding(300), Tolerances())
 
 
 @pytest.mark.parametrize("answer", [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID])
 def test_second_timer_explains_no_other_answers(answer: ErrorCode) -> None:
     beat = asked(3, HeartbeatRequest(GROUP_ID, 1, "#1"), HeartbeatResponse(answer))
-    assert explains(finding(1_600, beat), Windows()) == (answer is ErrorCode.NONE)
+    assert explains(finding(1_600, beat), Tolerances()) == (answer is ErrorCode.NONE)

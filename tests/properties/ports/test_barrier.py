@@ -7,7 +7,7 @@ import time
 
 from groupcheck.model.vocabulary import HeartbeatRequest, JoinGroupRequest, Request
 from groupcheck.properties.ports.wire import WirePort
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from support.wire_broker import Asked, Broker, reply, serving
 
 JOIN = JoinGroupRequest("group", 10_000)
@@ -61,7 +61,7 @@ def test_next_request_is_sent_after_the_broker_has_received_a_waiting_one() -> N
 
 def test_barrier_without_a_response_waits_only_once() -> None:
     with serving(RecordingBroker()) as broker:
-        port = WirePort("127.0.0.1", broker.port, windows=Windows(answer_ms=ANSWER_MS))
+        port = WirePort("127.0.0.1", broker.port, tolerances=Tolerances(answer_ms=ANSWER_MS))
         port.open("2.7", {})
         port.request(Request(1, 3, HEARTBEAT), {1})
         broker.hung = True

@@ -16,7 +16,7 @@ from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import Sequence
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from support.served_process import served
 from support.wire_broker import Asked, TransactionsBroker, serving
 
@@ -36,7 +36,7 @@ def broker() -> Iterator[TransactionsBroker]:
 
 @pytest.fixture
 def port(broker: TransactionsBroker) -> Iterator[WirePort]:
-    opened = WirePort("127.0.0.1", broker.port, windows=Windows(answer_ms=2_000))
+    opened = WirePort("127.0.0.1", broker.port, tolerances=Tolerances(answer_ms=2_000))
     opened.open("2.7", {})
     yield opened
     opened.shutdown()

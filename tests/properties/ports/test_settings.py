@@ -16,7 +16,7 @@ from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.told import told
+from groupcheck.reports.verification_record import told
 from support.wire_broker import Broker, CoordinatorBroker, serving
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -46,7 +46,7 @@ def test_conforming_broker_with_other_settings_conforms() -> None:
         result = verified(broker)
     assert result.findings == []
     assert result.conforms
-    assert result.presumed == []
+    assert result.assumed_defaults == []
     assert result.covered_transitions > 100
 
 
@@ -59,10 +59,10 @@ def test_given_settings_replace_those_that_the_broker_does_not_report() -> None:
         query += "&group.min.session.timeout.ms=10000&group.max.size=2147483647"
         result = verified(broker, query)
     assert result.findings == []
-    assert result.presumed == ["group.max.session.timeout.ms=1800000"]
-    line = f"assumed    defaults that the broker does not report: {result.presumed[0]}\n"
+    assert result.assumed_defaults == ["group.max.session.timeout.ms=1800000"]
+    line = f"assumed    defaults that the broker does not report: {result.assumed_defaults[0]}\n"
     assert line in summary(told(result), [])
-    assert told(result).assumed_defaults == tuple(result.presumed)
+    assert told(result).assumed_defaults == tuple(result.assumed_defaults)
 
 
 def test_broker_that_ignores_its_settings_diverges() -> None:
@@ -80,7 +80,7 @@ def test_given_settings_override_reported_ones_and_those_the_defaults(
     source = port_source(f"kafka://127.0.0.1:{broker.port}?{DELAY}=5")
     settings = source.broker_settings()
     assert settings.values == {**DEFAULTS, DELAY: 5, "offset.metadata.max.bytes": 8}
-    assert settings.presumed == (
+    assert settings.assumed_defaults == (
         "group.min.session.timeout.ms",
         "group.max.session.timeout.ms",
         "group.max.size",
@@ -94,7 +94,7 @@ def test_reported_setting_without_a_number_has_the_default(
     broker.settings = {DELAY: value}
     settings = WirePort("127.0.0.1", broker.port).broker_settings()
     assert settings.values == DEFAULTS
-    assert set(settings.presumed) == set(DEFAULTS)
+    assert set(settings.assumed_defaults) == set(DEFAULTS)
 
 
 def test_too_long_initial_delay_is_refused(broker: Broker) -> None:

@@ -37,7 +37,7 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.ports.wire import WirePort
-from groupcheck.properties.windows import Windows
+from groupcheck.properties.tolerances import Tolerances
 from support.wire_broker import APIS, Asked, Broker, Broker6, reply, serving
 
 HEARTBEAT = HeartbeatRequest("group", 1, "member")
@@ -52,7 +52,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def port(broker: Broker) -> Iterator[WirePort]:
-    opened = WirePort("127.0.0.1", broker.port, windows=Windows(answer_ms=2_000))
+    opened = WirePort("127.0.0.1", broker.port, tolerances=Tolerances(answer_ms=2_000))
     opened.open("2.7", {})
     yield opened
     opened.shutdown()
@@ -68,7 +68,7 @@ def failure(port: Port, version: int = 3) -> PortFailedError:
     return failed.value
 
 
-def refused(port: int, **options: Windows) -> str:
+def refused(port: int, **options: Tolerances) -> str:
     """Return why a broker cannot be tested, without its address."""
     unopened = WirePort("127.0.0.1", port, **options)  # type: ignore[arg-type]
     with pytest.raises(PortUnavailableError) as error:
@@ -158,7 +158,7 @@ class InFlight:
 def test_each_late_response_extends_the_grace_period(
     monkeypatch: pytest.MonkeyPatch, answered_s: tuple[float, ...], seen: int, elapsed_ms: int
 ) -> None:
-    port = WirePort("127.0.0.1", 1, windows=Windows(grace_ms=30))
+    port = WirePort("127.0.0.1", 1, tolerances=Tolerances(grace_ms=30))
     selector: Any = Waiting(*answered_s)
     monkeypatch.setattr(wire, "monotonic", lambda: selector.now_s)
     port._selector, port._connections = selector, selector.connections
@@ -355,7 +355,7 @@ def test_invalid_address_is_reported_in_one_line(rest: str) -> None:
 
 def test_broker_that_never_answers_is_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        reason = refused(silent.getsockname()[1], windows=Windows(answer_ms=100))
+        reason = refused(silent.getsockname()[1], tolerances=Tolerances(answer_ms=100))
     assert reason == "no response in time"
 
 
@@ -368,7 +368,7 @@ def test_broker_that_answers_too_slowly_is_unavailable(broker: Broker) -> None:
         return b""
 
     broker.speak = drip
-    assert refused(broker.port, windows=Windows(answer_ms=100)) == "no response in time"
+    assert refused(broker.port, tolerances=Tolerances(answer_ms=100)) == "no response in time"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Listed(NamedTuple):
+class BrokerListing(NamedTuple):
     """A broker: the PORT to type, its title, the version it is checked against, what it needs.
 
     `missing` says why it cannot run on this machine; None if it can.

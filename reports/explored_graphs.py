@@ -14,7 +14,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.spaces.known import instances
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import InstanceCoverage
-from groupcheck.reports.saved import Saved
+from groupcheck.reports.record import ResultRecord
 
 
 class Known(NamedTuple):
@@ -41,7 +41,7 @@ class Again(NamedTuple):
     unknown: tuple[str, ...]
 
 
-def again(result: Saved, tell: Callable[[int], None] = lambda _states: None) -> Again:
+def again(result: ResultRecord, tell: Callable[[int], None] = lambda _states: None) -> Again:
     """Explore the instances of a result; `tell` is called with the number of new states."""
     known: list[Known] = []
     unknown: list[str] = []

@@ -76,7 +76,7 @@ class Playback:
         raise self._end.failure
 
 
-def retell(
+def replay_recorded(
     profile: Profile, broker: Mapping[str, int], exchanges: Iterable[Exchange], end: End = WELL
 ) -> Run:
     """Check recorded exchanges, which have the port's own member ids, with the oracle.

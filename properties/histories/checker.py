@@ -28,14 +28,14 @@ from groupcheck.properties.histories.reader import BEFORE
 from groupcheck.properties.histories.recording_file import Recorded, read
 from groupcheck.properties.run import FoundError
 
-__all__ = ["GroupChecker", "Judged", "Recorded", "judge", "judge_text", "load"]
+__all__ = ["GroupChecker", "GroupsChecked", "Recorded", "check_groups", "check_text", "load"]
 
 MOST_WAITING: Final = 100_000  # exchanges that wait for a release
 ASSUMED: Final = f"{BEFORE}, and the settings of the broker are unknown"
 GIVEN: Final[Mapping[str, Callable[[], Input]]] = {"hold": HoldAppends, "release": ReleaseAppends}
 
 
-class Judged(NamedTuple):
+class GroupsChecked(NamedTuple):
     """The result for a recording: groups, steps, the first finding, and what was not checked."""
 
     groups: int
@@ -56,7 +56,7 @@ def load(path: Path) -> list[Recorded]:
         return read(file, str(path))
 
 
-def judge(recordings: list[Recorded]) -> Judged:
+def check_groups(recordings: list[Recorded]) -> GroupsChecked:
     """Check what was recorded of each group, up to the first finding."""
     steps = 0
     cut = []
@@ -66,20 +66,20 @@ def judge(recordings: list[Recorded]) -> Judged:
             cut.append(f"group {shown(each.group_id)}: {BEFORE}")
             continue
         if checker.finding is not None:
-            return Judged(len(recordings), steps, each.group_id, checker.finding)
+            return GroupsChecked(len(recordings), steps, each.group_id, checker.finding)
         steps += checker.steps
         if checker.undecided is not None:
             cut.append(f"group {shown(each.group_id)}: {checker.undecided}")
-    return Judged(len(recordings), steps, cut=tuple(cut))
+    return GroupsChecked(len(recordings), steps, cut=tuple(cut))
 
 
-def judge_text(text: str) -> Judged:
+def check_text(text: str) -> GroupsChecked:
     """Check the lines of a recording.
 
     Raises:
         MalformedTraceError: with the line and what is wrong with it.
     """
-    return judge(read(text.encode().splitlines(keepends=True), "recording"))
+    return check_groups(read(text.encode().splitlines(keepends=True), "recording"))
 
 
 def check_group(recorded: Recorded) -> GroupChecker | None:

@@ -18,7 +18,7 @@ SYNC_INTERVAL_S: Final = 2.0  # a machine crash may lose as much of a run
 CONFORMS, FOUND, UNDECIDED = "conforms", "found", "undecided"
 
 
-class MalformedJournalError(ValueError):
+class MalformedResumeFileError(ValueError):
     """The file does not belong to a long run, or to another one; the message says why."""
 
 
@@ -50,7 +50,7 @@ class ResumeFile:
         settings: what must be the same when the run resumes.
 
     Raises:
-        MalformedJournalError: the file does not belong to such a run.
+        MalformedResumeFileError: the file does not belong to such a run.
         OSError: it cannot be read or written.
     """
 
@@ -160,7 +160,7 @@ def _read(data: bytes, path: Path, settings: Mapping[str, Any]) -> list[Entry]:
             if head.get(name) != value:
                 _refuse(path, f"the file's {name} is {head.get(name)!r}, this run's is {value!r}")
         return [_entry(line, path) for line in lines[1:]]
-    except MalformedJournalError:
+    except MalformedResumeFileError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError):
         _refuse(path, "not the resume file of a long run")
@@ -168,7 +168,7 @@ def _read(data: bytes, path: Path, settings: Mapping[str, Any]) -> list[Entry]:
 
 def _refuse(path: Path, reason: str) -> NoReturn:
     msg = f"{path}: {reason}"
-    raise MalformedJournalError(msg)
+    raise MalformedResumeFileError(msg)
 
 
 def _entry(line: Mapping[str, Any], path: Path) -> Entry:

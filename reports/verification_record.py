@@ -15,14 +15,14 @@ from groupcheck.properties.coverage.covered import ProfileCovered
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.result import InstanceCoverage, Result
 from groupcheck.properties.sequence import dump
-from groupcheck.reports import saved
+from groupcheck.reports import record as saved
 from groupcheck.reports.covered import rules_of
 from groupcheck.reports.diagram import diagram
 from groupcheck.reports.explanations import explanations
 from groupcheck.reports.itf import finding_as_itf
 from groupcheck.reports.side_by_side import compared, states
-from groupcheck.reports.story import story, title
 from groupcheck.reports.terminal import verdict
+from groupcheck.reports.text import story, title
 
 NOTHING: Final = ProfileCovered({}, frozenset())
 
@@ -32,11 +32,11 @@ MOST_STEPS: Final = 300
 replace = msgspec.structs.replace
 
 
-def told(result: Result) -> saved.Saved:
+def told(result: Result) -> saved.ResultRecord:
     """The record of a verification."""
     profile = result.settings.profile
     covered = result.covered.get(profile, NOTHING)
-    made = saved.Saved(
+    made = saved.ResultRecord(
         port=result.port,
         profile=profile,
         kafka=result.kafka,
@@ -46,7 +46,7 @@ def told(result: Result) -> saved.Saved:
         steps=result.steps,
         seconds=round(result.seconds, 3),
         unsupported=tuple(result.unsupported),
-        assumed_defaults=tuple(result.presumed),
+        assumed_defaults=tuple(result.assumed_defaults),
         findings=tuple(found(finding, result.port) for finding in result.findings),
         findings_truncated=result.more,
         findings_not_reproduced=result.not_reproduced,
@@ -108,7 +108,7 @@ def _run(result: Result) -> saved.Run:
         sequences=result.sequences,
         steps=result.steps,
         ended_early=result.ended_early,
-        tolerances=None if result.windows is None else result.windows._asdict(),
+        tolerances=None if result.tolerances is None else result.tolerances._asdict(),
         curve=tuple(result.curve),
         stages=tuple(replace(each, seconds=round(each.seconds, 3)) for each in result.stages),
         outages=tuple(

@@ -22,7 +22,7 @@ from groupcheck.properties.compare import UNTOLD, differing
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
 from groupcheck.reports import explanations
-from groupcheck.reports.words import (
+from groupcheck.reports.formatting import (
     Names,
     answer_in_words,
     bounded,

@@ -285,7 +285,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     rebalances: tuple[Rebalance, ...]
 
 
-class Saved(msgspec.Struct, frozen=True, kw_only=True):
+class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run of a command, or of several runs of the same command merged.
 
     Only `verify` has instances, pairs, rules and code. The others have the `lines` that they print

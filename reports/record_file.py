@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from groupcheck.reports.saved import FORMAT, Saved
+from groupcheck.reports.record import FORMAT, ResultRecord
 
 NAME: Final = "result.json"
 MOST_BYTES: Final = 256 * 1024 * 1024  # such as /dev/zero has no end
@@ -18,12 +18,12 @@ class MalformedResultError(ValueError):
     """A file is not a result of groupcheck, or not one that this version reads."""
 
 
-def as_text(saved: Saved) -> str:
+def as_text(saved: ResultRecord) -> str:
     """The result as JSON, in ASCII: a port may answer with lone surrogates."""
     return json.dumps(msgspec.to_builtins(saved), indent=1) + "\n"
 
 
-def read(path: Path) -> Saved:
+def read(path: Path) -> ResultRecord:
     """The result in a file, or in the directory of a report.
 
     Raises:
@@ -46,7 +46,7 @@ def read(path: Path) -> Saved:
         )
         raise MalformedResultError(msg)
     try:
-        return msgspec.convert(found, Saved, strict=True, str_keys=True)
+        return msgspec.convert(found, ResultRecord, strict=True, str_keys=True)
     except (msgspec.ValidationError, RecursionError) as error:
         msg = f"{path} is not a result of groupcheck: {error}"
         raise MalformedResultError(msg) from error
@@ -57,5 +57,5 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A result of groupcheck, format {FORMAT}",
-        **msgspec.json.schema(Saved),
+        **msgspec.json.schema(ResultRecord),
     }

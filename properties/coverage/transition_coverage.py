@@ -157,11 +157,11 @@ class Coverage:
             with self._lock:
                 self._pairs.add((before, hop))
 
-    def shown_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
+    def covered_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
         """Return the covered pairs of adjacent transitions."""
         return self._pairs
 
-    def show_all(self, times: Sequence[int]) -> None:
+    def add_counts(self, times: Sequence[int]) -> None:
         """Add what another generator covered: for each transition how often."""
         with self._lock:
             hops = (
@@ -215,12 +215,12 @@ class Coverage:
         """Record that the port took the branch that the path needs."""
         self._missed.pop(hop, None)
 
-    def miss_all(self, node: int, fork: Fork) -> None:
+    def miss_fork(self, node: int, fork: Fork) -> None:
         """Record that a fork could not be tried in this test."""
         for place in fork.edges:
             self.miss(TransitionReference(node, place))
 
-    def leave_out(self, given: Input, what: str) -> None:
+    def mark_unsupported(self, given: Input, what: str) -> None:
         """Drop every input of the kind that the port does not support."""
         with self._lock:
             if what not in self.unsupported:
@@ -353,7 +353,7 @@ class Coverage:
         if hop in self.diverged:
             return Kind.DIVERGED
         if hop in self.left_out:
-            return Kind.LEFT_OUT
+            return Kind.UNSUPPORTED
         if (hop.node, edge.given) in tried:
             return Kind.NOT_CHOSEN
         return Kind.AMBIGUOUS if self.fork(hop).tries else Kind.UNTRIED

@@ -15,10 +15,11 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.laws.laws import Counterexample
 from groupcheck.properties.sequence import Sequence, dump
 from groupcheck.reports import exploration as explored
-from groupcheck.reports import pipeline, saved
+from groupcheck.reports import pipeline
+from groupcheck.reports import record as saved
+from groupcheck.reports.formatting import bounded
 from groupcheck.reports.terminal import verdict
-from groupcheck.reports.told import found, replace, run_of
-from groupcheck.reports.words import bounded
+from groupcheck.reports.verification_record import found, replace, run_of
 
 OFTEN: Final = ("group_id", "times", "reason")
 NAMED_BY_SOURCES: Final = "the Kafka that each source names"
@@ -47,7 +48,7 @@ class Replayed(NamedTuple):
     lines: tuple[str, ...]
 
 
-def replay(done: Replayed, took: Took) -> saved.Saved:
+def replay(done: Replayed, took: Took) -> saved.ResultRecord:
     """The record of a replayed trace, or of a checked recording."""
     findings: list[saved.FindingRecord] = []
     if done.finding is not None:
@@ -76,7 +77,7 @@ def check(
     profile: str | None,
     sources: Iterable[str],
     took: Took,
-) -> saved.Saved:
+) -> saved.ResultRecord:
     """The record of groups checked against the model; `done` has the counts, by their names."""
     records = {each.id: each for each in (_rejected(row, finding) for row, finding in findings)}
     section = pipeline.as_json(done, ()) | {
@@ -105,7 +106,7 @@ def explore(
     exploration: Exploration,
     broken: list[Counterexample] | None,
     took: Took,
-) -> saved.Saved:
+) -> saved.ResultRecord:
     """The record of an exploration; an expected violation is no finding."""
     settings = exploration.settings
     profile = settings.profile
@@ -130,7 +131,7 @@ def _saved(
     took: Took,
     settings: dict[str, bool | int | str],
     **fields: Any,  # noqa: ANN401 - those of a result
-) -> saved.Saved:
+) -> saved.ResultRecord:
     """A result of one run, with its verdict."""
     run = run_of(
         took.seconds,
@@ -142,7 +143,7 @@ def _saved(
         ended_early="",
         tolerances=None,
     )
-    made = saved.Saved(command=command, seconds=run.seconds, runs=(run,), **fields)
+    made = saved.ResultRecord(command=command, seconds=run.seconds, runs=(run,), **fields)
     return replace(made, verdict=verdict(made))
 
 

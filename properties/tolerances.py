@@ -1,11 +1,11 @@
-"""The windows within which a coordinator on a real clock is judged; nobody keeps to them here."""
+"""The tolerances within which the timers and answers of a live coordinator are checked."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 
-class Windows(NamedTuple):
+class Tolerances(NamedTuple):
     """What is allowed for the time that nobody sees.
 
     Args:
@@ -23,6 +23,6 @@ class Windows(NamedTuple):
     grace_ms: int = 30
 
 
-USUAL: Final = Windows()
-EXACT: Final = Windows(late_ms=0, grace_ms=0)
+USUAL: Final = Tolerances()
+EXACT: Final = Tolerances(late_ms=0, grace_ms=0)
 LONG_RUN_GRACE_MS: Final = 100
