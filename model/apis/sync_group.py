@@ -110,10 +110,10 @@ _NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
     "sync",
     _answers,
     not_active=at("GC:231", "GC:227", "GC:859", "GCS:905"),
-    loading=at("", "", "GC:357", RUNTIME_LOADING),
+    loading=at("", "", "GC:356", RUNTIME_LOADING),
     # In 2.7 the member has to join again, as the rebalance that it was in is lost.
     loading_effects=(
-        _answers(ErrorCode.REBALANCE_IN_PROGRESS)[0].only(at("", "", "GC:357")),
+        _answers(ErrorCode.REBALANCE_IN_PROGRESS)[0].only(at("", "", "GC:361")),
         _answers(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)[0].only(at("", "", "", "GCS:930")),
     ),
     not_coordinator=at("GC:233", "GC:229", "GC:863", RUNTIME_ELSEWHERE),

@@ -168,7 +168,7 @@ CLEANUP: Final = Table(
         Rule(
             "cleanup/simple",
             "no member has ever joined the group, which only stores offsets",
-            at("", "", "GM:755", "CG:967"),
+            at("", "", "GM:755", "CG:969"),
             (
                 Guard(
                     "no member has ever joined",
