@@ -119,7 +119,7 @@ _NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
     loading=at("", "", "", RUNTIME_LOADING),
     not_coordinator=at("", "", "", RUNTIME_ELSEWHERE),
 )
-_DEFERRED: Final = at("", "", "", "CR:960")
+_DEFERRED: Final = at("", "", "", "CR:1172")
 END_TXN: Final = Table(
     "EndTxn",
     API,

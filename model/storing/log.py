@@ -547,7 +547,7 @@ OFFSETS_APPENDED: Final = Table(
             at("", "", "GMM:408", "OMM:1169"),
             (_TRANSACTIONAL,),
             (Effect("await the marker of the transaction", _await_marker), _ANSWER),
-            deferred=at("", "", "", "CR:960"),
+            deferred=at("", "", "", "CR:827"),
         ),
         Rule(
             "log/offsets-stored",
@@ -555,7 +555,7 @@ OFFSETS_APPENDED: Final = Table(
             at("GMM:283", "GMM:268", "GMM:410", "OMM:1155"),
             (),
             (Effect("make the offsets readable", _make_readable), _END_PENDING, _ANSWER),
-            deferred=at("", "", "", "CR:960"),
+            deferred=at("", "", "", "CR:827"),
         ),
     ),
 )
