@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.instances.instance import Instance
 from support import tla
 
 WORKERS = 2

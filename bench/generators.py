@@ -24,8 +24,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.generators.bulk import Bulk, processors
 from groupcheck.properties.generators.choices import CHOICES
@@ -249,7 +249,9 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=TABLE[-1], help="steps with --covered (100000)")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="with --covered")
     options = parser.parse_args()
-    found = virtual_spaces(PROFILE, options.members) | feature_spaces(PROFILE, options.members)
+    found = virtual_time_instances(PROFILE, options.members) | feature_instances(
+        PROFILE, options.members
+    )
     space = explore(found[options.instance])
     gc.set_threshold(50_000)  # as the commands do
     if options.covered:

@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests s
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.text import story
 from support.other_branches import OtherBranches
 from support.wandering import Walked, everything, toured, wandered, wandered_far

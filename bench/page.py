@@ -16,9 +16,9 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
+from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance, feature_spaces, virtual_spaces
-from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.properties.result import InstanceCoverage, TransitionCounts
@@ -41,10 +41,10 @@ FILTER = (
 def main() -> None:
     """Print a line for each result."""
     argparse.ArgumentParser(description=__doc__).parse_args()
-    features = feature_spaces(PROFILE, 2)
+    features = feature_instances(PROFILE, 2)
     instances = {
-        "small": virtual_spaces(PROFILE, 1),
-        "default": {**virtual_spaces(PROFILE, 2), **short_spaces(PROFILE, 2)},
+        "small": virtual_time_instances(PROFILE, 1),
+        "default": {**virtual_time_instances(PROFILE, 2), **small_instances(PROFILE, 2)},
         "large": {name: features[name] for name in ("failing-static", "static")},
     }
     with TemporaryDirectory() as directory, browser() as opened:

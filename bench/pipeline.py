@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from made_in_bulk import Bulk, events, recordings
 from processes import Peak
 
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps_of

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 
-class Open(StrEnum):
+class Choice(StrEnum):
     """What Kafka leaves open, in words."""
 
     MEMBER_IDS = "which member ids are given out"
@@ -38,7 +38,7 @@ class Open(StrEnum):
     HALF_A_MARKER = "which offsets a marker comes to before it fails"
 
 
-class How(StrEnum):
+class Handling(StrEnum):
     """How the model lets it be open."""
 
     CHOICE = "every outcome is one of the model's"
@@ -48,26 +48,26 @@ class How(StrEnum):
     ABSENT = "it is no part of an answer as the model knows it"
 
 
-HOW: Final[Mapping[Open, How]] = MappingProxyType(
+HANDLING: Final[Mapping[Choice, Handling]] = MappingProxyType(
     {
-        Open.MEMBER_IDS: How.COMPARED,
-        Open.LEADER: How.CHOICE,
-        Open.VOTE_TIE: How.CHOICE,
-        Open.LIST_ORDER: How.COMPARED,
-        Open.ANSWER_ORDER: How.COMPARED,
-        Open.TIMER_SLACK: How.CHOICE,
-        Open.DEADLINE: How.INPUT,
-        Open.APPEND_WINDOW: How.INPUT,
-        Open.INITIAL_DELAY: How.INPUT,
-        Open.OVER_MAX_SIZE: How.INPUT,
-        Open.FAILOVER: How.INPUT,
-        Open.UNANSWERED: How.EXACT,
-        Open.UNWRITTEN: How.CHOICE,
-        Open.WORDS: How.ABSENT,
-        Open.SNAPSHOT: How.INPUT,
-        Open.EXTRA_ASSIGNMENTS: How.EXACT,
-        Open.MARKER_ORDER: How.INPUT,
-        Open.TIMERS_DUE_TOGETHER: How.CHOICE,
-        Open.HALF_A_MARKER: How.CHOICE,
+        Choice.MEMBER_IDS: Handling.COMPARED,
+        Choice.LEADER: Handling.CHOICE,
+        Choice.VOTE_TIE: Handling.CHOICE,
+        Choice.LIST_ORDER: Handling.COMPARED,
+        Choice.ANSWER_ORDER: Handling.COMPARED,
+        Choice.TIMER_SLACK: Handling.CHOICE,
+        Choice.DEADLINE: Handling.INPUT,
+        Choice.APPEND_WINDOW: Handling.INPUT,
+        Choice.INITIAL_DELAY: Handling.INPUT,
+        Choice.OVER_MAX_SIZE: Handling.INPUT,
+        Choice.FAILOVER: Handling.INPUT,
+        Choice.UNANSWERED: Handling.EXACT,
+        Choice.UNWRITTEN: Handling.CHOICE,
+        Choice.WORDS: Handling.ABSENT,
+        Choice.SNAPSHOT: Handling.INPUT,
+        Choice.EXTRA_ASSIGNMENTS: Handling.EXACT,
+        Choice.MARKER_ORDER: Handling.INPUT,
+        Choice.TIMERS_DUE_TOGETHER: Handling.CHOICE,
+        Choice.HALF_A_MARKER: Handling.CHOICE,
     }
 )

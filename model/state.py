@@ -24,7 +24,7 @@ class Member(NamedTuple):
     """A member of the group.
 
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
-    None while a parked request keeps the member alive. `told` says whether any answer has shown
+    None while a parked request keeps the member alive. `revealed` says whether any answer has shown
     the member's id yet: a client cannot use an id it was never told. A static member has a
     `group_instance_id`. `unsynced` says, where a version waits for SyncGroups, that the generation
     still waits for the member's. `null_instance` says that it counts as a static member, though it
@@ -38,7 +38,7 @@ class Member(NamedTuple):
     rebalance_timeout_ms: int
     protocols: tuple[Protocol, ...]
     is_new: bool
-    told: bool
+    revealed: bool
     session_left_ms: int | None
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
@@ -118,7 +118,7 @@ V = TypeVar("V")
 class Group(NamedTuple):
     """A group, members and pending ids in the order of their symbols.
 
-    `ghosts` is what is left, in ms, on session timers of members that are gone, where a version
+    `orphaned_timers` is what is left, in ms, on session timers of members that are gone, where a version
     lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
     it and is not complete: a request id. `statics` has for each group.instance.id the member that
     it stands for; where that one was removed by another name, it still does. `sync_left_ms`
@@ -129,7 +129,7 @@ class Group(NamedTuple):
     None if that is not known. `empty_left_ms` is what is left of the time for which the offsets of
     a group are retained whose last member has gone, where a version counts from then. `lost_sync`
     says that the generation waits for the SyncGroup of an id that a static member has no longer.
-    `nameless` says that it was made by a commit to the group without a name, which is another one
+    `has_empty_id` says that it was made by a commit to the group without a name, which is another one
     wherever there is one with a name.
     """
 
@@ -144,7 +144,7 @@ class Group(NamedTuple):
     new_member_added: bool = False
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     unstable: tuple[tuple[TopicPartition, int], ...] = ()
-    ghosts: tuple[int, ...] = ()
+    orphaned_timers: tuple[int, ...] = ()
     statics: tuple[tuple[str, str], ...] = ()
     sync_left_ms: int | None = None
     unwritten: bool = False
@@ -153,7 +153,7 @@ class Group(NamedTuple):
     subscribed: tuple[str, ...] | None = None
     empty_left_ms: int | None = None
     lost_sync: bool = False
-    nameless: bool = False
+    has_empty_id: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, None if there is none."""
@@ -196,9 +196,9 @@ class GroupAppend(NamedTuple):
 class StaticAppend(NamedTuple):
     """The new id of a static member that came back, on its way to the log.
 
-    `told` is the id that the answer will tell, `member_id` the one that the member has by now, None
+    `revealed` is the id that the answer will tell, `member_id` the one that the member has by now, None
     once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
-    is given back the id that it had, `replaced`, which was told or not as `was_told` says, and
+    is given back the id that it had, `replaced`, which was told or not as `was_revealed` says, and
     offers what it has `offered` as it came back; where a version restores all that it was, the
     group is that `before` it came back. Where the group was
     unloaded meanwhile, `outlived` is the request to answer nevertheless, and the answer if all is
@@ -206,11 +206,11 @@ class StaticAppend(NamedTuple):
     assign.
     """
 
-    told: str
+    revealed: str
     member_id: str | None
     leader: str | None
     replaced: str = GONE
-    was_told: bool = True
+    was_revealed: bool = True
     error: ErrorCode = ErrorCode.NONE
     outlived: tuple[int, JoinGroupResponse] | None = None
     current: bool = False

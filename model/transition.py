@@ -20,9 +20,9 @@ from groupcheck.model.apis.sync_group import SYNC
 from groupcheck.model.apis.txn_offset_commit import TXN_COMMIT
 from groupcheck.model.config import Config
 from groupcheck.model.engine.rules import Table, decide
+from groupcheck.model.instances.environment import EnvironmentInput
 from groupcheck.model.rules.cleanup import cleanup
 from groupcheck.model.rules.timers import advance, pass_time
-from groupcheck.model.spaces.clients import Happening
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -55,7 +55,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 
-Input = Request | Advance | Happening
+Input = Request | Advance | EnvironmentInput
 
 
 def _decide(table: Table, step: Step, given: object) -> object:

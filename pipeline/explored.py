@@ -7,9 +7,9 @@ from functools import cache
 from typing import Final
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
-from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.pipeline.recordings.transition import Transition, transition_of
 
@@ -32,7 +32,10 @@ def _known(name: str) -> list[Transition]:
 
 
 def _transitions(profile: Profile) -> Iterator[Transition]:
-    for instance in {**virtual_spaces(profile, MEMBERS), **short_spaces(profile, MEMBERS)}.values():
+    for instance in {
+        **virtual_time_instances(profile, MEMBERS),
+        **small_instances(profile, MEMBERS),
+    }.values():
         space = explore(instance)
         for node, edges in zip(space.nodes, space.edges, strict=True):
             for edge in edges:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from groupcheck.model.instances.environment import NOBODY
 from groupcheck.model.rules.retention import ageless
-from groupcheck.model.spaces.clients import NOBODY
 from groupcheck.model.state import Group, Member, Offset
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (

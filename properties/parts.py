@@ -11,8 +11,8 @@ from collections.abc import Collection
 from functools import cache, cached_property
 
 from groupcheck.model.engine.exploration import Transition
+from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.skipping import needs, sparing

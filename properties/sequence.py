@@ -22,8 +22,8 @@ from groupcheck.model.bodies import (
 )
 from groupcheck.model.config import SETTINGS
 from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.instances.environment import GROUP_ID, NOBODY, EnvironmentInput
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, NOBODY, Happening
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -62,7 +62,7 @@ Taken = TypeVar("Taken")
 
 FORMAT = 1
 # The faults that take no arguments, by their names in the port protocol.
-FAULTS: dict[str, Callable[[], Happening]] = {
+FAULTS: dict[str, Callable[[], EnvironmentInput]] = {
     "holdAppends": HoldAppends,
     "releaseAppends": ReleaseAppends,
     "crash": Crash,
@@ -158,7 +158,7 @@ def step_message(step: Input) -> Json:
     return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
 
 
-def fault_of(step: Happening) -> Fault:
+def fault_of(step: EnvironmentInput) -> Fault:
     """What happens to the coordinator, as the port protocol names it."""
     if isinstance(step, FailAppends):
         return Fault("append", step.number, int(step.error))
@@ -350,8 +350,8 @@ def request_of(message: Json, number: int, profile: Profile) -> Request:
 def _check_in_the_model(body: RequestBody) -> None:
     """Refuse what Kafka takes, and the model knows nothing of."""
     groups = _groups(body)
-    nameless = groups == ("",) and (isinstance(body, NEED_A_NAME) or _changes_nothing(body))
-    if groups != (GROUP_ID,) and not nameless:
+    has_empty_id = groups == ("",) and (isinstance(body, NEED_A_NAME) or _changes_nothing(body))
+    if groups != (GROUP_ID,) and not has_empty_id:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
         msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
         raise MalformedTraceError(msg)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.instances.environment import Feature
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators.sketch import SIZES
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo

@@ -17,15 +17,15 @@ from typing import Protocol
 from groupcheck.model.engine.exploration import StateSpace, Transition, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.projection import taken
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import (
+from groupcheck.model.instances.instance import (
     DELAY,
     Instance,
-    feature_spaces,
-    real_spaces,
-    virtual_spaces,
+    feature_instances,
+    real_clock_instances,
+    virtual_time_instances,
 )
-from groupcheck.model.spaces.short_spaces import short_spaces
+from groupcheck.model.instances.small import small_instances
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space, digest
 from groupcheck.properties.coverage.curve import Curve, Point
@@ -102,11 +102,11 @@ def explored(
 
 def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:
     """The spaces that a port in virtual time is verified on."""
-    found = virtual_spaces(profile, settings.members)
+    found = virtual_time_instances(profile, settings.members)
     if settings.members > 1:
-        found |= short_spaces(profile, settings.members)
+        found |= small_instances(profile, settings.members)
     if settings.every_space:
-        found |= feature_spaces(profile, settings.members)
+        found |= feature_instances(profile, settings.members)
     return found
 
 
@@ -244,11 +244,11 @@ class Verification:
         self.result.assumed_defaults = [
             f"{name}={broker.values[name]}" for name in broker.assumed_defaults
         ]
-        return self._real_spaces(broker.values)
+        return self._real_clock_instances(broker.values)
 
-    def _real_spaces(self, broker: Mapping[str, int]) -> dict[str, Instance]:
+    def _real_clock_instances(self, broker: Mapping[str, int]) -> dict[str, Instance]:
         """The spaces of a coordinator on a real clock with these settings."""
-        return real_spaces(self.profile, self.settings.members, broker)
+        return real_clock_instances(self.profile, self.settings.members, broker)
 
     def _explore(self) -> None:
         tell = self.progress("exploring the model", None)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.instances.catalogue import instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.known import instances
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import InstanceCoverage
 from groupcheck.reports.record import ResultRecord

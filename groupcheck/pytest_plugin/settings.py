@@ -12,8 +12,8 @@ from typing import Final, NoReturn
 
 import pytest
 
+from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
 from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings
 from groupcheck.properties.skipping import SKIPPABLE

@@ -9,8 +9,8 @@ from typing import Final, NoReturn, cast
 
 import pytest
 
+from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.coverage.covered import MalformedCoverageError
 from groupcheck.properties.parts import Parts, division
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     NO_GROUP,
     RUNTIME_ELSEWHERE,
@@ -121,7 +121,7 @@ def _describe(
 
 def _answer_unwritten(step: Step, request: Request) -> None:
     # Writes of other groups are not in the model; and without assignments this one is not Stable.
-    if step.choose(Open.UNWRITTEN, [True, False]):
+    if step.choose(Choice.UNWRITTEN, [True, False]):
         _answer_not_found(step, request)
     else:
         step.group = step.existing._replace(unwritten=False)

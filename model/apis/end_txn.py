@@ -11,7 +11,7 @@ from itertools import compress, product
 from typing import Final, cast
 
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     INACTIVE,
     NEXT_APPEND_FAILS,
@@ -74,7 +74,7 @@ def _made_readable(step: Step, pending: list[PendingOffset]) -> list[PendingOffs
     stored = [p for p in pending if p.request_id is None]
     if len(stored) == len(pending):
         return stored
-    chosen = step.choose(Open.HALF_A_MARKER, list(product((True, False), repeat=len(stored))))
+    chosen = step.choose(Choice.HALF_A_MARKER, list(product((True, False), repeat=len(stored))))
     return list(compress(stored, chosen))
 
 

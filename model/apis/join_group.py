@@ -114,7 +114,7 @@ def _append_new_group(step: Step, request: Request) -> None:
 def _hold(step: Step, request: Request) -> None:
     """Hold the request if it is parked, and not for an append of its own."""
     own = (a for a in step.appends if isinstance(a, StaticAppend))
-    if _is_parked(step, request) and all(entry.told != new_id(request) for entry in own):
+    if _is_parked(step, request) and all(entry.revealed != new_id(request) for entry in own):
         hold_request(step, request.request_id, joins=True)
 
 

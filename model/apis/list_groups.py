@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final, cast
 
 from groupcheck.model.engine.rules import Effect, Guard, Rule, Table
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import NO_GROUP, RUNTIME_LOADING, preconditions
 from groupcheck.model.sources import at
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
 from groupcheck.model.vocabulary import (
@@ -76,7 +76,7 @@ def _list_group(step: Step, request: Request) -> None:
 
 def _list_unwritten(step: Step, request: Request) -> None:
     # As DescribeGroups shows it.
-    if step.choose(Open.UNWRITTEN, [True, False]):
+    if step.choose(Choice.UNWRITTEN, [True, False]):
         _list(step, request)
     else:
         step.group = step.existing._replace(unwritten=False)

@@ -167,7 +167,7 @@ def _create(step: Step, request: Request) -> None:
     # Where groups without members are Dead, its offsets are all there is of a new group.
     alone = GroupState.DEAD if EMPTY_IS_DEAD(step) else EMPTY
     step.group = step.group or Group(
-        alone, unwritten=HIDES_UNWRITTEN(step), nameless=not _body(request).group_id
+        alone, unwritten=HIDES_UNWRITTEN(step), has_empty_id=not _body(request).group_id
     )
 
 

@@ -52,7 +52,7 @@ def _is_another(step: Step, request: Request) -> bool:
 
     Of the group with the empty id, which is in another partition, there is nothing.
     """
-    return not _body(request).group_id and not (step.group or Group()).nameless
+    return not _body(request).group_id and not (step.group or Group()).has_empty_id
 
 
 def _body(request: Request) -> OffsetFetchRequest:

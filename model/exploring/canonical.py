@@ -92,7 +92,7 @@ def untimed(state: Coordinator) -> Coordinator:
             members=tuple(m._replace(session_left_ms=None, unsynced=False) for m in group.members),
             pending=tuple(p._replace(left_ms=UNTIMED_MS) for p in group.pending),
             join_timer=timer,
-            ghosts=(),
+            orphaned_timers=(),
             sync_left_ms=None,
             lost_sync=False,
         )
@@ -153,7 +153,7 @@ def canonical(
         return (
             member.member_id != group.leader,
             member.is_new,
-            member.told,
+            member.revealed,
             member.awaiting_join is None,
             member.awaiting_sync is None,
             -1 if member.session_left_ms is None else member.session_left_ms,
@@ -330,7 +330,7 @@ def _renamed_static_append(entry: StaticAppend, names: dict[str, str], index: in
         # No rule looks at what is told, and who bears those names by then is loaded from the log.
         names = {}
     entry = entry._replace(
-        told=names.get(entry.told, GONE),
+        revealed=names.get(entry.revealed, GONE),
         member_id=entry.member_id and names[entry.member_id],
         leader=entry.leader and names.get(entry.leader, GONE),
         replaced=entry.replaced if entry.error is ErrorCode.NONE else f"r{index}",
@@ -338,5 +338,5 @@ def _renamed_static_append(entry: StaticAppend, names: dict[str, str], index: in
     if entry.outlived is None:
         return entry
     told = entry.outlived[1]
-    answer = told._replace(generation_id=1, leader=entry.leader or "", member_id=entry.told)
+    answer = told._replace(generation_id=1, leader=entry.leader or "", member_id=entry.revealed)
     return entry._replace(outlived=(300 + index, answer))

@@ -13,8 +13,8 @@ from groupcheck.model.engine.statistics import Statistics, statistics
 from groupcheck.model.engine.trace import TraceStep, trace_of
 from groupcheck.model.exploring.notation import digest, key, written
 from groupcheck.model.exploring.projection import Projection, merged, project
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance, composed, spaces, supported
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance, composed, spaces, supported
 from groupcheck.model.step import Profile
 
 COMPOSED: Final = "composed"  # the name of the space that is made of features

@@ -17,7 +17,7 @@ from groupcheck.model.engine.rules import (
     Version,
     decide,
 )
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     COMPLETING,
     EMPTY,
@@ -133,7 +133,7 @@ def _insert_member(step: Step, request: Request) -> None:
         body.rebalance_timeout_ms,
         body.protocols,
         is_new=False,
-        told=group.is_pending(member_id),
+        revealed=group.is_pending(member_id),
         session_left_ms=None,
         awaiting_join=request.request_id,
         group_instance_id=body.group_instance_id,
@@ -318,7 +318,9 @@ def _absent(step: Step) -> list[Member]:
 
 def _leave_timers_running(step: Step, _subject: object) -> None:
     left = [m.session_left_ms for m in _absent(step) if m.session_left_ms is not None]
-    step.group = step.existing._replace(ghosts=tuple(sorted((*step.existing.ghosts, *left))))
+    step.group = step.existing._replace(
+        orphaned_timers=tuple(sorted((*step.existing.orphaned_timers, *left)))
+    )
 
 
 DROP_ABSENT: Final = Table(
@@ -355,7 +357,7 @@ def _joined(step: Step) -> list[str]:
 
 
 def _elect_joined(step: Step, _subject: object) -> None:
-    leader = step.choose(Open.LEADER, _joined(step))
+    leader = step.choose(Choice.LEADER, _joined(step))
     step.group = step.existing._replace(leader=leader)
 
 
@@ -415,7 +417,7 @@ def _fail_without_protocol(step: Step, _subject: object) -> None:
 
 def _choose_protocol(step: Step, _subject: object) -> None:
     group = step.existing
-    name = step.choose(Open.VOTE_TIE, vote_winners(group.members))
+    name = step.choose(Choice.VOTE_TIE, vote_winners(group.members))
     step.group = group._replace(
         state=COMPLETING, protocol_name=name, subscribed=subscription(step, group, name)
     )
@@ -431,9 +433,9 @@ def _admit_members(step: Step, _subject: object) -> None:
     for member in step.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
-        told = member.told or member.awaiting_join is not None
+        told = member.revealed or member.awaiting_join is not None
         restarted = restart_session(step, member._replace(awaiting_join=None))
-        step.group = step.existing.with_member(restarted._replace(is_new=False, told=told))
+        step.group = step.existing.with_member(restarted._replace(is_new=False, revealed=told))
 
 
 _NO_MEMBERS: Final = Guard("no member is left", _no_members)
@@ -590,7 +592,7 @@ def _left(step: Step, member_ids: list[str]) -> list[str]:
 
 
 def _elect_leader(step: Step, member_ids: list[str]) -> None:
-    leader = step.choose(Open.LEADER, _left(step, member_ids))
+    leader = step.choose(Choice.LEADER, _left(step, member_ids))
     step.group = step.existing._replace(leader=leader)
 
 

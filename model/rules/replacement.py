@@ -25,8 +25,8 @@ LOSES_APPENDS: Final = Behaviour(
 )
 
 
-def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> Member:
-    """The member under its new id; `told` says whether an answer has revealed that id.
+def replace(step: Step, old: Member, member_id: str, *, revealed: bool = False) -> Member:
+    """The member under its new id; `revealed` says whether an answer has revealed that id.
 
     Where the time to sync is limited, the SyncGroup of the old id is still waited for.
 
@@ -38,7 +38,7 @@ def replace(step: Step, old: Member, member_id: str, *, told: bool = False) -> M
         member_id=member_id,
         awaiting_join=None,
         awaiting_sync=None,
-        told=told,
+        revealed=revealed,
         is_new=old.is_new and STAYS_NEW(step),
         unsynced=False,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from groupcheck.model.engine.rules import Effect, Guard, Rule
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     COMPLETING,
     PREPARING,
@@ -45,7 +45,7 @@ def _vote_stands(step: Step, request: Request) -> bool:
     group = step.existing
     replaced = cast("Member", static_member_of(group, request))
     voters = group.with_member(replaced._replace(protocols=body.protocols)).members
-    return step.choose(Open.VOTE_TIE, vote_winners(voters)) == group.protocol_name
+    return step.choose(Choice.VOTE_TIE, vote_winners(voters)) == group.protocol_name
 
 
 def _replace_and_park(step: Step, request: Request) -> None:

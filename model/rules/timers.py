@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules import retention
 from groupcheck.model.rules.guards import COMPLETING, STABLE
 from groupcheck.model.rules.rebalance import (
@@ -80,12 +80,12 @@ def _advance(step: Step, left_ms: int) -> None:
     while timers := due_next(step.group, left_ms + step.config.timer_early_ms):
         deadline_ms = timers[0].left_ms
         may_wait = late_ms and deadline_ms > left_ms - late_ms
-        if may_wait and step.choose(Open.TIMER_SLACK, [False, True]):
+        if may_wait and step.choose(Choice.TIMER_SLACK, [False, True]):
             break
         elapsed_ms = min(max(deadline_ms, 0), left_ms)
         elapse(step, elapsed_ms)
         left_ms -= elapsed_ms
-        timer = step.choose(Open.TIMERS_DUE_TOGETHER, timers)
+        timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
         timer.fire(step)
     elapse(step, left_ms)
 
@@ -111,7 +111,9 @@ def due(group: Group | None, within_ms: int) -> list[Timer]:
     timers += [
         Timer(p.left_ms, PENDING_EXPIRES, p) for p in group.pending if p.left_ms <= within_ms
     ]
-    timers += [Timer(left_ms, ORPHAN_EXPIRES) for left_ms in group.ghosts if left_ms <= within_ms]
+    timers += [
+        Timer(left_ms, ORPHAN_EXPIRES) for left_ms in group.orphaned_timers if left_ms <= within_ms
+    ]
     if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
         timers.append(Timer(group.join_timer.left_ms, JOIN_TIMER))
     if group.sync_left_ms is not None and group.sync_left_ms <= within_ms:
@@ -132,7 +134,7 @@ def elapse(step: Step, ms: int) -> None:
             for m in group.members
         ),
         pending=tuple(p._replace(left_ms=p.left_ms - ms) for p in group.pending),
-        ghosts=tuple(left_ms - ms for left_ms in group.ghosts),
+        orphaned_timers=tuple(left_ms - ms for left_ms in group.orphaned_timers),
         join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
         sync_left_ms=None if sync_ms is None else sync_ms - ms,
     )
@@ -196,7 +198,9 @@ PENDING_EXPIRES: Final = Table(
 
 
 def _drop_orphan(step: Step, _subject: object) -> None:
-    step.group = step.existing._replace(ghosts=step.existing.ghosts[1:])  # the earliest of them
+    step.group = step.existing._replace(
+        orphaned_timers=step.existing.orphaned_timers[1:]
+    )  # the earliest of them
 
 
 def _rebalance_if_joined(step: Step, _subject: object) -> None:

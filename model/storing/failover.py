@@ -22,7 +22,7 @@ from groupcheck.model.state import (
 )
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import ANSWERS_WAIT
-from groupcheck.model.storing.log import told_new_id
+from groupcheck.model.storing.log import new_id_answer
 from groupcheck.model.storing.waiting import lose
 from groupcheck.model.vocabulary import ErrorCode, GroupState, SyncGroupResponse
 
@@ -75,7 +75,7 @@ def _outliving(
     member = group.member(entry.member_id) if group and entry.member_id is not None else None
     # While a rebalance is prepared, unloading itself answers the parked JoinGroup.
     if group and member and member.awaiting_join is not None and group.join_timer is None:
-        entry = entry._replace(outlived=(member.awaiting_join, told_new_id(group, entry)))
+        entry = entry._replace(outlived=(member.awaiting_join, new_id_answer(group, entry)))
     return entry._replace(member_id=None)
 
 

@@ -108,11 +108,11 @@ def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) ->
     if error is ErrorCode.NONE:
         record_group(step, {m.member_id: m.assignment for m in step.members})
     else:
-        entry = entry._replace(replaced=old.member_id, was_told=old.told, error=error)
+        entry = entry._replace(replaced=old.member_id, was_revealed=old.revealed, error=error)
         if FAILURES_ARE_UNDONE(step):
             entry = entry._replace(before=before)
         else:
-            member = cast("Member", step.existing.member(entry.told))
+            member = cast("Member", step.existing.member(entry.revealed))
             entry = entry._replace(offered=member.protocols)
     append(step, entry)
 
@@ -312,7 +312,7 @@ def _is_outdated(step: Step, entry: StaticAppend) -> bool:
     if member is None:
         return True
     if entry.error is not ErrorCode.NONE:
-        return member.member_id != entry.told
+        return member.member_id != entry.revealed
     # While a rebalance is prepared Kafka fails to list the members (4.1 ClassicGroup.java:1311).
     unlisted = _leads_by_now(group, entry) and group.state is PREPARING
     return member.awaiting_join is None or unlisted
@@ -346,7 +346,7 @@ def _revert(step: Step, entry: StaticAppend) -> None:
         _restore(step, entry.before, entry.replaced)
         return
     answered = member._replace(awaiting_join=None)
-    restart_session(step, replace(step, answered, entry.replaced, told=entry.was_told))
+    restart_session(step, replace(step, answered, entry.replaced, revealed=entry.was_revealed))
 
 
 def _restore(step: Step, before: Group, member_id: str) -> None:
@@ -364,9 +364,9 @@ def _reveal_new_id(step: Step, entry: StaticAppend) -> None:
         step.answer(*entry.outlived)
         return
     group, member = step.existing, cast("Member", _returned(step, entry))
-    step.answer(cast("int", member.awaiting_join), told_new_id(group, entry))
-    told = member.told or entry.told == member.member_id  # it may be an earlier id's answer
-    step.group = group.with_member(member._replace(awaiting_join=None, told=told))
+    step.answer(cast("int", member.awaiting_join), new_id_answer(group, entry))
+    told = member.revealed or entry.revealed == member.member_id  # it may be an earlier id's answer
+    step.group = group.with_member(member._replace(awaiting_join=None, revealed=told))
 
 
 # Answered if it still waits, whatever the group does now: 2.7 GroupCoordinator.scala:1073.
@@ -405,7 +405,7 @@ NEW_ID_APPENDED: Final = Table(
 )
 
 
-def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
+def new_id_answer(group: Group, entry: StaticAppend) -> JoinGroupResponse:
     """The answer to a static member that came back, once its new id is stored."""
     leader = group.leader if entry.current else entry.leader
     leads = _leads_by_now(group, entry)
@@ -415,7 +415,7 @@ def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
         group.protocol_type,
         group.protocol_name,
         leader or NO_MEMBER_ID,
-        entry.told,
+        entry.revealed,
         listed_members(group) if leads else (),
         leads,
     )
@@ -423,7 +423,7 @@ def told_new_id(group: Group, entry: StaticAppend) -> JoinGroupResponse:
 
 def _leads_by_now(group: Group, entry: StaticAppend) -> bool:
     """Whether the answer lists the members, as the member leads when the append completes."""
-    return entry.current and group.leader == entry.told
+    return entry.current and group.leader == entry.revealed
 
 
 def _not_stored(step: Step, entry: StaticAppend, answer: JoinGroupResponse) -> JoinGroupResponse:
@@ -441,7 +441,7 @@ def refuse_new_id(step: Step, entry: StaticAppend) -> None:
     group = step.existing
     member = _returned(step, entry)
     if member is not None and member.awaiting_join is not None:
-        told = told_new_id(group, entry._replace(current=False))
+        told = new_id_answer(group, entry._replace(current=False))
         step.answer(member.awaiting_join, _not_stored(step, entry, told))
 
 

@@ -102,7 +102,7 @@ def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member
     name = step.existing.protocol_name
     return member._replace(
         protocols=tuple(p for p in member.protocols if p.name == name),
-        told=True,
+        revealed=True,
         session_left_ms=None,
         awaiting_join=None,
         awaiting_sync=None,

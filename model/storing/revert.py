@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.engine.rules import Behaviour, Effect, Rule, Table, decide
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.sources import at
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import ErrorCode
@@ -58,7 +58,7 @@ def settle(step: Step, error: ErrorCode) -> None:
     if not step.existing.unwritten:
         return
     fails = error is not ErrorCode.NONE
-    if fails and (step.created or step.choose(Open.UNWRITTEN, [True, False])):
+    if fails and (step.created or step.choose(Choice.UNWRITTEN, [True, False])):
         forget(step)
     else:
         step.group = step.existing._replace(unwritten=False)

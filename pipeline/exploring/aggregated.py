@@ -17,7 +17,7 @@ from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Explored, Witness
 from groupcheck.model.exploring.notation import read
 from groupcheck.model.exploring.projection import Arrow, Projection, lawful
-from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.pipeline.exploring.levels import Levels
 from groupcheck.properties.laws import laws, liveness

@@ -20,9 +20,9 @@ from groupcheck.model.engine.exploration import Seen, StateSpace, part
 from groupcheck.model.exploring.exploration import Settings, chosen
 from groupcheck.model.exploring.notation import key, read, written
 from groupcheck.model.exploring.projection import project
+from groupcheck.model.instances.environment import Feature, action
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature, action
-from groupcheck.model.spaces.instance import Instance
 from groupcheck.pipeline.exploring.unfinished import UNFINISHED, Unfinished
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
 from groupcheck.properties.laws import safety

@@ -14,8 +14,8 @@ from functools import cache, cached_property, reduce
 from typing import Final, NamedTuple
 
 from groupcheck.model.exploring.projection import ABSENT, state_of
+from groupcheck.model.instances.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors

@@ -261,7 +261,7 @@ def _marked(state: Coordinator, group: Group) -> Coordinator:
             ),
             pending=tuple(p._replace(left_ms=MARK) for p in group.pending),
             join_timer=timer and timer._replace(left_ms=MARK),
-            ghosts=(MARK,) * len(group.ghosts),
+            orphaned_timers=(MARK,) * len(group.orphaned_timers),
             sync_left_ms=None if group.sync_left_ms is None else MARK,
             offsets=(),
         ),
@@ -271,7 +271,7 @@ def _marked(state: Coordinator, group: Group) -> Coordinator:
 
 def _others_left(group: Group) -> list[int]:
     """The ms left on each timer other than session timers."""
-    left = [*(p.left_ms for p in group.pending), *group.ghosts]
+    left = [*(p.left_ms for p in group.pending), *group.orphaned_timers]
     if group.join_timer is not None:
         left.append(group.join_timer.left_ms)
     if group.sync_left_ms is not None:

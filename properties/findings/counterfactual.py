@@ -113,7 +113,7 @@ def _with_member(state: Coordinator, body: RequestBody) -> Iterator[Coordinator]
         rebalance_timeout_ms=10_000,
         protocols=protocols,
         is_new=False,
-        told=True,
+        revealed=True,
         session_left_ms=10_000,
     )
     for at in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.PREPARING_REBALANCE):

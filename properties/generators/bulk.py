@@ -19,8 +19,8 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.step import Profile
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.choices import Guide, swarm, uniform

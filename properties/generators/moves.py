@@ -40,7 +40,7 @@ def again(sketch: Sketch, picks: Picks) -> Input | None:
     return sketch.renumbered(sketch.sent[-1 - picks.of(len(sketch.sent))])
 
 
-def nameless(sketch: Sketch, picks: Picks) -> Input | None:
+def has_empty_id(sketch: Sketch, picks: Picks) -> Input | None:
     """A request comes that names the group without a name, where that is none."""
     builds = [move.build for move in MOVES if move.name in NAMING and move.may(sketch)]
     given = builds[picks.of(len(builds))](sketch, picks) if builds else None
@@ -92,7 +92,7 @@ MOVES: Final = (
     Move("fail", moves_faults.fail, moves_faults.may_fail),
     Move("happen", moves_faults.happen, moves_faults.may_happen),
     Move("again", again, lambda sketch: bool(sketch.sent)),
-    Move("nameless", nameless, lambda _sketch: True),
+    Move("has_empty_id", has_empty_id, lambda _sketch: True),
     Move("write_late", write_late, lambda _sketch: True),
     Move("come_late", come_late, lambda sketch: bool(sketch.late)),
 )

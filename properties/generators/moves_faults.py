@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.spaces.clients import Happening
+from groupcheck.model.instances.environment import EnvironmentInput
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -87,7 +87,7 @@ def may_happen(sketch: Sketch) -> bool:
 def happen(sketch: Sketch, picks: Picks) -> Input | None:
     """It cleans up, crashes, loses the partition, or serves it again, which it then mostly does."""
     faults, state = sketch.speaks.faults, sketch.state
-    likely: list[tuple[str, Happening]] = [("cleanup", Cleanup()), ("crash", Crash())]
+    likely: list[tuple[str, EnvironmentInput]] = [("cleanup", Cleanup()), ("crash", Crash())]
     if not state.active:
         likely = [("crash", Crash())] * 2 + [("unload", Unload())]
     elif state.serving is not Serving.SERVED:

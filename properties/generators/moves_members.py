@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.state import Advance, Group, Member
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (
@@ -64,7 +64,7 @@ def sync(sketch: Sketch, picks: Picks) -> Input:
     group, member_id = sketch.group, sketch.member(picks)
     generation, version = sketch.generation(picks), sketch.version(picks)
     given, kind = picks.of(32), picks.of(32)
-    names = [m.member_id for m in group.members if m.told]
+    names = [m.member_id for m in group.members if m.revealed]
     assignments = tuple(Assignment(n, n.encode()) for n in names[given % 3 if given else 0 :])
     body = SyncGroupRequest(
         GROUP_ID,
@@ -96,8 +96,8 @@ def leave(sketch: Sketch, picks: Picks) -> Input:
     for _ in range(count):
         member_id = sketch.member(picks)
         instance_id = sketch.instance(member_id, picks)
-        nameless = instance_id is not None and picks.of(2)
-        identities.append(MemberIdentity("" if nameless else member_id, instance_id))
+        has_empty_id = instance_id is not None and picks.of(2)
+        identities.append(MemberIdentity("" if has_empty_id else member_id, instance_id))
     return sketch.request(LeaveGroupRequest(GROUP_ID, tuple(identities)), version)
 
 
@@ -107,7 +107,7 @@ def carry_on(sketch: Sketch, picks: Picks) -> Input:  # noqa: PLR0911 - one for 
     In a stable group members are alive, and static ones come back.
     """
     group, version = sketch.group, sketch.version(picks)
-    told = [m for m in group.members if m.told]
+    told = [m for m in group.members if m.revealed]
     if group.pending:
         return sketch.request(_plain_join(group.pending[-1].member_id), version)
     if group.state is GroupState.PREPARING_REBALANCE:

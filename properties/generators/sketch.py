@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     GROUP_ID,
     INSTANCE,
     NOBODY,
@@ -20,7 +20,7 @@ from groupcheck.model.spaces.clients import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.spaces.instance import supported
+from groupcheck.model.instances.instance import supported
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.versions import trim

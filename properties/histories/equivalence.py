@@ -122,7 +122,7 @@ def _coarse(state: Coordinator, moment: Moment) -> Coordinator:
             for m in group.members
         ),
         pending=tuple(p._replace(left_ms=moment.ends(p.left_ms)) for p in group.pending),
-        ghosts=tuple(map(moment.ends, group.ghosts)),
+        orphaned_timers=tuple(map(moment.ends, group.orphaned_timers)),
         join_timer=timer and timer._replace(left_ms=moment.ends(timer.left_ms)),
         sync_left_ms=None if sync_ms is None else moment.ends(sync_ms),
     )

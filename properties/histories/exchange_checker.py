@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.instances.environment import NOBODY
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import NOBODY
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.histories.one_group import without

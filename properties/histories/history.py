@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from groupcheck.model.spaces.clients import Happening
+from groupcheck.model.instances.environment import EnvironmentInput
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import Request, ResponseBody
 from groupcheck.properties.tolerances import Tolerances
@@ -61,7 +61,7 @@ class Event(NamedTuple):
     after `begins`, or never. `groups` are the groups of the fault, None for all.
     """
 
-    given: Happening
+    given: EnvironmentInput
     begins: int
     ends: int = NEVER
     groups: tuple[str, ...] | None = None

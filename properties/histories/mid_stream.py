@@ -254,7 +254,7 @@ class MidStreamChecker(ExchangeChecker):
             rebalance_ms,
             body.protocols,
             is_new=False,
-            told=True,
+            revealed=True,
             session_left_ms=None if waits else session_ms,
             awaiting_join=asked.request_id if waits else None,
             group_instance_id=listed.group_instance_id or body.group_instance_id,

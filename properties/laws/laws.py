@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.trace import TraceStep, trace_of
-from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.instances.instance import Instance
 from groupcheck.properties.laws import liveness, safety
 from groupcheck.properties.laws.law import Broken, Known, Law
 

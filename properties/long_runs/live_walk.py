@@ -12,8 +12,8 @@ from struct import pack
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.spaces.clients import OTHER_TOPIC, TOPIC, Feature
-from groupcheck.model.spaces.instance import supported
+from groupcheck.model.instances.environment import OTHER_TOPIC, TOPIC, Feature
+from groupcheck.model.instances.instance import supported
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input

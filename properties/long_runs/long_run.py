@@ -15,8 +15,8 @@ from time import monotonic
 from typing import Any, Final
 
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.spaces.instance import Instance
-from groupcheck.model.spaces.wire_spaces import wire_spaces
+from groupcheck.model.instances.instance import Instance
+from groupcheck.model.instances.real_time import real_time_instances
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.long_runs.attempts import DisturbedError, Ran, attempted
@@ -84,9 +84,9 @@ class LongRun(Verification):
         result.seconds += self._before_s
         return result
 
-    def _real_spaces(self, broker: Mapping[str, int]) -> dict[str, Instance]:
+    def _real_clock_instances(self, broker: Mapping[str, int]) -> dict[str, Instance]:
         self._broker_settings = dict(broker)
-        return wire_spaces(self.profile, self.settings.members, broker)
+        return real_time_instances(self.profile, self.settings.members, broker)
 
     def _do(self) -> None:
         self._explore()

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.model.instances.environment import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, NOBODY
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.source import FORMS
 from groupcheck.properties.sequence import Sequence, dump

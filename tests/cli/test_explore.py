@@ -13,7 +13,7 @@ from groupcheck.model import profiles
 from groupcheck.model.engine.edits import ReplaceEffects
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring import exploration
-from groupcheck.model.spaces.instance import virtual_spaces
+from groupcheck.model.instances.instance import virtual_time_instances
 
 QUICK = ["--members", "1", "--instance", "metadata"]
 
@@ -61,7 +61,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     whole = profiles.PROFILES["2.7"]
     part = whole._replace(rules={**whole.rules, rule.id: rule})
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
-    monkeypatch.setattr(exploration, "spaces", virtual_spaces)
+    monkeypatch.setattr(exploration, "spaces", virtual_time_instances)
     assert main(["explore"]) == 1
     assert "ERROR      no labelled edge applies the rule heartbeat/on-a-sunday" in (
         capsys.readouterr().out

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID, SUBSCRIBED_PROTOCOLS
 from groupcheck.model.rules.subscription import topics_of
-from groupcheck.model.spaces.clients import GROUP_ID, SUBSCRIBED_PROTOCOLS
 from groupcheck.model.state import HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,

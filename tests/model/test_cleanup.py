@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.instances.environment import (
+    GROUP_ID,
+    SUBSCRIBED_PROTOCOLS,
+    TOPIC,
+    TOPIC_PROTOCOLS,
+)
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
 from groupcheck.model.state import (
     Cleanup,
     Crash,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.instances.environment import commit, fetch
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import commit, fetch
 from groupcheck.model.state import (
     Advance,
     Crash,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     GROUP_ID,
     INSTANCE,
     PRODUCER_ID,
@@ -16,7 +15,8 @@ from groupcheck.model.spaces.clients import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.spaces.instance import spaces
+from groupcheck.model.instances.instance import spaces
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
     Cleanup,

@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck import model
 from groupcheck.model import vocabulary
-from groupcheck.model.nondeterminism import HOW, How, Open
+from groupcheck.model.nondeterminism import HOW, Handling
 from groupcheck.model.state import Crash, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -42,7 +42,7 @@ def test_each_choice_of_the_model_names_a_source_and_each_of_these_is_chosen() -
     chosen: set[str] = set()
     for module in Path(model.__file__).parent.rglob("*.py"):
         chosen.update(re.findall(r"\.choose\(\s*Open\.(\w+)", module.read_text(encoding="utf-8")))
-    assert chosen == {source.name for source in Open if HOW[source] is How.CHOICE}
+    assert chosen == {source.name for source in Open if HOW[source] is Handling.CHOICE}
 
 
 @pytest.mark.parametrize(

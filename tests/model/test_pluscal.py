@@ -14,8 +14,8 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.statistics import statistics
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from support import tla, tlc_record
 from support.economy import slow_if
 from support.tla_as_model import observed

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID, NOBODY, OTHER_PROTOCOLS, commit, fetch
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, NOBODY, OTHER_PROTOCOLS, commit, fetch
 from groupcheck.model.state import Advance, Group, Member
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import successors

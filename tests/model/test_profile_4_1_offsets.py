@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID, NOBODY, commit
+from groupcheck.model.instances.environment import txn_commit as request_of
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, NOBODY, commit
-from groupcheck.model.spaces.clients import txn_commit as request_of
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,

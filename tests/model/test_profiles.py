@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.graph import check_every_rule_is_reached
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     GROUP_ID,
     OTHER_PROTOCOLS,
     SUBSCRIBED_PROTOCOLS,
     commit,
     fetch,
 )
-from groupcheck.model.spaces.instance import spaces
+from groupcheck.model.instances.instance import spaces
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, FailAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,

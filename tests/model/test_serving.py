@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     GROUP_ID,
     PRODUCER_ID,
     TOPIC,
@@ -16,6 +15,7 @@ from groupcheck.model.spaces.clients import (
     offset_delete,
     txn_commit,
 )
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Loading, Shutdown, Unload
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID, INSTANCE, NO_INSTANCE, commit
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, INSTANCE, NO_INSTANCE, commit
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide, version_of
-from groupcheck.model.nondeterminism import Open
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.sources import link
 from groupcheck.model.state import Coordinator
@@ -21,7 +21,7 @@ REQUEST = Request(1, 4, HeartbeatRequest("group", 0, "m"))
 @given(st.lists(st.integers(1, 4), max_size=4))
 def test_an_action_has_an_outcome_for_every_combination_of_its_choices(arities: list[int]) -> None:
     def act(step: Step) -> None:
-        taken = [step.choose(Open.LEADER, range(n)) for n in arities]
+        taken = [step.choose(Choice.LEADER, range(n)) for n in arities]
         step.applied.append(str(taken))
 
     expected = 1
@@ -33,7 +33,7 @@ def test_an_action_has_an_outcome_for_every_combination_of_its_choices(arities: 
 
 def test_choices_that_come_to_the_same_are_one_outcome() -> None:
     def act(step: Step) -> None:
-        step.choose(Open.LEADER, "abc")
+        step.choose(Choice.LEADER, "abc")
 
     assert len(outcomes(Coordinator(), PROFILE, PROFILE.config, act)) == 1
 

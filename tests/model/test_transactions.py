@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.spaces.clients import txn_commit as request
+from groupcheck.model.instances.environment import txn_commit as request
 from groupcheck.model.state import HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     EndTxnRequest,

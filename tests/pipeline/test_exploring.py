@@ -18,8 +18,8 @@ from groupcheck.model.engine.exploration import TooManyStatesError, explore
 from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.exploring.exploration import Settings, run
 from groupcheck.model.exploring.notation import KEY_BYTES, digest, key, written
+from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
 from groupcheck.properties.laws.course import Course, Going
 from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
 from groupcheck.properties.laws.liveness import excuses

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupcheck.cli import main
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.environment import commit, fetch
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import commit, fetch
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Advance, Cleanup
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage

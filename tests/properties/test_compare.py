@@ -72,7 +72,7 @@ def _group(*symbols: str) -> Group:
             20_000,
             (Protocol("range", b""),),
             is_new=False,
-            told=True,
+            revealed=True,
             session_left_ms=10_000,
             awaiting_join=None,
         )

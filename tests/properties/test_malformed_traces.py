@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.trace import inputs_to
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import replay
@@ -51,7 +51,7 @@ def _lawful() -> list[list[Json]]:
     """The messages of traces in which every API and fault is used."""
     traces = []
     for name, every in (("metadata", 25), ("storing", 40)):
-        space = explore(virtual_spaces(PROFILES["2.7"], 2)[name])
+        space = explore(virtual_time_instances(PROFILES["2.7"], 2)[name])
         graph = StateGraph(space)
         for node in range(0, len(space.nodes), every):
             state, steps = inputs_to(space, graph.path(node))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (

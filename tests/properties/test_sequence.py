@@ -10,9 +10,9 @@ import pytest
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.trace import inputs_to
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -85,7 +85,7 @@ def test_sequence_is_unchanged_after_saving_and_loading(tmp_path: Path) -> None:
 
 
 def test_every_path_of_an_instance_is_unchanged_after_saving_and_loading() -> None:
-    space = explore(virtual_spaces(PROFILES["2.7"], 2)["storing"])
+    space = explore(virtual_time_instances(PROFILES["2.7"], 2)["storing"])
     graph = StateGraph(space)
     for node in range(0, len(space.nodes), 25):
         _, steps = inputs_to(space, graph.path(node))

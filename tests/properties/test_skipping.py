@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import pytest
 
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import virtual_spaces
-from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation
@@ -26,7 +26,7 @@ SPACES = ("crowded", "administration", "loners")
 
 @pytest.fixture(scope="module")
 def few() -> Explored:
-    every = virtual_spaces(PROFILE, 1) | short_spaces(PROFILE, 1)
+    every = virtual_time_instances(PROFILE, 1) | small_instances(PROFILE, 1)
     return explored({name: every[name] for name in (*SPACES, "storing")})
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
-from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification, explored
@@ -16,14 +16,14 @@ from support.needs import needs
 from support.spaces import together
 
 TOY = Path(__file__).parent / "ports" / "toy_coordinator.js"
-SHORT = short_spaces(PROFILES["2.7"], 2)
+SHORT = small_instances(PROFILES["2.7"], 2)
 
 pytestmark = needs("node")
 
 
 def _verify(settings: Settings, flags: str = "") -> Result:
     """On the spaces of what it has."""
-    given = together(virtual_spaces(PROFILES["2.7"], settings.members))
+    given = together(virtual_time_instances(PROFILES["2.7"], settings.members))
     return Verification(port_source(f"exec:node {TOY} {flags}"), settings, given=given).run()
 
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 import pytest
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (
@@ -61,7 +61,7 @@ def test_pairs_option_covers_every_pair_of_adjacent_transitions() -> None:
     assert result.conforms
     assert [each.instance for each in result.pairs] == ["membership", "metadata", "storing"]
     for pairs, instance in zip(
-        result.pairs, virtual_spaces(PROFILES["2.7"], 1).values(), strict=True
+        result.pairs, virtual_time_instances(PROFILES["2.7"], 1).values(), strict=True
     ):
         space = explore(instance)
         count = sum(
@@ -95,7 +95,7 @@ def test_port_with_other_allowed_choices_and_no_visible_state_conforms() -> None
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.untraced
 def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
-    given = together(virtual_spaces(PROFILES[profile], 2))
+    given = together(virtual_time_instances(PROFILES[profile], 2))
     result = _verify(lambda: ModelPort(2), Settings(profile, examples=40), given)
     assert result.conforms
     # Where in 4.1 an expiry and the end of a round of initial delay come together, nobody can see

@@ -22,8 +22,8 @@ from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Witness
+from groupcheck.model.instances.instance import spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
@@ -37,7 +37,7 @@ PROFILE = PROFILES["2.7"]
 
 @pytest.fixture(scope="module")
 def space() -> StateSpace:
-    return explore(virtual_spaces(PROFILE, 1)["storing"])
+    return explore(virtual_time_instances(PROFILE, 1)["storing"])
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_the_trace_of_each_witness_is_done_by_the_built_in_coordinator_without_a
     witnesses: list[Witness], tmp_path: Path
 ) -> None:
     for witness in witnesses:
-        if witness.space not in virtual_spaces(PROFILE, 2):
+        if witness.space not in virtual_time_instances(PROFILE, 2):
             continue  # about what the built-in coordinator does not have yet
         _, trace = write_witness(witness, tmp_path)
         sequence = load(trace)

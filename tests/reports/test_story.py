@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import pytest
 
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import PASS
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import (
     Advance,
     Cleanup,

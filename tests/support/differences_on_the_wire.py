@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     GROUP_ID,
     INSTANCE,
     NO_INSTANCE,
@@ -24,6 +23,7 @@ from groupcheck.model.spaces.clients import (
     fetch,
     txn_commit,
 )
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, Log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.exploring.projection import ABSENT, state_of
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.transition import successors
 from groupcheck.pipeline.logs.files import LogReader, Manner
 from groupcheck.pipeline.logs.log_events import LogEvent

@@ -21,9 +21,9 @@ from groupcheck.implementation.log.records import (
     Record,
 )
 from groupcheck.implementation.log.stored import to_bytes
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance, composed, supported
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance, composed, supported
 from groupcheck.model.state import GroupRecord
 from groupcheck.model.storing import appended
 from groupcheck.model.transition import appending

@@ -7,8 +7,8 @@ from random import Random
 
 from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, FailAppends, Log
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from groupcheck.model.exploring.projection import ABSENT, passed
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors

@@ -47,7 +47,9 @@ def _doubled(state: Coordinator) -> Iterator[Coordinator]:
     group = state.group
     for _, left_ms in _sessions(state):
         assert group is not None
-        yield state._replace(group=group._replace(ghosts=tuple(sorted((*group.ghosts, left_ms)))))
+        yield state._replace(
+            group=group._replace(orphaned_timers=tuple(sorted((*group.orphaned_timers, left_ms))))
+        )
 
 
 def _has_both(state: Coordinator, left: dict[str, int], elapsed_ms: int) -> bool:
@@ -59,4 +61,4 @@ def _has_both(state: Coordinator, left: dict[str, int], elapsed_ms: int) -> bool
     if group is None:
         return False
     there = (left[m.member_id] - elapsed_ms for m in group.members if m.member_id in left)
-    return not set(group.ghosts).isdisjoint(there)
+    return not set(group.orphaned_timers).isdisjoint(there)

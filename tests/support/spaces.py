@@ -16,8 +16,8 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
+from groupcheck.model.instances.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.properties.verify import Explored
 from support.economy import SHARED, untraced
 

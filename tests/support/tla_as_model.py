@@ -8,7 +8,7 @@ from typing import Any
 
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.exploring.canonical import UNTIMED_MS
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     INSTANCE,
     OTHER_TOPIC,
     PRODUCER_ID,
@@ -16,7 +16,7 @@ from groupcheck.model.spaces.clients import (
     TOPIC,
     TOPIC_PROTOCOLS,
 )
-from groupcheck.model.spaces.instance import Instance
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import (
     GONE,
     Append,

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance, composed, spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance, composed, spaces
 from support import tla, tla_as_model
 
 FILE: Final = Path(__file__).parent.parent / "model" / "tlc.tsv"

@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import encode
 from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, happenings
-from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import GroupState, Request
@@ -78,7 +78,7 @@ def walk(profile: str, seed: int, steps: int) -> Walked:
 
 def _next(instance: Instance, state: Coordinator, pick: Random, number: int) -> Input:
     frame, chance = instance.canonical(state), pick.random()
-    happens = [h for h in happenings(frame.node, instance.features) if isinstance(h, HAPPENED)]
+    happens = [h for h in faults(frame.node, instance.features) if isinstance(h, HAPPENED)]
     if chance < 0.15 or (chance < 0.25 and not happens):
         return Advance(pick.choice((instance.tick_ms, instance.tick_ms // 3, 1, 1, 1)))
     if chance < 0.25:

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.spaces.clients import happenings
-from groupcheck.model.spaces.instance import Instance, composed, supported
+from groupcheck.model.instances.environment import faults
+from groupcheck.model.instances.instance import Instance, composed, supported
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
@@ -96,7 +96,7 @@ def _steps(instance: Instance, run: Run, pick: Random) -> Iterator[Input]:
             yield Advance(pick.choice((instance.tick_ms, instance.tick_ms // 3, 1)))
             continue
         options: list[Input] = (
-            list(happenings(frame.node, instance.features))
+            list(faults(frame.node, instance.features))
             if chance < 0.25
             else [given for given in instance.inputs(frame.node) if isinstance(given, Request)]
         )

@@ -6,8 +6,8 @@ import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.reports.text import story
 from support.wandering import Walked, everything, toured, wandered
 

@@ -34,7 +34,7 @@ def _members(*offers: tuple[str, ...]) -> tuple[Member, ...]:
             rebalance_timeout_ms=60_000,
             protocols=_offer(*names),
             is_new=False,
-            told=True,
+            revealed=True,
             session_left_ms=10_000,
         )
         for number, names in enumerate(offers, 1)

@@ -9,9 +9,9 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.exploring.canonical import canonical, under
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Append, Coordinator, GroupAppend
 
 

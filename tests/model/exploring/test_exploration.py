@@ -11,8 +11,8 @@ from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring.exploration import Exploration, Settings, UnfitSettingsError, run
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 
 pytestmark = pytest.mark.untraced
 

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.instances.instance import (
+    Instance,
+    real_clock_instances,
+    spaces,
+    virtual_time_instances,
+)
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance, real_spaces, spaces, virtual_spaces
 from support.spaces import explored, whole
 
 pytestmark = pytest.mark.untraced
@@ -42,7 +47,9 @@ HELD = {
 
 
 def _instance(members: int, name: str) -> Instance:
-    return {**virtual_spaces(PROFILE, members), **real_spaces(PROFILE, members)}[name]
+    return {**virtual_time_instances(PROFILE, members), **real_clock_instances(PROFILE, members)}[
+        name
+    ]
 
 
 @pytest.fixture(scope="module", params=COUNTS, ids=lambda key: f"{key[1]}-{key[0]}")

@@ -6,13 +6,13 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.statistics import Degrees, statistics
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 
 
 @pytest.fixture(scope="module")
 def space() -> StateSpace:
-    return explore(virtual_spaces(PROFILES["2.7"], 2)["metadata"])
+    return explore(virtual_time_instances(PROFILES["2.7"], 2)["metadata"])
 
 
 def test_every_edge_is_counted_for_one_action_and_for_the_state_it_leaves(

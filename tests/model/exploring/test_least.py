@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from groupcheck.model.engine.exploration import StateSpace, Transition, explore
 from groupcheck.model.engine.lower_bound import every_transition, least_steps
+from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance
 from groupcheck.model.state import Advance
 from support.spaces import explored
 

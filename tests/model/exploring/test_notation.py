@@ -16,7 +16,7 @@ from support.spaces import every_space, explored
 pytestmark = pytest.mark.untraced
 
 TELLS = """
-from groupcheck.model.spaces.instance import spaces
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.exploring.notation import key, written
 from groupcheck.model.engine.exploration import part
 from groupcheck.model.profiles import PROFILES

@@ -11,8 +11,8 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.exploring.canonical import under, untimed
+from groupcheck.model.instances.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import Instance, spaces
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Response

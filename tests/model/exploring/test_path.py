@@ -8,8 +8,8 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.canonical import canonical
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Coordinator
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Request, SyncGroupRequest
@@ -17,9 +17,9 @@ from groupcheck.model.vocabulary import Request, SyncGroupRequest
 PROFILE = PROFILES["2.7"]
 
 
-@pytest.fixture(scope="module", params=virtual_spaces(PROFILE, 2))
+@pytest.fixture(scope="module", params=virtual_time_instances(PROFILE, 2))
 def reduced(request: pytest.FixtureRequest) -> StateSpace:
-    return explore(virtual_spaces(PROFILE, 2)[request.param])
+    return explore(virtual_time_instances(PROFILE, 2)[request.param])
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.spaces.clients import SUBSCRIBED_PROTOCOLS
+from groupcheck.model.instances.environment import SUBSCRIBED_PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, OffsetDeleteResponse
 from support.kafka_tests import holds
 from support.offsets import delete_group, delete_offsets, errors, listed, readable

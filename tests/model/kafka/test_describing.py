@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.spaces.clients import GROUP_ID
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.vocabulary import DescribedGroup, ErrorCode
 from support.kafka_tests import holds
 from support.play import COOPERATIVE, Play

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,
@@ -89,8 +89,10 @@ def test_coverage_of_another_model_is_refused_and_reported() -> None:
 
 
 def test_digest_depends_on_the_transitions() -> None:
-    one, two = (explore(virtual_spaces(PROFILES[name], 1)["metadata"]) for name in ("2.7", "4.1"))
-    again = explore(virtual_spaces(PROFILES["2.7"], 1)["metadata"])
+    one, two = (
+        explore(virtual_time_instances(PROFILES[name], 1)["metadata"]) for name in ("2.7", "4.1")
+    )
+    again = explore(virtual_time_instances(PROFILES["2.7"], 1)["metadata"])
     covered = [TransitionReference(0, 0), TransitionReference(2, 1)]
     first = covered_space(one, digest(one), covered)
     assert first == covered_space(again, digest(again), covered)

@@ -8,9 +8,9 @@ from contextlib import suppress
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Advance, Coordinator, HoldAppends
 from groupcheck.model.step import Outcome, Profile, Rule
 from groupcheck.model.transition import Input, successors
@@ -194,7 +194,7 @@ def test_a_missing_rule_of_a_coordinator_is_the_explanation() -> None:
 
 
 def _spaces() -> list[StateSpace]:
-    return [explore(instance) for instance in virtual_spaces(PROFILE, 2).values()]
+    return [explore(instance) for instance in virtual_time_instances(PROFILE, 2).values()]
 
 
 def _rows() -> Iterator[tuple[Rule, str]]:

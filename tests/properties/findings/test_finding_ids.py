@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.instances.instance import DELAY
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import DELAY
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DescribeGroupsRequest, Request
 from groupcheck.properties.findings.canonicalise import canonicalise, kind_of

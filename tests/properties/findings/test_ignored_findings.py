@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -63,7 +63,9 @@ def _two_faults() -> BuiltinPort:
 def _verified() -> Result:
     """A coordinator with two faults; every trace to the second shows the first."""
     source = PortSource("two faults", _two_faults)
-    given = together(virtual_spaces(PROFILES["2.7"], 2))  # other instances have traces around it
+    given = together(
+        virtual_time_instances(PROFILES["2.7"], 2)
+    )  # other instances have traces around it
     return Verification(source, Settings(examples=0), given=given).run()
 
 

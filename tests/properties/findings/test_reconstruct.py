@@ -7,8 +7,8 @@ from collections.abc import Collection
 import pytest
 
 from groupcheck.model.config import Config
+from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import (

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
@@ -107,7 +107,7 @@ def test_removing_steps_ends_when_every_step_is_needed() -> None:
 
 
 def test_the_state_graph_has_a_shorter_trace_than_removing_steps() -> None:
-    space = explore(virtual_spaces(PROFILES["2.7"], 2)["membership"])
+    space = explore(virtual_time_instances(PROFILES["2.7"], 2)["membership"])
     small = shrink(_found(), _trial, [StateGraph(space)])
     assert len(small.sequence.steps) == 3
     assert small.key == _found().key

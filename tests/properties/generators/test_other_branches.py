@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     LeaveGroupRequest,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.model.vocabulary import API_OF, GroupView, ResponseBody
 from groupcheck.properties.alike import agree, agree_at_last
 from groupcheck.properties.compare import differing_field
@@ -85,7 +85,7 @@ def test_what_agrees_at_a_glance_agrees_when_all_is_compared(
 
     monkeypatch.setattr(walks, "agree", checked_agree)
     monkeypatch.setattr(Shape, "fits", checked_fits)
-    spaces = virtual_spaces(PROFILE, 2) | feature_spaces(PROFILE, 2)
+    spaces = virtual_time_instances(PROFILE, 2) | feature_instances(PROFILE, 2)
     tracks = Tracks(explore(spaces[name]))
     walker, guide = walks.Walker(tracks, BuiltinPort(1)), Guide(tracks, Random(0))
     assert all(walker.walk(guide, 40)[1] is None for _ in range(12))

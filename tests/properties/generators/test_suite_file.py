@@ -9,8 +9,8 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, Transition, explore
 from groupcheck.model.exploring.edge_ids import edge_ids
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
 from groupcheck.properties.generators.suite_file import write_suite
 from support.spaces import explored
@@ -47,7 +47,7 @@ def test_the_ids_of_labelled_edges_are_all_different_and_the_same_whenever_it_is
 ) -> None:
     ids = edge_ids(space)
     assert len({name for names in ids for name in names}) == space.transition_count
-    assert edge_ids(explore(virtual_spaces(PROFILES["2.7"], 2)["metadata"])) == ids
+    assert edge_ids(explore(virtual_time_instances(PROFILES["2.7"], 2)["metadata"])) == ids
 
 
 def test_a_suite_lists_every_edge_by_its_id_and_says_how_many_steps_it_takes(

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import virtual_spaces
 from groupcheck.model.state import HoldAppends
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 from groupcheck.properties.coverage.transition_coverage import Coverage
@@ -24,7 +24,7 @@ LIMIT = 60
 
 @pytest.fixture(scope="module")
 def space() -> StateSpace:
-    return explore(virtual_spaces(PROFILES["2.7"], 2)["storing"])
+    return explore(virtual_time_instances(PROFILES["2.7"], 2)["storing"])
 
 
 def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Finding]]:

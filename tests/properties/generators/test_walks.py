@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces, virtual_spaces
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators import bulk
 from groupcheck.properties.generators.bulk import Bulk, Part
@@ -33,7 +33,7 @@ PROFILE = PROFILES["2.7"]
 
 @pytest.fixture(scope="module")
 def tracks() -> Tracks:
-    return Tracks(explore(virtual_spaces(PROFILE, 2)["storing"]))
+    return Tracks(explore(virtual_time_instances(PROFILE, 2)["storing"]))
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
@@ -78,7 +78,7 @@ def test_a_guided_walk_shows_more_than_one_by_chance(tracks: Tracks) -> None:
 
 @pytest.mark.parametrize("fault", MADE_UP)
 def test_a_fault_is_found_by_walks_and_its_finding_replays(fault: str) -> None:
-    tracks = Tracks(explore(virtual_spaces(PROFILE, 2)["membership"]))
+    tracks = Tracks(explore(virtual_time_instances(PROFILE, 2)["membership"]))
     walker, guide = Walker(tracks, faulty_port(fault)), Guide(tracks, Random(0))
     found = [f for _ in range(100) if (f := walker.walk(guide, 60)[1]) is not None]
     again = replay(found[0].sequence, faulty_port(fault))

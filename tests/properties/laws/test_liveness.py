@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance, spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.profiles.kafka_0_10_2 import HEARTBEAT_COMPLETING
 from groupcheck.model.rules import rebalance, timers
 from groupcheck.model.rules.session import rearm_session
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance, spaces, virtual_spaces
 from groupcheck.model.state import JoinTimer, Member, Pending
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import log
@@ -34,7 +34,7 @@ NODES = st.integers(0, NODE_COUNT - 1)
 
 
 def explored(profile: Profile, members: int) -> StateSpace:
-    return explore(virtual_spaces(profile, members)["membership"])
+    return explore(virtual_time_instances(profile, members)["membership"])
 
 
 def by_law(space: StateSpace) -> dict[str, Broken]:
@@ -67,7 +67,7 @@ def newer() -> StateSpace:
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 @pytest.mark.untraced
 def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, members: int) -> None:
-    found = liveness.broken(whole(virtual_spaces(profile, members)["membership"]))
+    found = liveness.broken(whole(virtual_time_instances(profile, members)["membership"]))
     expected = {
         "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
         "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},
@@ -227,7 +227,7 @@ def test_an_id_that_is_never_taken_back_breaks_the_law_of_silence(
 
 
 def test_spaces_without_timers_say_nothing_of_liveness() -> None:
-    assert not liveness.broken(explore(virtual_spaces(NEW, 1)["metadata"]))
+    assert not liveness.broken(explore(virtual_time_instances(NEW, 1)["metadata"]))
 
 
 @pytest.mark.parametrize("members", [1, 2])

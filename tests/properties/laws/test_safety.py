@@ -10,10 +10,10 @@ import pytest
 
 from groupcheck.model.apis import leave_group
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances import clients
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance, session, timers
-from groupcheck.model.spaces import clients
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import log

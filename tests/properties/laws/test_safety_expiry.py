@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import cleanup
 from groupcheck.model.rules.transactions import forget
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Offset, TopicPartition
 from groupcheck.model.step import Profile, Retention, Step
 from groupcheck.properties.laws import safety

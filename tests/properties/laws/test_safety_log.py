@@ -9,9 +9,9 @@ import pytest
 
 from groupcheck.model.apis import offset_commit
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance
-from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.model.state import Append, HeldAnswer, OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import failover, log, revert
@@ -24,7 +24,7 @@ NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
 
 
 def explored(profile: Profile, name: str, members: int = 1) -> StateSpace:
-    return explore(feature_spaces(profile, members)[name])
+    return explore(feature_instances(profile, members)[name])
 
 
 def by_law(space: StateSpace) -> dict[str, Broken]:
@@ -163,7 +163,7 @@ def test_a_dead_group_that_keeps_its_generation_breaks_the_law_of_the_dead(
         step.group = step.existing._replace(state=GroupState.DEAD, join_timer=None)
 
     monkeypatch.setattr(rebalance, "bury", bury)
-    space = explore(virtual_spaces(PROFILES["0.10.0"], 1)["metadata"])
+    space = explore(virtual_time_instances(PROFILES["0.10.0"], 1)["metadata"])
     broken = by_law(space)["dead-is-final"]
     assert broken.known is None
     assert len(broken.hops) == 3

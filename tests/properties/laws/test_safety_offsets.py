@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,

@@ -18,10 +18,10 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.environment import GROUP_ID, TOPIC, commit, offset_delete
+from groupcheck.model.instances.instance import DELAY
+from groupcheck.model.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.clients import GROUP_ID, TOPIC, commit, offset_delete
-from groupcheck.model.spaces.instance import DELAY
-from groupcheck.model.spaces.wire_spaces import AtOnce, wire_spaces
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
@@ -309,7 +309,7 @@ def test_list_and_delete_groups_over_the_wire_see_only_the_groups_of_the_test(
 @pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
 def test_no_request_arrives_during_an_initial_delay_of_0(name: str) -> None:
     profile = PROFILES[name]
-    spaces = wire_spaces(profile, 1, {DELAY: 0})
+    spaces = real_time_instances(profile, 1, {DELAY: 0})
     assert ("order-static" in spaces) == (name != "0.10.2")
     for instance in spaces.values():
         space = explore(instance)
@@ -317,7 +317,7 @@ def test_no_request_arrives_during_an_initial_delay_of_0(name: str) -> None:
             timer = state.group.join_timer if state.group else None
             if timer is not None and timer.initial:
                 assert {type(edge.given) for edge in edges} == {Advance}
-    delayed = wire_spaces(profile, 1, {DELAY: 3_000})
+    delayed = real_time_instances(profile, 1, {DELAY: 3_000})
     assert not any(isinstance(instance, AtOnce) for instance in delayed.values())
 
 

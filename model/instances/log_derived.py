@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.spaces.clients import NOBODY, OTHER_TOPIC, Feature
-from groupcheck.model.spaces.instance import Instance, supported
+from groupcheck.model.instances.environment import NOBODY, OTHER_TOPIC, Feature
+from groupcheck.model.instances.instance import Instance, supported
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
@@ -83,7 +83,7 @@ def _comes_to_nothing(body: RequestBody) -> bool:
     return isinstance(body, TxnOffsetCommitRequest) and body.member_id == NOBODY
 
 
-def recorded_space(profile: Profile) -> Instance:
+def log_instance(profile: Profile) -> Instance:
     """The space of a version: no time passes in it, and what can expire may do so at once."""
     return Recorded(
         profile,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.instances.catalogue import instances
+from groupcheck.model.instances.instance import DELAY, real_clock_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import DELAY, real_spaces
-from groupcheck.model.spaces.known import instances
 from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import virtual
 
@@ -19,7 +19,7 @@ def test_a_space_is_found_again(name: str, members: int) -> None:
     tables = [
         virtual(profile, Settings(members=members)),
         virtual(profile, Settings(members=members, every_space=True)),
-        real_spaces(profile, members, broker),
+        real_clock_instances(profile, members, broker),
     ]
     for space, instance in (item for table in tables for item in table.items()):
         assert instance in list(instances(profile, space, members, instance.broker))

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
     GROUP_ID,
     INSTANCE,
     NOBODY,
     PRODUCER_ID,
     Feature,
     commit,
+    faults,
     fetch,
-    happenings,
     txn_commit,
 )
-from groupcheck.model.spaces.instance import Instance, feature_spaces
+from groupcheck.model.instances.instance import Instance, feature_instances
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.storing import failover
@@ -65,7 +65,7 @@ class Loners(Instance):
         for body, versions in self._asked(state):
             for version in versions:
                 yield Request(0, version, trim(body, version))
-        yield from happenings(state, self.features)
+        yield from faults(state, self.features)
 
     def _asked(self, state: Coordinator) -> Iterator[tuple[RequestBody, range]]:
         simple = commit(NO_GENERATION, NO_MEMBER_ID)
@@ -93,13 +93,13 @@ class Loners(Instance):
         return range(profile.min_versions.get(api, 0), profile.max_versions.get(api, -1) + 1)
 
 
-def short_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The short spaces of a version; that of static members has more of them, if there may be."""
-    found = feature_spaces(profile, 1)
+    found = feature_instances(profile, 1)
     short: dict[str, Instance] = {name: found[name] for name in SHORT if name in found}
     if "static" in found:
         # Who is away is told from who is gone only if somebody else is there.
-        short["static"] = feature_spaces(profile, members)["static"]
+        short["static"] = feature_instances(profile, members)["static"]
     if failover.CRASH.name in profile.rules:
         features = frozenset({Feature.FAILOVER, Feature.EXPIRY})
         short["loners"] = Loners(

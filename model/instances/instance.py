@@ -14,16 +14,16 @@ from typing import NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import Frame, canonical
 from groupcheck.model.exploring.orbits import Orbits
-from groupcheck.model.rules.static_members import SKIPS_SINCE
-from groupcheck.model.spaces.clients import (
+from groupcheck.model.instances.environment import (
+    Environment,
     Feature,
-    Scene,
     action,
     commit,
-    happenings,
+    faults,
     membership,
     returns,
 )
+from groupcheck.model.rules.static_members import SKIPS_SINCE
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.storing.committed import ANSWERS_WAIT
@@ -100,17 +100,17 @@ class Instance(NamedTuple):
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
         """What clients and time may do in a canonical state."""
-        scene = self._scene(state)
-        for body in membership(scene, self.features):
+        environment = self._scene(state)
+        for body in membership(environment, self.features):
             version = self._version(body)
             yield Request(0, version, trim(body, version))
         newest = self.profile.max_versions["JoinGroup"]
         if newest >= SKIPS_SINCE:
             # Before a leader that is back could be told to skip its assignment.
-            for body in returns(scene, self.features):
+            for body in returns(environment, self.features):
                 yield Request(0, SKIPS_SINCE - 1, body)
-        if scene.room and newest > 3:
-            yield Request(0, 3, scene.join(NO_MEMBER_ID))  # before ids were required
+        if environment.room and newest > 3:
+            yield Request(0, 3, environment.join(NO_MEMBER_ID))  # before ids were required
         if Feature.EXPIRY in self.features:
             # In these versions a commit could say how long its offsets are to be retained.
             said = commit(NO_GENERATION, NO_MEMBER_ID)._replace(retention_time_ms=self.tick_ms)
@@ -120,7 +120,7 @@ class Instance(NamedTuple):
             yield Advance(self.tick_ms)
         elif timer is not None and timer.initial:
             yield Advance(timer.left_ms)
-        yield from happenings(state, self.features)
+        yield from faults(state, self.features)
 
     def successors(self, state: Coordinator, given: Input) -> Iterator[Outcome]:
         """Every outcome of an input that belongs to the state space."""
@@ -149,8 +149,8 @@ class Instance(NamedTuple):
     def _version(self, body: RequestBody) -> int:
         return self.profile.max_versions[type(body).__name__.removesuffix("Request")]
 
-    def _scene(self, state: Coordinator) -> Scene:
-        return Scene(
+    def _scene(self, state: Coordinator) -> Environment:
+        return Environment(
             self.profile,
             self.config,
             state,
@@ -174,7 +174,7 @@ def _ids(state: Coordinator) -> set[str]:
     return ids | {m.member_id for m in recorded.members} if recorded else ids
 
 
-def virtual_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces for a coordinator in virtual time.
 
     `membership` has every timer, `metadata` members that change what they offer, `storing` the
@@ -207,7 +207,7 @@ def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
     return Instance(profile, members, frozenset(features), 3_000, 600, 600, 1)
 
 
-def real_spaces(
+def real_clock_instances(
     profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Instance]:
     """The space for a coordinator on a real clock, whose broker's settings are as they are.
@@ -225,7 +225,7 @@ def real_spaces(
     return {"order": Instance(profile, members, features, 1, session_ms, long_ms, delay_ms, broker)}
 
 
-def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what not every coordinator has, one for each."""
     found: dict[str, Instance] = {}
     if "join/static-preparing" in profile.rules:
@@ -244,11 +244,11 @@ def feature_spaces(profile: Profile, members: int) -> dict[str, Instance]:
             profile, members, Feature.TRANSACTIONS, *_held_commits(profile)
         )
     if "failover/crash" in profile.rules:
-        found |= _failing_spaces(profile, members)
-    return found | _expiring_spaces(profile, members)
+        found |= _failing_instances(profile, members)
+    return found | _expiring_instances(profile, members)
 
 
-def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+def _expiring_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of offsets that expire, alone and together with what else may become of them.
 
     The retention is as long as a new member may wait. One member fewer is enough.
@@ -272,7 +272,7 @@ def _expiring_spaces(profile: Profile, members: int) -> dict[str, Instance]:
     return found
 
 
-def _failing_spaces(profile: Profile, members: int) -> dict[str, Instance]:
+def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The spaces of what may fail: appends, and the coordinator itself.
 
     What becomes of transactions and deletions hardly depends on members: one fewer is enough.
@@ -340,7 +340,7 @@ def composed(profile: Profile, members: int, features: frozenset[Feature]) -> In
 def spaces(profile: Profile, members: int) -> dict[str, Instance]:
     """All the spaces that there are for so many members; with two they reach every rule."""
     return {
-        **virtual_spaces(profile, members),
-        **real_spaces(profile, members),
-        **feature_spaces(profile, members),
+        **virtual_time_instances(profile, members),
+        **real_clock_instances(profile, members),
+        **feature_instances(profile, members),
     }

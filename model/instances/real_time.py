@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance, real_spaces, supported
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance, real_clock_instances, supported
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
@@ -63,11 +63,11 @@ ABOUT: Final[Mapping[str, Feature]] = MappingProxyType(
 )
 
 
-def wire_spaces(
+def real_time_instances(
     profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Instance]:
     """The spaces of a version for a broker whose settings are as they are; `order` is the last."""
-    (order,) = real_spaces(profile, members, broker).values()
+    (order,) = real_clock_instances(profile, members, broker).values()
     at_once = not order.config.group_initial_rebalance_delay_ms
     order = AtOnce(*order) if at_once else Askable(*order)
     features = supported(profile)

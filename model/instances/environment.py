@@ -103,7 +103,7 @@ class Feature(StrEnum):
 # Of the errors of appends one that SyncGroup and OffsetCommit map alike, and one that they do not.
 ERRORS: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT)
 
-Happening = (
+EnvironmentInput = (
     HoldAppends
     | ReleaseAppends
     | FailAppends
@@ -116,10 +116,10 @@ Happening = (
 )
 
 
-class Scene(NamedTuple):
+class Environment(NamedTuple):
     """A canonical state as the clients of a space see it, and what is the same for all of them.
 
-    Timeouts are in milliseconds. `told` and `pending` are the ids that clients know; whoever is
+    Timeouts are in milliseconds. `revealed` and `pending` are the ids that clients know; whoever is
     new may join if there is `room`. Whether members say which topics they want, `subscribes` says.
     """
 
@@ -137,9 +137,9 @@ class Scene(NamedTuple):
         return self.state.group or Group()
 
     @property
-    def told(self) -> list[str]:
+    def revealed(self) -> list[str]:
         """The ids of the members that were told theirs."""
-        return [m.member_id for m in self.group.members if m.told]
+        return [m.member_id for m in self.group.members if m.revealed]
 
     @property
     def pending(self) -> list[str]:
@@ -154,39 +154,39 @@ class Scene(NamedTuple):
         )
 
 
-def membership(scene: Scene, features: frozenset[Feature]) -> Iterator[RequestBody]:
+def membership(environment: Environment, features: frozenset[Feature]) -> Iterator[RequestBody]:
     """What every space has, with the requests of its features where they were always."""
-    group, told = scene.group, scene.told
+    group, told = environment.group, environment.revealed
     current, older = group.generation_id, group.generation_id - 1
-    yield from _joins(scene, changed=Feature.METADATA in features)
+    yield from _joins(environment, changed=Feature.METADATA in features)
     yield from _syncs(group, told)
     for member_id in (*told, NOBODY):
         yield HeartbeatRequest(GROUP_ID, current, member_id)
     for member_id in told:
         yield HeartbeatRequest(GROUP_ID, older, member_id)
-    for member_id in (*told, *scene.pending, NOBODY):
+    for member_id in (*told, *environment.pending, NOBODY):
         yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
-    if len(told) > 1 and scene.profile.max_versions["LeaveGroup"] >= 3:
+    if len(told) > 1 and environment.profile.max_versions["LeaveGroup"] >= 3:
         for order in permutations(told):
             yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, order)))
     for feature, asked in ASKED.items():
         if feature in features:
-            yield from asked(scene)
+            yield from asked(environment)
     yield DescribeGroupsRequest((GROUP_ID,))
-    if scene.state.group is None:
-        yield from _refused_at_once(scene)
+    if environment.state.group is None:
+        yield from _refused_at_once(environment)
 
 
-def _joins(scene: Scene, *, changed: bool) -> Iterator[JoinGroupRequest]:
-    for member_id in (*scene.told, *scene.pending, NOBODY):
-        yield scene.join(member_id)
+def _joins(environment: Environment, *, changed: bool) -> Iterator[JoinGroupRequest]:
+    for member_id in (*environment.revealed, *environment.pending, NOBODY):
+        yield environment.join(member_id)
     if changed:
-        for member_id in scene.told:
-            yield scene.join(member_id)._replace(protocols=OTHER_PROTOCOLS)
-    for member_id in (NO_MEMBER_ID, *scene.told):
-        yield scene.join(member_id)._replace(protocols=())
-    if scene.room:
-        yield scene.join(NO_MEMBER_ID)
+        for member_id in environment.revealed:
+            yield environment.join(member_id)._replace(protocols=OTHER_PROTOCOLS)
+    for member_id in (NO_MEMBER_ID, *environment.revealed):
+        yield environment.join(member_id)._replace(protocols=())
+    if environment.room:
+        yield environment.join(NO_MEMBER_ID)
 
 
 def _syncs(group: Group, told: list[str]) -> Iterator[SyncGroupRequest]:
@@ -202,9 +202,9 @@ def _syncs(group: Group, told: list[str]) -> Iterator[SyncGroupRequest]:
         yield sync._replace(protocol_name="roundrobin")
 
 
-def _refused_at_once(scene: Scene) -> Iterator[RequestBody]:
-    yield scene.join(NO_MEMBER_ID)._replace(group_id="")
-    yield scene.join(NO_MEMBER_ID)._replace(session_timeout_ms=1)
+def _refused_at_once(environment: Environment) -> Iterator[RequestBody]:
+    yield environment.join(NO_MEMBER_ID)._replace(group_id="")
+    yield environment.join(NO_MEMBER_ID)._replace(session_timeout_ms=1)
     yield SyncGroupRequest("", 0, NOBODY, None, "consumer", "range")
     yield SyncGroupRequest(GROUP_ID, 0, NOBODY)
     yield HeartbeatRequest("", 0, NOBODY)
@@ -212,34 +212,34 @@ def _refused_at_once(scene: Scene) -> Iterator[RequestBody]:
     yield OffsetCommitRequest(GROUP_ID, 0, NOBODY)
 
 
-def offsets(scene: Scene) -> Iterator[RequestBody]:
+def offsets(environment: Environment) -> Iterator[RequestBody]:
     """Commits and fetches of the one partition of the space."""
-    current, older = scene.group.generation_id, scene.group.generation_id - 1
-    for member_id in (*scene.told, NOBODY):
+    current, older = environment.group.generation_id, environment.group.generation_id - 1
+    for member_id in (*environment.revealed, NOBODY):
         yield commit(current, member_id)
-    for member_id in scene.told:
+    for member_id in environment.revealed:
         yield commit(older, member_id)
     yield commit(NO_GENERATION, NO_MEMBER_ID)
-    yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
+    yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
     yield fetch(require_stable=False)
     yield fetch(require_stable=True)
 
 
-def _too_long(scene: Scene) -> str:
+def _too_long(environment: Environment) -> str:
     """Metadata that is refused; as long as a string can be, where the broker allows any."""
-    return "x" * min(scene.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
+    return "x" * min(environment.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
 
 
-def static_members(scene: Scene) -> Iterator[RequestBody]:
+def static_members(environment: Environment) -> Iterator[RequestBody]:
     """What the program with the group.instance.id asks, and others under its name by mistake."""
-    current = scene.group.generation_id
-    in_transactions = "TxnOffsetCommit" in scene.profile.max_versions
-    yield from returns(scene, frozenset({Feature.STATIC_MEMBERS}))
-    for member_id in (*scene.told, *scene.pending, NOBODY):
-        yield scene.join(member_id)._replace(group_instance_id=INSTANCE)
+    current = environment.group.generation_id
+    in_transactions = "TxnOffsetCommit" in environment.profile.max_versions
+    yield from returns(environment, frozenset({Feature.STATIC_MEMBERS}))
+    for member_id in (*environment.revealed, *environment.pending, NOBODY):
+        yield environment.join(member_id)._replace(group_instance_id=INSTANCE)
         for instance_id in (INSTANCE, NO_INSTANCE):
             yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id, instance_id),))
-    for member_id in (*scene.told, NOBODY):
+    for member_id in (*environment.revealed, NOBODY):
         yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
         yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
         yield commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
@@ -249,10 +249,10 @@ def static_members(scene: Scene) -> Iterator[RequestBody]:
         yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
 
 
-def returns(scene: Scene, features: frozenset[Feature]) -> Iterator[JoinGroupRequest]:
+def returns(environment: Environment, features: frozenset[Feature]) -> Iterator[JoinGroupRequest]:
     """The program with the group.instance.id comes, or comes back, perhaps with another offer."""
-    newcomer = scene.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
-    if not scene.room and scene.group.static(INSTANCE) is None:
+    newcomer = environment.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
+    if not environment.room and environment.group.static(INSTANCE) is None:
         return
     if not features.isdisjoint({Feature.STATIC_MEMBERS, Feature.MAX_SIZE}):
         yield newcomer
@@ -260,9 +260,9 @@ def returns(scene: Scene, features: frozenset[Feature]) -> Iterator[JoinGroupReq
         yield newcomer._replace(protocols=OTHER_OFFER)
 
 
-def max_size(scene: Scene) -> Iterator[RequestBody]:
+def max_size(environment: Environment) -> Iterator[RequestBody]:
     """Enough of static members to show what becomes of the one that is turned away."""
-    yield from returns(scene, frozenset({Feature.MAX_SIZE}))
+    yield from returns(environment, frozenset({Feature.MAX_SIZE}))
     yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
 
@@ -278,15 +278,15 @@ def fetch(*, require_stable: bool) -> OffsetFetchRequest:
     return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
 
 
-def transactions(scene: Scene) -> Iterator[RequestBody]:
+def transactions(environment: Environment) -> Iterator[RequestBody]:
     """Commits in and outside transactions of one producer, its markers, and fetches.
 
     No marker comes before a TxnOffsetCommit that is on its way to the log.
     """
-    current, older = scene.group.generation_id, scene.group.generation_id - 1
-    for member_id in (*scene.told, NOBODY):
+    current, older = environment.group.generation_id, environment.group.generation_id - 1
+    for member_id in (*environment.revealed, NOBODY):
         yield txn_commit(current, member_id)
-    for member_id in scene.told:
+    for member_id in environment.revealed:
         yield txn_commit(older, member_id)
         yield txn_commit(NO_GENERATION, member_id)
         yield commit(current, member_id)
@@ -295,11 +295,11 @@ def transactions(scene: Scene) -> Iterator[RequestBody]:
     yield commit(NO_GENERATION, NO_MEMBER_ID)
     yield fetch(require_stable=False)
     yield fetch(require_stable=True)
-    if not any(isinstance(a, OffsetsAppend) and a.producer_id for a in scene.state.appends):
+    if not any(isinstance(a, OffsetsAppend) and a.producer_id for a in environment.state.appends):
         for committed in (True, False):
             yield EndTxnRequest(GROUP_ID, PRODUCER_ID, committed)
-    if scene.state.group is None:
-        yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
+    if environment.state.group is None:
+        yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
         yield txn_commit(NO_GENERATION, NO_MEMBER_ID)._replace(topics=())
         yield txn_commit(0, NO_MEMBER_ID)._replace(group_id="")
         yield EndTxnRequest("", PRODUCER_ID, committed=True)
@@ -318,12 +318,12 @@ def txn_commit(generation_id: int, member_id: str, metadata: str = "") -> TxnOff
     )
 
 
-def administration(scene: Scene) -> Iterator[RequestBody]:
+def administration(environment: Environment) -> Iterator[RequestBody]:
     """What an administrator asks, as far as the version has it, and offsets that can be deleted."""
-    newest = scene.profile.max_versions
+    newest = environment.profile.max_versions
     yield commit(NO_GENERATION, NO_MEMBER_ID)
-    for member_id in scene.told:
-        yield commit(scene.group.generation_id, member_id)
+    for member_id in environment.revealed:
+        yield commit(environment.group.generation_id, member_id)
     yield fetch(require_stable=False)
     yield ListGroupsRequest()
     if newest["ListGroups"] >= 4:
@@ -331,16 +331,16 @@ def administration(scene: Scene) -> Iterator[RequestBody]:
         yield ListGroupsRequest((GroupState.EMPTY.value.lower(),))
     if newest["ListGroups"] >= 5:
         yield ListGroupsRequest(types_filter=("consumer",))
-    if scene.state.group is None and "describe/unwritten" in scene.profile.rules:
-        yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(scene))
+    if environment.state.group is None and "describe/unwritten" in environment.profile.rules:
+        yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
     if "DeleteGroups" in newest:
         yield DeleteGroupsRequest((GROUP_ID,))
     if "OffsetDelete" in newest:
         for topic in (TOPIC, OTHER_TOPIC):
             yield offset_delete(topic)
-        for member_id in scene.pending:
-            yield scene.join(member_id)._replace(protocol_type="connect")
-        if scene.state.group is None:
+        for member_id in environment.pending:
+            yield environment.join(member_id)._replace(protocol_type="connect")
+        if environment.state.group is None:
             yield offset_delete(TOPIC)._replace(group_id="")
 
 
@@ -350,17 +350,17 @@ def offset_delete(topic: str) -> OffsetDeleteRequest:
     return OffsetDeleteRequest(GROUP_ID, (OffsetDeleteRequestTopic(topic, partitions),))
 
 
-def expiry(scene: Scene) -> Iterator[RequestBody]:
+def expiry(environment: Environment) -> Iterator[RequestBody]:
     """Commits of offsets that may expire, and what consumers have subscribed to."""
     yield commit(NO_GENERATION, NO_MEMBER_ID)
-    for member_id in scene.told:
-        yield commit(scene.group.generation_id, member_id)
-        if "OffsetDelete" in scene.profile.max_versions:
-            yield scene.join(member_id)._replace(protocols=TOPIC_PROTOCOLS)
+    for member_id in environment.revealed:
+        yield commit(environment.group.generation_id, member_id)
+        if "OffsetDelete" in environment.profile.max_versions:
+            yield environment.join(member_id)._replace(protocols=TOPIC_PROTOCOLS)
     yield fetch(require_stable=False)
 
 
-def happenings(state: Coordinator, features: frozenset[Feature]) -> Iterator[Happening]:
+def faults(state: Coordinator, features: frozenset[Feature]) -> Iterator[EnvironmentInput]:
     """What may happen to the coordinator, but for time; of a shutdown only a crash is the end."""
     if Feature.HELD_APPENDS in features:
         yield ReleaseAppends() if state.holding else HoldAppends()
@@ -386,7 +386,7 @@ def action(given: object) -> str:
 
 
 # What clients ask because of a feature, over and above what they ask without it.
-ASKED: Final[Mapping[Feature, Callable[[Scene], Iterator[RequestBody]]]] = MappingProxyType(
+ASKED: Final[Mapping[Feature, Callable[[Environment], Iterator[RequestBody]]]] = MappingProxyType(
     {
         Feature.OFFSETS: offsets,
         Feature.STATIC_MEMBERS: static_members,

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from groupcheck.model.spaces.instance import Instance, feature_spaces, real_spaces, virtual_spaces
-from groupcheck.model.spaces.short_spaces import short_spaces
+from groupcheck.model.instances.instance import (
+    Instance,
+    feature_instances,
+    real_clock_instances,
+    virtual_time_instances,
+)
+from groupcheck.model.instances.small import small_instances
 from groupcheck.model.step import Profile
 
 
@@ -14,10 +19,10 @@ def instances(
 ) -> Iterator[Instance]:
     """The spaces of that name and those settings: which of them it was, its graph alone says."""
     tables = (
-        virtual_spaces(profile, members),
-        short_spaces(profile, members),
-        feature_spaces(profile, members),
-        real_spaces(profile, members, broker),
+        virtual_time_instances(profile, members),
+        small_instances(profile, members),
+        feature_instances(profile, members),
+        real_clock_instances(profile, members, broker),
     )
     seen: list[Instance] = []
     for table in tables:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.exploration import explore
+from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.short_spaces import short_spaces
 from groupcheck.model.vocabulary import OffsetFetchRequest, Request
 from support.wandering import toured
 
@@ -24,13 +24,13 @@ COUNTS = {
 @pytest.mark.parametrize("key", COUNTS, ids="-".join)
 def test_a_short_space_has_exactly_these_states_and_labelled_edges(key: tuple[str, str]) -> None:
     profile, name = key
-    space = explore(short_spaces(PROFILES[profile], 2)[name])
+    space = explore(small_instances(PROFILES[profile], 2)[name])
     assert (len(space.nodes), space.transition_count, space.depth) == COUNTS[key]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_but_for_static_members_nobody_has_company_in_a_short_space(profile: str) -> None:
-    found = short_spaces(PROFILES[profile], 2)
+    found = small_instances(PROFILES[profile], 2)
     several = {name for name, space in found.items() if space.members > 1}
     assert several <= {"static", "crowded"}
     assert {"loners", "expiry", "failover-administration"} <= found.keys()
@@ -38,7 +38,7 @@ def test_but_for_static_members_nobody_has_company_in_a_short_space(profile: str
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 def test_loners_ask_in_every_version_and_the_group_without_a_name_is_empty(profile: str) -> None:
-    space = explore(short_spaces(PROFILES[profile], 2)["loners"])
+    space = explore(small_instances(PROFILES[profile], 2)["loners"])
     assert toured(space).finding is None
     given = [edge.given for edge in space.edges[0] if isinstance(edge.given, Request)]
     fetches = [g for g in given if isinstance(g.body, OffsetFetchRequest)]
