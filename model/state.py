@@ -24,10 +24,10 @@ class Member(NamedTuple):
     """A member of the group.
 
     `awaiting_join` and `awaiting_sync` are the ids of its parked requests. `session_left_ms` is
-    None while a parked request keeps the member alive. `revealed` says whether any answer has shown
-    the member's id yet: a client cannot use an id it was never told. A static member has a
-    `group_instance_id`. `unsynced` says, where a version waits for SyncGroups, that the generation
-    still waits for the member's. `null_instance` says that it counts as a static member, though it
+    None while a parked request keeps the member alive. `revealed` is whether an answer has revealed
+    the member id: a client cannot use an id that it has not received. A static member has a
+    `group_instance_id`. `unsynced` is whether the generation still waits for its SyncGroup, in
+    versions that wait for them. `null_instance` is whether it counts as a static member although it
     has no group.instance.id.
     """
 
@@ -53,17 +53,17 @@ class Member(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """An id given with MEMBER_ID_REQUIRED that has not joined yet."""
+    """A member id given with MEMBER_ID_REQUIRED, with which no member has joined yet."""
 
     member_id: str
     left_ms: int
 
 
 class JoinTimer(NamedTuple):
-    """What ends PreparingRebalance: the rebalance timeout, or the initial delay.
+    """The timer that ends PreparingRebalance: the rebalance timeout, or the initial delay.
 
     An `initial` timer never ends early; `round_ms` is the length of its present round and
-    `extension_ms` how much it may still be prolonged.
+    `extension_ms` how much it may still be extended.
     """
 
     left_ms: int
@@ -75,8 +75,8 @@ class JoinTimer(NamedTuple):
 class Offset(NamedTuple):
     """A committed offset.
 
-    `left_ms` is what is left of the time for which it is retained, None where that is not kept; it
-    is `fixed` if the commit said how long that is.
+    `left_ms` is what is left of its retention time, None where ages are not kept. It is `fixed` if
+    the commit has set the retention time.
     """
 
     committed_offset: int
@@ -97,11 +97,11 @@ TopicPartition = tuple[str, int]
 
 
 class PendingOffset(NamedTuple):
-    """An offset that a transaction has committed, and whose marker has not come.
+    """An offset that a transaction has committed, and whose marker has not arrived.
 
     `request_id` is that of its TxnOffsetCommit while the append is not complete, None afterwards.
-    `newer` says whether it stands later in the log than the offset of the partition that can be
-    read: only then does the marker make it the one that is read.
+    `newer` is whether it stands later in the log than the readable offset of the partition: only
+    then does the marker make it the readable one.
     """
 
     producer_id: int
@@ -118,19 +118,28 @@ V = TypeVar("V")
 class Group(NamedTuple):
     """A group, members and pending ids in the order of their symbols.
 
-    `orphaned_timers` is what is left, in ms, on session timers of members that are gone, where a version
-    lets them run on. `unstable` maps a partition to the offset commit that was last prepared for
-    it and is not complete: a request id. `statics` has for each group.instance.id the member that
-    it stands for; where that one was removed by another name, it still does. `sync_left_ms`
-    is what is left for members to sync, where a version limits it and somebody has not. `unwritten`
-    says, where a version shows only what is written, that nothing is. `transactions` are the
-    pending offsets of transactions, those of a partition in the order of the log, and `producers`
-    those whose marker is awaited. `subscribed` are the topics that the members have subscribed to,
-    None if that is not known. `empty_left_ms` is what is left of the time for which the offsets of
-    a group are retained whose last member has gone, where a version counts from then. `lost_sync`
-    says that the generation waits for the SyncGroup of an id that a static member has no longer.
-    `has_empty_id` says that it was made by a commit to the group without a name, which is another one
-    wherever there is one with a name.
+    Args:
+        join_timer: in PreparingRebalance.
+        new_member_added: whether a member has joined during the initial delay.
+        unstable: for each partition the request id of the offset commit that was last prepared for
+            it and is not complete.
+        orphaned_timers: what is left, in ms, on session timers of members that are gone, in
+            versions that leave them running.
+        statics: for each group.instance.id the member id that it belongs to; where that member was
+            removed under another name, it still does.
+        sync_left_ms: what is left for members to sync, in versions that limit it, while any member
+            has not.
+        unwritten: whether nothing of it is written, in versions that show only written groups.
+        transactions: the pending offsets of transactions, those of a partition in the order of the
+            log.
+        producers: those whose marker is awaited.
+        subscribed: the topics that the members subscribe to, None if the coordinator does not know.
+        empty_left_ms: what is left of the retention time of the offsets of a group without members,
+            in versions that count from when the last member left.
+        lost_sync: whether the generation waits for the SyncGroup of the former id of a static
+            member.
+        has_empty_id: whether a commit to the group with the empty id created it, which is another
+            group than any with a name.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -181,9 +190,9 @@ class Group(NamedTuple):
 
 
 class GroupAppend(NamedTuple):
-    """A leader's assignments on their way to the log; `error` is how the append will end.
+    """A leader's assignments in flight to the log; `error` is how the append will end.
 
-    `request_id` is that of the leader's SyncGroup where it is answered if the append is lost, None
+    `request_id` is that of the leader's SyncGroup, which is answered if the append is lost; None
     once it was answered.
     """
 
@@ -194,16 +203,21 @@ class GroupAppend(NamedTuple):
 
 
 class StaticAppend(NamedTuple):
-    """The new id of a static member that came back, on its way to the log.
+    """The new id of a static member that came back, in flight to the log.
 
-    `revealed` is the id that the answer will tell, `member_id` the one that the member has by now, None
-    once it is gone. `leader` led when it came back. If the append ends with an `error`, the member
-    is given back the id that it had, `replaced`, which was told or not as `was_revealed` says, and
-    offers what it has `offered` as it came back; where a version restores all that it was, the
-    group is that `before` it came back. Where the group was
-    unloaded meanwhile, `outlived` is the request to answer nevertheless, and the answer if all is
-    well. If it is `current`, it tells who leads by then, and a leader the members, whom it need not
-    assign.
+    Args:
+        revealed: the id that the answer will reveal.
+        member_id: the id that the member has by now, None once it is gone.
+        leader: the leader when the member came back.
+        replaced: its former id, which it gets back if the append ends with an `error`.
+        was_revealed: whether an answer had revealed the former id.
+        error: how the append will end.
+        outlived: where the group was unloaded meanwhile, the request to answer nevertheless, and
+            the answer if the append succeeds.
+        current: whether the answer names the leader of the time when the append completes, and
+            lists the members for a leader, which need not assign them.
+        before: the group before the member came back, in versions that restore all of it.
+        offered: the protocols that the member came back with.
     """
 
     revealed: str
@@ -219,11 +233,10 @@ class StaticAppend(NamedTuple):
 
 
 class OffsetsAppend(NamedTuple):
-    """A commit on its way to the log; `refused` are the partitions whose metadata is too long.
+    """A commit in flight to the log; `refused` are the partitions whose metadata is too long.
 
-    `producer_id` is that of a transaction, if it is one's. `orphaned` says that the group it was
-    meant for has been deleted, `outlived` that it has been unloaded. `error` is how the append will
-    end.
+    `producer_id` is that of a transaction, if it is one's. It is `orphaned` if its group has been
+    deleted, `outlived` if its group has been unloaded. `error` is how the append will end.
     """
 
     request_id: int
@@ -236,9 +249,9 @@ class OffsetsAppend(NamedTuple):
 
 
 class HeldAnswer(NamedTuple):
-    """An answer that is held back until all that was written before it is committed.
+    """An answer that is held back until everything written before it is committed.
 
-    It says to which API: answers to two of them may be equal, tuples that they are.
+    It names the API: answers to two APIs may be equal tuples.
     """
 
     request_id: int
@@ -249,8 +262,8 @@ class HeldAnswer(NamedTuple):
 class HeldRequest(NamedTuple):
     """A parked JoinGroup (if it `joins`) or SyncGroup that fails with what was written before it.
 
-    It is answered by the group, whatever is committed; but if the partition is lost before that, it
-    is by this that it is told, even where the group waits for it no longer.
+    The group answers it, whatever is committed; but if the partition is lost before that, it gets
+    this error, even where the group waits for it no longer.
     """
 
     request_id: int
@@ -262,10 +275,10 @@ Append = Written | HeldAnswer | HeldRequest
 
 
 class Committed(NamedTuple):
-    """What is read while something is written that is not committed.
+    """What is read while something written is not committed.
 
-    The group that shows is the `newest`, as it is by now, or else `group`: one that has been
-    removed, or None if none was there. `offsets` are those that can be read.
+    The group that shows is the `newest`, as it is now, or else `group`: one that has been removed,
+    or None if there was none. `offsets` are those that can be read.
     """
 
     newest: bool
@@ -285,7 +298,7 @@ class GroupRecord(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What the log says of the group: for each key its last record, unless that removes it.
+    """The log of the group: for each key its last record, unless that is a tombstone.
 
     `transactions` and `producers` are those whose marker is not in the log, as in `Group`.
     """
@@ -314,11 +327,11 @@ class Serving(StrEnum):
 
 
 class Coordinator(NamedTuple):
-    """All there is: the group (None before anybody named it) and the appends that are held.
+    """The whole state: the group (None before a request names it) and the appends that are held.
 
-    It is not `active` once it was shut down. `failing` are the appends that will yet fail. `log` is
-    None where it is not kept, because nothing will ever be loaded from it. `committed` is None
-    where all that is written is committed, or where a version reads what is not, too.
+    It is not `active` once it was shut down. `failing` are the appends that are going to fail.
+    `log` is None in instances that never load from it. `committed` is None where everything written
+    is committed, and in versions that read what is not.
     """
 
     group: Group | None = None

@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck import model
 from groupcheck.model import vocabulary
-from groupcheck.model.nondeterminism import HOW, Handling
+from groupcheck.model.nondeterminism import HANDLING, Choice, Handling
 from groupcheck.model.state import Crash, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,
@@ -26,23 +26,23 @@ PAGE = Path(__file__).parents[2] / "docs" / "nondeterminism.md"
 
 
 def test_each_source_is_open_in_one_way() -> None:
-    assert set(HOW) == set(Open)
-    assert set(HOW.values()) == set(How)
+    assert set(HANDLING) == set(Choice)
+    assert set(HANDLING.values()) == set(Handling)
 
 
 def test_the_page_has_every_source_in_order() -> None:
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "| `" in line]
     assert rows == [
-        f"| {number} | `{source.name}` | {source} | {HOW[source]} |"
-        for number, source in enumerate(Open, 1)
+        f"| {number} | `{source.name}` | {source} | {HANDLING[source]} |"
+        for number, source in enumerate(Choice, 1)
     ]
 
 
 def test_each_choice_of_the_model_names_a_source_and_each_of_these_is_chosen() -> None:
     chosen: set[str] = set()
     for module in Path(model.__file__).parent.rglob("*.py"):
-        chosen.update(re.findall(r"\.choose\(\s*Open\.(\w+)", module.read_text(encoding="utf-8")))
-    assert chosen == {source.name for source in Open if HOW[source] is Handling.CHOICE}
+        chosen.update(re.findall(r"\.choose\(\s*Choice\.(\w+)", module.read_text(encoding="utf-8")))
+    assert chosen == {source.name for source in Choice if HANDLING[source] is Handling.CHOICE}
 
 
 @pytest.mark.parametrize(
