@@ -106,7 +106,7 @@ class Exploration(NamedTuple):
         ]
         found += [f"Kafka has no arrow {arrow}" for arrow in projection.unlawful]
         if self.whole:
-            found += [f"nothing goes trace_of {arrow}" for arrow in projection.missing]
+            found += [f"no transition takes the arrow {arrow}" for arrow in projection.missing]
             found += [f"no labelled edge applies the rule {rule}" for rule in self.unreached]
         return found
 

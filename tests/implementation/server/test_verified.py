@@ -19,7 +19,7 @@ def test_server_conforms_and_so_does_its_recording(
     delay = "group.initial.rebalance.delay.ms=0"
     with Served(config=(delay,), record=tmp_path / "recording") as server:
         assert main(["verify", f"kafka://{server.address}", "--members", "1"]) == 0
-        assert "100 % of the labelled edges" in capsys.readouterr().out
+        assert "100 % of the transitions covered" in capsys.readouterr().out
         checked = server.checked()
     assert checked.finding is None
     assert checked.groups > 40

@@ -172,7 +172,7 @@ def test_run_whose_broker_does_not_come_back_ends_early_and_can_be_resumed(
     assert "and was not back within 1.5 s" in result.ended_early
     assert 20 <= result.sequences < IN_ALL
     assert told(result).undecided > 0
-    assert "with nothing found until then" in lines_of(result)
+    assert "; no finding so far" in lines_of(result)
     assert threading.active_count() == before
 
     undecided = told(result).undecided
@@ -206,7 +206,7 @@ def test_ctrl_c_ends_a_long_run_at_once_with_its_results(server: Process, tmp_pa
     process.send_signal(signal.SIGINT)
     said, complaint = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "verdict    interrupted, with nothing found until then" in said
+    assert "verdict    interrupted; no finding so far" in said
     assert "Traceback" not in complaint
     lines = resume_file.read_bytes().splitlines(keepends=True)
     assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
