@@ -24,7 +24,6 @@ from groupcheck.model.instances.environment import (
 from groupcheck.model.instances.instance import Instance, feature_instances
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
-from groupcheck.model.storing import failover
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
@@ -100,7 +99,7 @@ def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
     if "static" in found:
         # Who is away is told from who is gone only if somebody else is there.
         short["static"] = feature_instances(profile, members)["static"]
-    if failover.CRASH.name in profile.rules:
+    if "failover/crash" in profile.rules:
         features = frozenset({Feature.FAILOVER, Feature.EXPIRY})
         short["loners"] = Loners(
             profile,
