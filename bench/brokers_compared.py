@@ -38,7 +38,7 @@ from groupcheck.reports.brokers_compared import Column, Found, page
 from groupcheck.reports.progress import Bars
 from groupcheck.reports.terminal import summary
 from groupcheck.reports.text import answers_in_words
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 from support.session_twice import explains
 
 ROOT: Final = Path(__file__).parents[1]
@@ -103,7 +103,7 @@ def run(spec: str, sequences: int, into: Path) -> None:
     finally:
         source.stop()
     result.covered = verification.covered()
-    saved = told(result)
+    saved = result_record(result)
     kept: dict[str, Any] = msgspec.to_builtins(saved)
     kept["undecided"] = saved.undecided
     kept["date"] = datetime.now(UTC).date().isoformat()
@@ -119,7 +119,7 @@ def _rule(finding: Finding) -> str:
     """Return the rule that a finding is against: the rule that Kafka applies."""
     if finding.reason:
         return finding.reason
-    fired = finding.lawful[0].fired if finding.lawful else ()
+    fired = finding.allowed[0].fired if finding.allowed else ()
     return fired[-1] if fired else ""
 
 

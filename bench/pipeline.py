@@ -99,8 +99,8 @@ def _judged(report: Path, made: Made, told: str) -> str:
 
 
 def _same(found: dict[str, tuple[str, int]], made: Made) -> str:
-    assert found == made.unlawful, f"{len(found)} found, {len(made.unlawful)} made"
-    return f"all {len(found)} unlawful events found, no other"
+    assert found == made.violations, f"{len(found)} found, {len(made.violations)} made"
+    return f"all {len(found)} violations found, no other"
 
 
 def main() -> None:

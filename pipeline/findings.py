@@ -48,7 +48,7 @@ def _allowed(finding: Finding, number: int | None) -> set[str]:
     """Each response to the request that the model allows."""
     return {
         _json(response.body)
-        for outcome in finding.lawful
+        for outcome in finding.allowed
         for response in outcome.responses
         if response.request_id == number
     }
@@ -56,7 +56,7 @@ def _allowed(finding: Finding, number: int | None) -> set[str]:
 
 def _reasons(finding: Finding, number: int | None) -> Iterable[str]:
     """The rules of these responses; if no response is allowed, the rules that apply instead."""
-    for outcome in finding.lawful:
+    for outcome in finding.allowed:
         answered = zip(outcome.responses, outcome.reasons, strict=True)
         reasons = [why for response, why in answered if response.request_id == number]
         yield from reasons or outcome.fired

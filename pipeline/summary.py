@@ -9,11 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
 from groupcheck.pipeline.ingest import Counts
 
-MOST_TOLD: Final = 20
+MOST_FINDINGS: Final = 20
 VERDICTS: Final = ("accepted", "rejected", "undecided")
 
 
-class Told(NamedTuple):
+class FindingRow(NamedTuple):
     """A finding as its table has it, with the reason of its verdict."""
 
     group_id: str
@@ -29,11 +29,12 @@ class Told(NamedTuple):
 class Checked(NamedTuple):
     """The result of a check.
 
-    `events` are all events, `judged` those in accepted prefixes. `findings` are the first of
-    `rejected`, `reasons` the most frequent of `undecided`. `edges` are the transitions that the
-    input covers, `explored` those of the explored instances, and `both` those in both.
-    `rebalancing` are the groups that rebalance most: how often, and the most frequent reason.
-    `read` counts what was read, unless `ingest` did, and `lanes` is the rebalance timeline.
+    `events` are all events, `events_checked` those in accepted prefixes. `findings` are the first
+    of `rejected`, `reasons` the most frequent of `undecided`. `transitions_covered` counts the
+    transitions that the input covers, `transitions_explored` those of the explored instances, and
+    `explored_and_covered` those in both. `rebalancing` lists the groups that rebalance most: how
+    often, and the most frequent reason. `read` counts what was read, unless `ingest` did, and
+    `lanes` is the rebalance timeline.
     """
 
     groups: int
@@ -41,12 +42,12 @@ class Checked(NamedTuple):
     rejected: int
     undecided: int
     events: int
-    judged: int
-    findings: tuple[Told, ...]
+    events_checked: int
+    findings: tuple[FindingRow, ...]
     reasons: tuple[tuple[str, int], ...]
-    edges: int
-    explored: int
-    both: int
+    transitions_covered: int
+    transitions_explored: int
+    explored_and_covered: int
     rebalancing: tuple[tuple[str, int, str], ...]
     read: Counts | None = None
     lanes: tuple[dict[str, Any], ...] = ()
@@ -55,20 +56,20 @@ class Checked(NamedTuple):
 def summed(rows: DataFrame, transitions: DataFrame, read: Counts | None) -> Checked:
     """The summary of rows of `CHECKED`, and of rows of `TRANSITIONS`."""
     verdicts = rows.where("verdict is not null").select("verdict.*")
-    of, events, judged = _counted(verdicts)
-    shown, explored, both = _covered(transitions)
+    of, events, events_checked = _counted(verdicts)
+    covered, explored, both = _covered(transitions)
     return Checked(
         sum(of.values()),
         of["accepted"],
         of["rejected"],
         of["undecided"],
         events=events,
-        judged=judged,
+        events_checked=events_checked,
         findings=_findings(rows) if of["rejected"] else (),
         reasons=_reasons(verdicts) if of["undecided"] else (),
-        edges=shown,
-        explored=explored,
-        both=both,
+        transitions_covered=covered,
+        transitions_explored=explored,
+        explored_and_covered=both,
         rebalancing=_rebalancing(rows),
         read=read,
     )
@@ -82,13 +83,13 @@ def _counted(verdicts: DataFrame) -> tuple[dict[str, int], int, int]:
     return of, sum(row[1] for row in found.values()), sum(row[2] for row in found.values())
 
 
-def _findings(rows: DataFrame) -> tuple[Told, ...]:
+def _findings(rows: DataFrame) -> tuple[FindingRow, ...]:
     whose = ["group_id", "source", "session"]
     reasons = rows.where("verdict is not null").select("verdict.*").select(*whose, "reason")
     found = rows.where("finding is not null").select("finding.*")
-    found = found.withColumnRenamed("omitted", "left_out").select(*Told._fields[:-1])
-    together = found.join(reasons, on=whose, how="inner").select(*Told._fields)
-    return tuple(map(Told._make, together.orderBy(*whose).limit(MOST_TOLD).collect()))
+    found = found.withColumnRenamed("omitted", "left_out").select(*FindingRow._fields[:-1])
+    together = found.join(reasons, on=whose, how="inner").select(*FindingRow._fields)
+    return tuple(map(FindingRow._make, together.orderBy(*whose).limit(MOST_FINDINGS).collect()))
 
 
 def _reasons(verdicts: DataFrame) -> tuple[tuple[str, int], ...]:
@@ -98,8 +99,10 @@ def _reasons(verdicts: DataFrame) -> tuple[tuple[str, int], ...]:
 
 
 def _covered(transitions: DataFrame) -> tuple[int, int, int]:
-    shown = F.col("times") > 0
-    counts = [F.count_if(each) for each in (shown, F.col("explored"), shown & F.col("explored"))]
+    covered = F.col("times") > 0
+    counts = [
+        F.count_if(each) for each in (covered, F.col("explored"), covered & F.col("explored"))
+    ]
     found = transitions.agg(*counts).first()
     return (found[0], found[1], found[2]) if found else (0, 0, 0)
 

@@ -42,7 +42,7 @@ class Difference(NamedTuple):
 
     kind: str
     request_id: int | None = None
-    lawful: ResponseBody | None = None
+    allowed: ResponseBody | None = None
     seen: ResponseBody | None = None
     field: str | None = None
     distance: int = 0
@@ -50,9 +50,9 @@ class Difference(NamedTuple):
     @property
     def told_only(self) -> bool:
         """Whether the port told something else, and as far as is known did nothing else."""
-        if self.lawful is None or self.seen is None:
+        if self.allowed is None or self.seen is None:
             return False
-        return TELLING.isdisjoint(differing(self.lawful, self.seen))
+        return TELLING.isdisjoint(differing(self.allowed, self.seen))
 
 
 class Rejection(NamedTuple):

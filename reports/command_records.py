@@ -19,7 +19,7 @@ from groupcheck.reports import pipeline
 from groupcheck.reports import record as saved
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.terminal import verdict
-from groupcheck.reports.verification_record import found, replace, run_of
+from groupcheck.reports.verification_record import finding_record, replace, run_of
 
 OFTEN: Final = ("group_id", "times", "reason")
 NAMED_BY_SOURCES: Final = "the Kafka that each source names"
@@ -48,11 +48,11 @@ class Replayed(NamedTuple):
     lines: tuple[str, ...]
 
 
-def replay(done: Replayed, took: Took) -> saved.ResultRecord:
+def replay_record(done: Replayed, took: Took) -> saved.ResultRecord:
     """The record of a replayed trace, or of a checked recording."""
     findings: list[saved.FindingRecord] = []
     if done.finding is not None:
-        record = found(done.finding, done.port)
+        record = finding_record(done.finding, done.port)
         if not done.port:
             record = replace(record, text=pipeline.in_group(done.group_id, done.finding))
         findings.append(record)
@@ -71,7 +71,7 @@ def replay(done: Replayed, took: Took) -> saved.ResultRecord:
     )
 
 
-def check(
+def check_record(
     done: Mapping[str, Any],
     findings: pipeline.Found,
     profile: str | None,
@@ -94,7 +94,7 @@ def check(
         kafka=PROFILES[profile].kafka if profile else NAMED_BY_SOURCES,
         conforms=done["accepted"] > 0 and not done["rejected"],
         sequences=done["groups"],
-        steps=done["judged"],
+        steps=done["events_checked"],
         findings=tuple(records.values()),
         findings_truncated=done["rejected"] - len(records),
         lines=tuple(printed.splitlines()),
@@ -102,7 +102,7 @@ def check(
     )
 
 
-def explore(
+def explore_record(
     exploration: Exploration,
     broken: list[Counterexample] | None,
     took: Took,
@@ -153,7 +153,7 @@ def _rejected(row: Any, finding: Finding | None) -> saved.FindingRecord:  # noqa
     if finding is None:
         return _bare(title, row.group_id, row.session, row.line, row.kind, row.reason)
     text = pipeline.in_group(row.group_id, finding, row.left_out)
-    return replace(found(finding, ""), title=title, text=text)
+    return replace(finding_record(finding, ""), title=title, text=text)
 
 
 def _violation(each: Counterexample) -> saved.FindingRecord:

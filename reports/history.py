@@ -23,9 +23,9 @@ from groupcheck.reports.formatting import (
 MOST_MOVES: Final = 25  # of an order that are printed
 
 
-def told(judged: GroupsChecked, tolerances: Tolerances | None) -> str:
+def history_text(checked: GroupsChecked, tolerances: Tolerances | None) -> str:
     """The lines of `history`."""
-    lines = _rejected(judged.rejected) if judged.rejected else [_accepted(judged), *judged.cut]
+    lines = _rejected(checked.rejected) if checked.rejected else [_accepted(checked), *checked.cut]
     if tolerances is None:
         lines.append("tolerances: none, all times are the coordinator's own")
     else:
@@ -40,8 +40,8 @@ def _tolerances(tolerances: Tolerances) -> str:
     )
 
 
-def _accepted(judged: GroupsChecked) -> str:
-    operations, groups = counted(judged.operations, "operation"), counted(judged.groups, "group")
+def _accepted(checked: GroupsChecked) -> str:
+    operations, groups = counted(checked.operations, "operation"), counted(checked.groups, "group")
     return f"{operations} of {groups}: every group has an order that Kafka allows"
 
 
@@ -122,7 +122,7 @@ def _refusal(
 ) -> tuple[str, ...]:
     """The answer that is allowed, and why."""
     about = _asked(rejected, refusal.about).request.request_id
-    if refusal.lawful is None:
+    if refusal.allowed is None:
         return (f"  request {about} has taken effect and is not answered yet",)
     if refusal.tried is None:
         when = "later"
@@ -133,7 +133,7 @@ def _refusal(
         comes = isinstance(tried, Operation) and f"request {tried.request.request_id} comes"
         when = f"once {comes or step_in_words(tried.given, names)}"
     return (
-        f"  request {about}, {when}, is answered: {answer_in_words(refusal.lawful, names)}",
+        f"  request {about}, {when}, is answered: {answer_in_words(refusal.allowed, names)}",
         f"    because {_because(profile, (refusal.reason,))}",
     )
 

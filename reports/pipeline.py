@@ -16,14 +16,6 @@ from groupcheck.reports.text import story, title
 # The kinds of findings in logs.
 OF_LOGS: Final = ("no such line", "another generation")
 
-# The counts of a check by their names in JSON.
-NAMES: Final = {
-    "judged": "events_checked",
-    "edges": "transitions_covered",
-    "explored": "transitions_explored",
-    "both": "explored_and_covered",
-}
-
 Counts = Mapping[str, int]
 Reasons = Sequence[tuple[str, int]]
 Found = Sequence[tuple[Any, Finding | None]]
@@ -57,11 +49,12 @@ def checked(
     """The lines of `check`, with the first finding in full, or every one."""
     lines = [f"read       {_lines(done['read']._asdict())}"] if done["read"] else []
     verdicts = ", ".join(f"{done[v]:,} {v}" for v in ("accepted", "rejected", "undecided"))
-    covered = counted(done["edges"], "transition")
-    known = f"{done['both']:,} of the {done['explored']:,} of the explored instances"
+    covered = counted(done["transitions_covered"], "transition")
+    both, explored = done["explored_and_covered"], done["transitions_explored"]
+    known = f"{both:,} of the {explored:,} of the explored instances"
     lines += [
         f"groups     {done['groups']:,}: {verdicts}",
-        f"events     {done['judged']:,} of {done['events']:,} in accepted prefixes",
+        f"events     {done['events_checked']:,} of {done['events']:,} in accepted prefixes",
         *_because("undecided", done["reasons"]),
         f"covered    {covered}; {known}",
     ]
@@ -106,7 +99,7 @@ def as_json(done: Mapping[str, Any], findings: Found) -> dict[str, Any]:
     """The same as JSON."""
     read = done["read"]
     return {
-        **{NAMES.get(name, name): value for name, value in done.items() if name != "lanes"},
+        **{name: value for name, value in done.items() if name != "lanes"},
         "read": None if read is None else read._asdict(),
         "reasons": dict(done["reasons"]),
         "findings": [_finding_as_json(row, finding) for row, finding in findings],

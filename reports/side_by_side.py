@@ -36,10 +36,10 @@ def compared(finding: Finding) -> tuple[Compared, ...]:
     if difference.request_id is None:
         return (Compared(field="answers", observed="more than one", allowed="one"),)
     seen = _answer(difference.seen, shown_names(finding))
-    lawful = _answer(difference.lawful, letters_of(finding))
+    expected = _answer(difference.allowed, letters_of(finding))
     return tuple(
-        Compared(field=name, observed=seen.get(name, "-"), allowed=lawful.get(name, "-"))
-        for name in dict.fromkeys((*seen, *lawful))
+        Compared(field=name, observed=seen.get(name, "-"), allowed=expected.get(name, "-"))
+        for name in dict.fromkeys((*seen, *expected))
     )
 
 

@@ -191,7 +191,7 @@ def _is_request(step: Input, request_id: int | None) -> TypeGuard[Request]:
 
 
 def _contrast(difference: Difference, names: Names) -> str:
-    allowed, seen = difference.lawful, difference.seen
+    allowed, seen = difference.allowed, difference.seen
     if allowed is None or seen is None:
         return KINDS.get(difference.kind, difference.kind)
     fields = differing(allowed, seen)
@@ -245,7 +245,7 @@ def verdict(finding: Finding) -> list[str]:
             f"  {_allowed(difference, outcome, numbers, names)}",
             f"    because {_because(profile, difference, outcome)}",
         )
-        for outcome, difference in zip(finding.lawful, differences, strict=True)
+        for outcome, difference in zip(finding.allowed, differences, strict=True)
     )
     alternatives = [line for pair in allowed for line in ("  or", *pair)]
     return [
@@ -264,12 +264,12 @@ def _instead(finding: Finding, numbers: dict[int, int], names: Names) -> list[st
             f"  {_answer(response.request_id, response.body, numbers, names)}",
             f"    because {_cited(profile, [reason])}",
         )
-        for outcome in finding.lawful
+        for outcome in finding.allowed
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True)
     )
     allowed = allowed or dict.fromkeys(
         ("  no answer yet", f"    because {_cited(profile, outcome.fired)}")
-        for outcome in finding.lawful
+        for outcome in finding.allowed
     )
     told = [line for pair in allowed for line in pair]
     return [f"Expected from {profile.kafka}:", *told] if told else []
@@ -303,7 +303,7 @@ def _allowed(
         return f"internal state: {difference.field} is {value}"
     if difference.request_id is None:
         return "one answer"
-    return _answer(difference.request_id, difference.lawful, numbers, names)
+    return _answer(difference.request_id, difference.allowed, numbers, names)
 
 
 def _answer(

@@ -32,7 +32,7 @@ MOST_STEPS: Final = 300
 replace = msgspec.structs.replace
 
 
-def told(result: Result) -> saved.ResultRecord:
+def result_record(result: Result) -> saved.ResultRecord:
     """The record of a verification."""
     profile = result.settings.profile
     covered = result.covered.get(profile, NOTHING)
@@ -47,7 +47,7 @@ def told(result: Result) -> saved.ResultRecord:
         seconds=round(result.seconds, 3),
         unsupported=tuple(result.unsupported),
         assumed_defaults=tuple(result.assumed_defaults),
-        findings=tuple(found(finding, result.port) for finding in result.findings),
+        findings=tuple(finding_record(finding, result.port) for finding in result.findings),
         findings_truncated=result.more,
         findings_not_reproduced=result.not_reproduced,
         instances=tuple(_with_digest(each, covered) for each in result.instances),
@@ -59,7 +59,7 @@ def told(result: Result) -> saved.ResultRecord:
     return replace(made, verdict=verdict(made))
 
 
-def found(finding: Finding, port: str) -> saved.FindingRecord:
+def finding_record(finding: Finding, port: str) -> saved.FindingRecord:
     """The record of a finding."""
     reasons, violated = explanations(finding)
     short = len(finding.exchanges) <= MOST_STEPS

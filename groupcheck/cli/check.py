@@ -29,7 +29,7 @@ from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import PROFILE, whole
 
 if TYPE_CHECKING:
-    from groupcheck.pipeline.summary import Told
+    from groupcheck.pipeline.summary import FindingRow
     from groupcheck.properties.findings.finding import Finding
     from groupcheck.reports.record import ResultRecord
 
@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
             bool(options.html or options.save),
         )
         done = job.check(spark, request)
-    from groupcheck.reports.command_records import check as told
+    from groupcheck.reports.command_records import check_record
     from groupcheck.reports.pipeline import as_json, checked
 
     findings = [(each, _finding_of(each)) for each in done.findings]
@@ -115,7 +115,9 @@ def run(options: argparse.Namespace) -> int:
     if done.rejected:
         status = DIVERGES
     if options.html or options.save:
-        saved = told(done._asdict(), findings, options.profile, options.sources, watch.took())
+        saved = check_record(
+            done._asdict(), findings, options.profile, options.sources, watch.took()
+        )
         if options.html:
             _write_page(options.html, saved, status)
         if options.save:
@@ -162,7 +164,7 @@ def _write_page(path: Path, saved: ResultRecord, status: int) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-def _finding_of(group: Told) -> Finding | None:
+def _finding_of(group: FindingRow) -> Finding | None:
     """The finding in a group's own recording, as `groupcheck replay` finds it."""
     if group.recording is None:
         return None

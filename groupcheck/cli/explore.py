@@ -213,7 +213,7 @@ def _folder(path: str | None) -> Iterator[str]:
 
 def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) -> int:
     """Print and save the result, and return the exit status."""
-    from groupcheck.reports.command_records import explore as told
+    from groupcheck.reports.command_records import explore_record
     from groupcheck.reports.exploration import as_json, summary
     from groupcheck.reports.exploration_details import details
 
@@ -226,7 +226,7 @@ def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) 
     wrong = exploration.errors or any(each.known is None for each in violations or ())
     status = DIVERGES if wrong else CONFORMS
     if options.save is not None:
-        save(told(exploration, violations, watch.took()), options.save, status)
+        save(explore_record(exploration, violations, watch.took()), options.save, status)
     return status
 
 

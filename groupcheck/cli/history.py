@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
     from groupcheck.properties.tolerances import Tolerances
-    from groupcheck.reports.history import told
+    from groupcheck.reports.history import history_text
 
     tolerances = Tolerances(late_ms=options.late_ms, grace_ms=options.grace_ms)
     gc.set_threshold(50_000)  # as in verify
@@ -62,5 +62,5 @@ def run(options: argparse.Namespace) -> int:
             "search; --max-points allows more"
         )
         raise CommandError(msg)
-    print_text(told(checked, None if noted.exact else tolerances))
+    print_text(history_text(checked, None if noted.exact else tolerances))
     return DIVERGES if checked.rejected else CONFORMS

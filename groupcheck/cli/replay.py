@@ -53,8 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
-    from groupcheck.reports.command_records import Replayed
-    from groupcheck.reports.command_records import replay as told
+    from groupcheck.reports.command_records import Replayed, replay_record
     from groupcheck.reports.formatting import counted
     from groupcheck.reports.text import steps_in_words, story
 
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if options.save:
         trace, profile = str(options.trace), sequence.profile
         done = Replayed(trace, options.port, profile, 0, steps, finding, "", omitted)
-        save(told(done, watch.took()), options.save, _status(finding))
+        save(replay_record(done, watch.took()), options.save, _status(finding))
     if finding is not None:
         print_text(story(finding) + "".join(f"{line}\n" for line in omitted))
         return DIVERGES
@@ -87,8 +86,7 @@ def _check_recording(options: argparse.Namespace) -> int:
     from groupcheck.properties.histories.checker import check_groups, load
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
-    from groupcheck.reports.command_records import Replayed
-    from groupcheck.reports.command_records import replay as told
+    from groupcheck.reports.command_records import Replayed, replay_record
     from groupcheck.reports.formatting import counted
     from groupcheck.reports.text import story
 
@@ -104,7 +102,7 @@ def _check_recording(options: argparse.Namespace) -> int:
     if options.save:
         trace, profile = str(options.trace), recorded[0].profile
         done = Replayed(trace, "", profile, groups, steps, finding, group_id, checked.cut)
-        save(told(done, watch.took()), options.save, _status(finding))
+        save(replay_record(done, watch.took()), options.save, _status(finding))
     if options.verbose:
         print_text("".join(f"{_group(each)}\n" for each in recorded))
     if finding is not None:

@@ -166,9 +166,9 @@ def _report(result: Result, options: argparse.Namespace) -> int:
     from groupcheck.reports.files import write
     from groupcheck.reports.record_file import as_text
     from groupcheck.reports.terminal import summary
-    from groupcheck.reports.verification_record import told
+    from groupcheck.reports.verification_record import result_record
 
-    saved = told(result)
+    saved = result_record(result)
     status = NO_VERDICT
     if result.findings:
         status = DIVERGES

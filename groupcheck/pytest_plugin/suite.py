@@ -39,7 +39,7 @@ from groupcheck.reports.files import finding_files, prepare, sweep
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.record_file import NAME as RESULT
 from groupcheck.reports.text import story
-from groupcheck.reports.verification_record import found
+from groupcheck.reports.verification_record import finding_record
 
 # The name of the tests in node ids, instead of the path of this package.
 NAME: Final = "groupcheck"
@@ -184,7 +184,7 @@ class Suite:
     def _write(self, result: Result) -> list[str]:
         if self.directory is None:
             return []
-        texts = [finding_files(found(finding, result.port)) for finding in result.findings]
+        texts = [finding_files(finding_record(finding, result.port)) for finding in result.findings]
         for name, text in [item for each in texts for item in each.items()]:
             (self.directory / name).write_text(text, encoding="utf-8")
         return [name for each in texts for name in each]

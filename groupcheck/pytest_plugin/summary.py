@@ -29,7 +29,7 @@ from groupcheck.reports.merging import of_parts
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import as_text
 from groupcheck.reports.text import title
-from groupcheck.reports.verification_record import told as saved_of
+from groupcheck.reports.verification_record import result_record
 
 # The result of one test; pytest-xdist can send its values to another process.
 TestResult = dict[str, Any]
@@ -56,7 +56,7 @@ def result_of(
         "findings": {finding.finding_id: title(finding) for finding in result.findings},
         "files": files,
         "covered": as_values(verification.covered()) if covered else None,
-        "saved": msgspec.to_builtins(saved_of(result)) if saved else None,
+        "saved": msgspec.to_builtins(result_record(result)) if saved else None,
     }
 
 

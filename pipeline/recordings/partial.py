@@ -92,7 +92,7 @@ class PartialReplay(HistoryReplay):
             "api": request.api if request else None,
             "seen": json.dumps(encode_record(answer)) if answer else None,
             "allowed": sorted(
-                {json.dumps(encode_record(r.lawful)) for r in verdict.refusals if r.lawful}
+                {json.dumps(encode_record(r.allowed)) for r in verdict.refusals if r.allowed}
             ),
             "because": self.rule_rows(dict.fromkeys(r.reason for r in verdict.refusals)),
             "refused": [],

@@ -64,7 +64,7 @@ class _Matches:
         answer, seen = self._answer(outcome, difference.request_id), difference.seen
         if answer is None or seen is None:
             return answer is seen
-        if difference.lawful is not None and _kind(difference.lawful) == _kind(seen):
+        if difference.allowed is not None and _kind(difference.allowed) == _kind(seen):
             return not kind_only and answer == seen
         return _kind(answer) == _kind(seen)
 
@@ -115,7 +115,7 @@ def _distance(unapplied: Unapplied) -> tuple[bool, bool, bool]:
 
 
 def _others(
-    finding: Finding, lawful: Outcome, matches: _Matches
+    finding: Finding, allowed: Outcome, matches: _Matches
 ) -> Iterator[tuple[Unapplied, Outcome | None]]:
     """The rules whose outcomes match, with these outcomes."""
     rejection, given = finding.rejection, finding.sequence.steps[-1]
@@ -131,19 +131,19 @@ def _others(
                 for each, after in trial.with_member()
                 if matches(after, kind_only=True)
             )
-    yield from _later(finding, lawful, matches)
+    yield from _later(finding, allowed, matches)
 
 
 def _later(
-    finding: Finding, lawful: Outcome, matches: _Matches
+    finding: Finding, allowed: Outcome, matches: _Matches
 ) -> Iterator[tuple[Unapplied, Outcome | None]]:
     """The timers and held appends whose end would have given the answer."""
     profile, config = PROFILES[finding.sequence.profile], finding.config
-    state = lawful.coordinator
+    state = allowed.coordinator
 
     def following(after: Outcome) -> Outcome:
-        answers = lawful.responses + after.responses
-        return Outcome(after.coordinator, answers, lawful.fired + after.fired, after.reasons)
+        answers = allowed.responses + after.responses
+        return Outcome(after.coordinator, answers, allowed.fired + after.fired, after.reasons)
 
     for timer in due(state.group, FAR_MS) if state.active else ():
         for after in outcomes(state, profile, config, timer.fire):

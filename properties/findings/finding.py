@@ -63,7 +63,7 @@ class Finding(NamedTuple):
         return self.hung or not self.sequence.steps
 
     @property
-    def lawful(self) -> tuple[Outcome, ...]:
+    def allowed(self) -> tuple[Outcome, ...]:
         """The outcomes that Kafka allows at the last step."""
         return self.rejection.outcomes if self.rejection else ()
 
@@ -107,12 +107,12 @@ class Finding(NamedTuple):
             return ("unexplained",)
         if difference.field is not None:
             return (difference.kind, difference.field, self.reason)
-        answered = type(difference.lawful or difference.seen).__name__
+        answered = type(difference.allowed or difference.seen).__name__
         return (
             difference.kind,
             answered,
             self.reason,
-            *_fields(difference.lawful, difference.seen),
+            *_fields(difference.allowed, difference.seen),
         )
 
     def answered(self, exchange: Exchange) -> tuple[Response, ...]:
@@ -135,11 +135,11 @@ def keep(findings: dict[tuple[str, ...], Finding], finding: Finding) -> None:
         findings[finding.key] = finding
 
 
-def _fields(lawful: ResponseBody | None, seen: ResponseBody | None) -> list[str]:
-    if lawful is None or seen is None:
+def _fields(allowed: ResponseBody | None, seen: ResponseBody | None) -> list[str]:
+    if allowed is None or seen is None:
         return []
     code = getattr(seen, "error_code", None)
-    return [*differing(lawful, seen), "" if code is None else code.name]
+    return [*differing(allowed, seen), "" if code is None else code.name]
 
 
 def _what(step: Input) -> str:

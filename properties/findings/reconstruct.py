@@ -25,12 +25,12 @@ def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
     for exchange in accepted:
         before.append(oracle.copied())
         _accept(oracle, exchange)
-    outcome = finding.outcome or next(iter(finding.lawful), None)
+    outcome = finding.outcome or next(iter(finding.allowed), None)
     ways: list[Outcome] = []
     state = oracle.states[0]
     if last and outcome is not None:
         ways = [outcome]
-        state = next((s for s in oracle.states if outcome in _lawful(oracle, s, last[0])), state)
+        state = next((s for s in oracle.states if outcome in _allowed(oracle, s, last[0])), state)
     for exchange, there in zip(accepted[::-1], before[::-1], strict=True):
         state, taken = next(_ways_to(state, exchange, there))
         ways.append(taken)
@@ -45,15 +45,15 @@ def _accept(oracle: Oracle, exchange: Exchange) -> bool:
     return True
 
 
-def _lawful(oracle: Oracle, state: Coordinator, exchange: Exchange) -> tuple[Outcome, ...]:
+def _allowed(oracle: Oracle, state: Coordinator, exchange: Exchange) -> tuple[Outcome, ...]:
     """The allowed outcomes in a state; on a real clock, within the elapsed time."""
     one = oracle.copied(state)
-    lawful = one.predict(exchange.given)
+    allowed = one.predict(exchange.given)
     try:
-        one.accept(exchange.given, lawful, exchange.seen)
+        one.accept(exchange.given, allowed, exchange.seen)
     except DivergedError as diverged:
         return diverged.rejection.outcomes
-    return tuple(lawful)  # the port failed, so there is no observation to check
+    return tuple(allowed)  # the port failed, so there is no observation to check
 
 
 def _ways_to(

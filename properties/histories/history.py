@@ -162,23 +162,23 @@ class Refusal(NamedTuple):
     """Why an order cannot continue in one way.
 
     If the operation `tried` came next (None: time passes, or an append completes), the response to
-    the operation `about` would be `lawful`, by the rule `reason`; None if there were no response.
+    the operation `about` would be `allowed`, by the rule `reason`; None if there were no response.
     """
 
     tried: int | None
     about: int
-    lawful: ResponseBody | None
+    allowed: ResponseBody | None
     reason: str = ""
 
 
 class Verdict(NamedTuple):
-    """Whether the model allows a history (`lawful`); None if the search stopped at the limit.
+    """Whether the model allows a history (`allowed`); None if the search stopped at the limit.
 
     `order` is the order that was found, or the longest allowed one. `overdue` are the operations
     that have to come next, `refusals` why they cannot. `points` is the size of the search.
     """
 
-    lawful: bool | None
+    allowed: bool | None
     points: int
     order: tuple[Move, ...]
     overdue: tuple[int, ...] = ()

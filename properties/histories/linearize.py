@@ -100,7 +100,7 @@ class Search:
         longest: list[tuple[Point, Path]] = [(start, path)]
         stack = [(self._moves(start), path)]
         if self._is_the_end(start):
-            return Verdict(lawful=True, points=1, order=())
+            return Verdict(allowed=True, points=1, order=())
         while stack:
             moves, before = stack[-1]
             for move, point in moves:
@@ -110,9 +110,9 @@ class Search:
                 seen.add(key)
                 path = before, move
                 if self._is_the_end(point):
-                    return Verdict(lawful=True, points=len(seen), order=_unrolled(path))
+                    return Verdict(allowed=True, points=len(seen), order=_unrolled(path))
                 if len(seen) >= self._most:
-                    return Verdict(lawful=None, points=len(seen), order=_unrolled(longest[0][1]))
+                    return Verdict(allowed=None, points=len(seen), order=_unrolled(longest[0][1]))
                 longest = _longer(longest, point, path)
                 stack.append((self._moves(point), path))
                 break
@@ -256,12 +256,12 @@ class Search:
             waiting &= ~(1 << n)
         return waiting
 
-    def _fits(self, n: int, lawful: ResponseBody, now_ms: int) -> bool:
+    def _fits(self, n: int, allowed: ResponseBody, now_ms: int) -> bool:
         answer, silent = self._asked(n).answer, self._asked(n).silent
         # The timer that causes it may be late, and the response takes time as well.
         latest_ms = now_ms + self._late_ms + self._grace_ms
         too_early = silent is not None and latest_ms < silent // NS
-        return not too_early and (answer is None or answer == lawful)
+        return not too_early and (answer is None or answer == allowed)
 
     def _normal(self, body: ResponseBody, n: int) -> ResponseBody:
         return normal(body, self._symbols, self._asked(n).request.api_version)
@@ -281,9 +281,9 @@ class Search:
             for tried, outcome, now_ms in self._tries(point, limit, operations):
                 for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
                     n = self._numbers[response.request_id]
-                    lawful = self._normal(response.body, n)
-                    if not self._fits(n, lawful, now_ms):
-                        refusals[Refusal(tried, n, lawful, reason)] = None
+                    allowed = self._normal(response.body, n)
+                    if not self._fits(n, allowed, now_ms):
+                        refusals[Refusal(tried, n, allowed, reason)] = None
         order = _unrolled(longest[0][1])
         return Verdict(False, points, order, tuple(overdue), tuple(refusals))  # noqa: FBT003 - of five
 

@@ -69,7 +69,7 @@ def check_groups(noted: Noted, tolerances: Tolerances, most_points: int) -> Grou
         points += verdict.points
         if rejected is not None:
             return GroupsChecked(len(groups), operations, points, rejected)
-        if verdict.lawful is None and undecided is None:
+        if verdict.allowed is None and undecided is None:
             undecided = each.group_id
     cut = tuple(f"group {shown(each.group_id)}: {each.cut}" for each in groups if each.cut)
     return GroupsChecked(len(groups), operations, points, undecided=undecided, cut=cut)
@@ -87,15 +87,15 @@ def check_group_history(history: GroupHistory, setting: Setting) -> tuple[Reject
         whole = tuple(sorted(both, key=attrgetter("begins", "ends")))
         verdict = Search(whole, told).run()
         points += verdict.points
-        if verdict.lawful is not False:
+        if verdict.allowed is not False:
             return None, verdict._replace(points=points)
         if farthest is None or len(verdict.order) > len(farthest.verdict.order):
             profile = setting.profile.name
             farthest = Rejected(history.group_id, profile, whole, verdict)
         if points >= setting.most_points:
-            return None, verdict._replace(lawful=None, points=points)
+            return None, verdict._replace(allowed=None, points=points)
     if farthest is None:
-        return None, Verdict(lawful=True, points=points, order=())
+        return None, Verdict(allowed=True, points=points, order=())
     return farthest, farthest.verdict._replace(points=points)
 
 

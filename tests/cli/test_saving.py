@@ -18,7 +18,7 @@ from groupcheck.model.exploring.exploration import Settings, run
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
 from groupcheck.properties.verify import silent
-from groupcheck.reports.command_records import Took, check, explore
+from groupcheck.reports.command_records import Took, check_record, explore_record
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import MalformedResultError, as_text, read
 from support.browser import browser
@@ -50,7 +50,7 @@ class Port:
 """
 
 
-class Told(NamedTuple):
+class Row(NamedTuple):
     """A row of the pipeline's."""
 
     group_id: str
@@ -81,12 +81,12 @@ DONE: Final[Mapping[str, Any]] = {
     "rejected": 2,
     "undecided": 1,
     "events": 80,
-    "judged": 70,
+    "events_checked": 70,
     "findings": (),
     "reasons": (("it was there before", 1),),
-    "edges": 12,
-    "explored": 30,
-    "both": 10,
+    "transitions_covered": 12,
+    "transitions_explored": 30,
+    "explored_and_covered": 10,
     "rebalancing": (("g1", 4, "member joins"),),
     "read": Read(),
     "lanes": (
@@ -109,20 +109,22 @@ DONE: Final[Mapping[str, Any]] = {
     ),
 }
 LINES = [
-    (Told(f"g{n}", "a.log", 0, n, None, None, "no such line", f"a.log:{n}: \x1b"), None)
+    (Row(f"g{n}", "a.log", 0, n, None, None, "no such line", f"a.log:{n}: \x1b"), None)
     for n in (1, 2)
 ]
 
 
 def _checked(**changed: Any) -> ResultRecord:
-    return check({**DONE, **changed}, LINES[: changed.get("rejected", 2)], None, ["a.log"], TOOK)
+    return check_record(
+        {**DONE, **changed}, LINES[: changed.get("rejected", 2)], None, ["a.log"], TOOK
+    )
 
 
 def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False) -> ResultRecord:
     found = run(Settings(PROFILES["2.7"], 1, ("metadata",)), silent)
     if torn:
         found = found._replace(spaces=[found.spaces[0]._replace(unreachable=3)])
-    return explore(found, broken, TOOK)
+    return explore_record(found, broken, TOOK)
 
 
 @pytest.fixture(scope="module")

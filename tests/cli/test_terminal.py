@@ -77,8 +77,8 @@ def test_a_terminal_gets_colours_and_a_pipe_the_same_text_without(bad: str) -> N
     lines = coloured.splitlines()
     seen = lines[lines.index("Observed:") + 1]
     assert seen.startswith(f"{RED}  ")
-    lawful = lines[lines.index("Expected from Apache Kafka 2.7.2:") + 1]
-    assert lawful.startswith(f"{GREEN}  ")
+    expected = lines[lines.index("Expected from Apache Kafka 2.7.2:") + 1]
+    assert expected.startswith(f"{GREEN}  ")
     assert lines[-1].startswith(f"{BOLD_RED}verdict    diverges from ")
 
 

@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE':UserWarning"),
 ]
 
-GROUPS, UNLAWFUL = 24, 4
+GROUPS, VIOLATIONS = 24, 4
 
 
 class Run(NamedTuple):
@@ -65,7 +65,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     directory = tmp_path_factory.mktemp("run")
     sources, events, report = (directory / name for name in ("sources", "events", "report"))
     sources.mkdir()
-    made = recordings(sources, Wanted(GROUPS, 60, files=2, unlawful=UNLAWFUL, seed=1, kinds=12))
+    made = recordings(sources, Wanted(GROUPS, 60, files=2, violations=VIOLATIONS, seed=1, kinds=12))
     with (sources / "recording-1.jsonl").open("ab") as file:
         file.write(b'{"type":"adv')
     assert main(["ingest", str(sources), "--out", str(events)]) == 0
@@ -91,7 +91,7 @@ def test_the_page_has_the_timeline_of_each_group_with_every_rebalance(run: Run) 
 
 
 def test_the_page_has_the_rejected_groups_and_needs_no_network(run: Run) -> None:
-    for group_id in run.made.unlawful:
+    for group_id in run.made.violations:
         assert f"group &#39;{group_id}&#39; at file://" in run.page
     assert re.findall(r'(?:src|href)="(?!data:|#)', run.page) == []
 
@@ -127,12 +127,12 @@ def test_each_wrong_event_is_a_finding_and_no_other(run: Run) -> None:
         row.group_id: (row.source.removeprefix("file://"), row.line)
         for row in run.table("findings").collect()
     }
-    assert found == run.made.unlawful
-    assert len(found) == UNLAWFUL
+    assert found == run.made.violations
+    assert len(found) == VIOLATIONS
     verdicts = run.table("verdicts").groupBy("verdict").count().collect()
     # What was being answered when the recording was torn is not known of one group.
     counts = {row["verdict"]: row["count"] for row in verdicts}
-    assert counts == {"accepted": GROUPS - UNLAWFUL - 1, "rejected": UNLAWFUL, "undecided": 1}
+    assert counts == {"accepted": GROUPS - VIOLATIONS - 1, "rejected": VIOLATIONS, "undecided": 1}
 
 
 def test_the_verdicts_are_those_of_replay(run: Run) -> None:
@@ -178,9 +178,9 @@ def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
 
 def test_the_printed_numbers_are_those_of_the_tables(run: Run) -> None:
     told = run.told
-    assert (told["groups"], told["rejected"]) == (GROUPS, UNLAWFUL)
+    assert (told["groups"], told["rejected"]) == (GROUPS, VIOLATIONS)
     assert told["events"] == sum(row.events for row in run.table("verdicts").collect())
-    assert {each["group_id"] for each in told["findings"]} == run.made.unlawful.keys()
+    assert {each["group_id"] for each in told["findings"]} == run.made.violations.keys()
     assert all("Expected from Apache Kafka 2.7.2:" in each["text"] for each in told["findings"])
     transitions = run.table("transitions")
     assert told["transitions_covered"] == transitions.where("times > 0").count()

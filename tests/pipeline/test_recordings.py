@@ -67,7 +67,7 @@ def written(directory: Path, *lines: bytes) -> Path:
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("recording")
-    recordings(directory, Wanted(6, 60, unlawful=1, seed=5))
+    recordings(directory, Wanted(6, 60, violations=1, seed=5))
     return directory / "recording-0.jsonl"
 
 

@@ -36,7 +36,7 @@ from groupcheck.pipeline.streaming.stream import WRITTEN  # noqa: E402
 from groupcheck.pipeline.streaming.workers import arrived, follow  # noqa: E402
 
 Rows = dict[str, list[str]]
-UNLAWFUL = 3
+VIOLATIONS = 3
 LONG_S = 300  # that a test waits for Spark on a busy machine
 
 
@@ -44,7 +44,7 @@ LONG_S = 300  # that a test waits for Spark on a busy machine
 def events(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     """Events in the order of time, with a wrong response in some groups."""
     directory = tmp_path_factory.mktemp("recordings")
-    recordings(directory, Wanted(12, 80, files=1, unlawful=UNLAWFUL, seed=8, kinds=6))
+    recordings(directory, Wanted(12, 80, files=1, violations=VIOLATIONS, seed=8, kinds=6))
     (path,) = directory.glob("*.jsonl")
     rows = [row for name, row in rows_of_recording(str(path), lines(str(path))) if name == "event"]
     return pa.Table.from_pylist(rows, arrow(EVENTS))
@@ -115,7 +115,7 @@ def test_batches_have_the_rows_of_one_check_even_if_each_is_repeated(
     result.append(_followed(tmp_path, 5, events.slice(0, 0), idle_s=0))
     together = _together(*result)
     expected = _together(_rows(replay(_in_order(events).to_batches())))
-    assert len(expected["finding"]) == UNLAWFUL
+    assert len(expected["finding"]) == VIOLATIONS
     assert _transitions(together) == _transitions(expected)
     assert together == expected
     assert any("finding" in part for part in result[:-1])  # at once, not when all is over

@@ -108,7 +108,7 @@ def test_response_that_differs_in_one_field_is_rejected_with_the_allowed_one() -
         script.do(_heartbeat(7, 0, "#1"), _ok(7))
     (difference,) = diverged.value.rejection.differences
     assert difference.kind == "another answer"
-    assert difference.lawful == HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
+    assert difference.allowed == HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
     assert difference.seen == HeartbeatResponse(ErrorCode.NONE)
     assert diverged.value.rejection.outcomes[0].fired == ("heartbeat/other-generation",)
 

@@ -29,7 +29,7 @@ from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Explored, Verification, virtual
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 from support.faults import faulty_port
 from support.faulty_python_port import FaultyPythonPort
 from support.model_port import ModelPort
@@ -72,7 +72,7 @@ def test_pairs_option_covers_every_pair_of_adjacent_transitions() -> None:
         )
         assert pairs.pairs.covered == pairs.pairs.total == count
         assert pairs.tours.lower_bound <= pairs.tours.steps <= 1.4 * pairs.tours.lower_bound
-    assert "pairs of adjacent transitions; 100 % covered\n" in summary(told(result), [])
+    assert "pairs of adjacent transitions; 100 % covered\n" in summary(result_record(result), [])
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])

@@ -18,7 +18,7 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation
 from groupcheck.reports.explanations import explanations
 from groupcheck.reports.files import finding_files
-from groupcheck.reports.verification_record import found
+from groupcheck.reports.verification_record import finding_record
 
 ERRORS = (
     ErrorCode.NONE,
@@ -95,7 +95,7 @@ def test_the_finding_of_any_difference_is_explained_drawn_and_written(profile: s
     assert any(rules)
     assert any(violated)
     for finding in findings:
-        files = finding_files(found(finding, "port"))
+        files = finding_files(finding_record(finding, "port"))
         stem = f"finding_{finding.finding_id}"
         assert ET.fromstring(files[f"{stem}.svg"])  # noqa: S314 - it comes from here
         itf = json.loads(files[f"{stem}.itf.json"])

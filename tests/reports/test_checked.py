@@ -15,8 +15,8 @@ RECORDING = (
     '{"type":"response","id":1,"body":{"errorCode":0}}\n'
 )
 DONE = {
-    **dict.fromkeys(("groups", "accepted", "undecided", "events", "judged"), 0),
-    **dict.fromkeys(("edges", "explored", "both"), 0),
+    **dict.fromkeys(("groups", "accepted", "undecided", "events", "events_checked"), 0),
+    **dict.fromkeys(("transitions_covered", "transitions_explored", "explored_and_covered"), 0),
     "rejected": 2,
     "read": None,
     "reasons": (),

@@ -35,7 +35,7 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, parse
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.files import finding_files, write
-from groupcheck.reports.verification_record import found, told
+from groupcheck.reports.verification_record import finding_record, result_record
 from support.faults import faulty_port
 
 FAULT = "a follower is given the member list"
@@ -50,7 +50,7 @@ def result() -> Result:
 
 @pytest.fixture
 def report(result: Result, tmp_path: Path) -> Path:
-    write(told(result), tmp_path / "report")
+    write(result_record(result), tmp_path / "report")
     return tmp_path / "report"
 
 
@@ -103,7 +103,7 @@ def test_a_report_replaces_an_earlier_one_and_no_other_files(result: Result, rep
     for path in stale + others:
         path.write_text("")
     (report / "finding_0000dead.txt").mkdir()
-    assert set(write(told(result), report)) == written
+    assert set(write(result_record(result), report)) == written
     assert set(report.iterdir()) == {*written, *others, report / "finding_0000dead.txt"}
 
 
@@ -142,7 +142,7 @@ def test_files_of_a_finding_are_well_formed_for_any_text_of_a_port(
     sequence = Sequence("2.7", {}, (Request(1, 3, body),) if step else ())
     finding = replay(sequence, Talker(text, metadata))
     assert finding is not None
-    files = finding_files(found(finding, port))
+    files = finding_files(finding_record(finding, port))
     for written in files.values():
         written.encode()
     ET.fromstring(files[f"finding_{finding.finding_id}.svg"])  # noqa: S314 - it comes from here

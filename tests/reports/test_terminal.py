@@ -19,7 +19,7 @@ from groupcheck.properties.result import (
 )
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.terminal import summary, verdict
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 
 BEAT = Request(1, 4, HeartbeatRequest(GROUP_ID, 0, "m"))
 CRASH = Finding(
@@ -46,7 +46,7 @@ def _result(*outcomes: str, tours: Tours = Tours()) -> Result:  # noqa: B008 - i
 def test_one_of_a_thing_is_in_the_singular() -> None:
     result = _result("n")
     result.sequences = result.steps = result.more = 1
-    assert summary(told(result), [Path("r/result.json")]) == (
+    assert summary(result_record(result), [Path("r/result.json")]) == (
         "port       builtin, checked against Apache Kafka 2.7.2\n"
         "instance   small: 1 state, 1 transition; 0.0 % covered (1 allowed outcome not observed)\n"
         "total      1 state, 1 transition; 0 covered (0.0 %)\n"
@@ -58,19 +58,19 @@ def test_one_of_a_thing_is_in_the_singular() -> None:
 
 
 def test_tours_have_their_distance_to_the_lower_bound_with_v() -> None:
-    record = told(_result("a", "a", tours=Tours(2, 60, 50)))
+    record = result_record(_result("a", "a", tours=Tours(2, 60, 50)))
     line = "tours      4 sequences, 120 steps"
     assert f"{line}\n" in summary(record, [])
     assert f"{line}, within 20 % of the proved minimum\n" in summary(record, [], more=True)
-    assert "tours" not in summary(told(_result("a", tours=Tours(2, 90, 0))), [])
+    assert "tours" not in summary(result_record(_result("a", tours=Tours(2, 90, 0))), [])
 
 
 def test_findings_of_an_interrupted_run_are_possibly_not_minimal() -> None:
     result = _result("n")
     result.ended_early = "interrupted"
-    assert verdict(told(result)) == "interrupted; no finding so far"
+    assert verdict(result_record(result)) == "interrupted; no finding so far"
     result.findings = [CRASH]
-    assert verdict(told(result)) == "interrupted; 1 finding so far, possibly not minimal"
+    assert verdict(result_record(result)) == "interrupted; 1 finding so far, possibly not minimal"
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_findings_of_an_interrupted_run_are_possibly_not_minimal() -> None:
 def test_the_verdict_names_the_transitions_that_no_test_could_cover(
     outcomes: str, rest: str
 ) -> None:
-    assert verdict(told(_result(outcomes))).endswith(rest)
+    assert verdict(result_record(_result(outcomes))).endswith(rest)
 
 
 def test_text_of_a_port_is_escaped_and_cut() -> None:
     result = _result("n")
     result.unsupported = ["\x1b[2J", "x" * 5_000]
-    printed = summary(told(result), [])
+    printed = summary(result_record(result), [])
     assert all(line.isprintable() for line in printed.splitlines())
     assert "\\x1b[2J" in printed
     assert max(map(len, printed.splitlines())) < 2_100

@@ -25,7 +25,7 @@ class Made(NamedTuple):
     events: int
     lines: int
     groups: int
-    unlawful: dict[str, tuple[str, int]]  # file and line, by group
+    violations: dict[str, tuple[str, int]]  # file and line, by group
 
 
 def spoilt(history: list[Happened], random: Random) -> tuple[list[Happened], int]:
@@ -45,17 +45,17 @@ class Wanted(NamedTuple):
     groups: int
     events: int
     files: int = 1
-    unlawful: int = 0
+    violations: int = 0
     seed: int = 0
     kinds: int = 50
 
 
 def recordings(directory: Path, wanted: Wanted) -> Made:
     """Write what is wanted, as recordings."""
-    groups, events, files, unlawful, seed, kinds = wanted
+    groups, events, files, violations, seed, kinds = wanted
     random = Random(seed)
     histories = [Production(random).go(events) for _ in range(min(kinds, groups))]
-    chosen = set(random.sample(range(groups), unlawful))
+    chosen = set(random.sample(range(groups), violations))
     written = lines = 0
     found: dict[str, tuple[str, int]] = {}
     for number in range(files):
@@ -92,13 +92,13 @@ def _interleaved(
         if at_ms > now_ms:
             yield f'{{"type":"advance","ms":{at_ms - now_ms}}}\n'
             now_ms, line = at_ms, line + 1
-        group, history, unlawful = several[n]
+        group, history, violations = several[n]
         each = history[place]
         if each.number not in ids[n]:
             next_id += 1
             ids[n][each.number] = next_id
         line += 1
-        if place == unlawful:
+        if place == violations:
             found[group] = path, line
         body = SYMBOL.sub(rf'"member-\1-of-{group}"', each.body).replace('"group"', f'"{group}"')
         message: dict[str, Any] = {"type": each.kind, "id": ids[n][each.number]}

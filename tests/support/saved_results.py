@@ -9,7 +9,7 @@ from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.record import ResultRecord
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 from support.faults import faulty_port
 
 QUICK = Settings(members=1, examples=0, walks=0)
@@ -31,4 +31,4 @@ def _saved(source: PortSource) -> ResultRecord:
     verification = Verification(source, QUICK)
     result = verification.run()
     result.covered = verification.covered()
-    return told(result)
+    return result_record(result)

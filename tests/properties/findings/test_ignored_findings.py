@@ -22,7 +22,7 @@ from groupcheck.reports.diagram import diagram
 from groupcheck.reports.files import finding_files
 from groupcheck.reports.record import Event
 from groupcheck.reports.text import REPORTED_SEPARATELY, story
-from groupcheck.reports.verification_record import found
+from groupcheck.reports.verification_record import finding_record
 from support.faults import faulty_port
 from support.spaces import together
 
@@ -104,7 +104,7 @@ def test_a_trace_ignores_the_first_finding_and_ends_in_the_second_until_that_is_
 def test_an_ignored_finding_is_printed_at_its_step() -> None:
     assert story(_behind()).count(REPORTED_SEPARATELY) == 1
     assert diagram(_behind()).events.count(Event("note", REPORTED_SEPARATELY)) == 1
-    assert len(finding_files(found(_behind(), "builtin"))) == 6
+    assert len(finding_files(finding_record(_behind(), "builtin"))) == 6
 
 
 @pytest.mark.parametrize("past", ["7", '["no-list"]', "[[7]]", "null"])

@@ -62,7 +62,7 @@ def test_an_answer_that_no_order_explains_is_found(profile: str, seed: int, tmp_
     number = Random(seed).choice(answered[:-10])
     rejected = checked(spoiled(lines, number), tmp_path).rejected
     assert rejected is not None
-    assert rejected.verdict.lawful is False
+    assert rejected.verdict.allowed is False
     blamed = [each.about for each in rejected.verdict.refusals]
     asked = {n: o.request for n, o in enumerate(rejected.operations) if isinstance(o, Operation)}
     assert number in {asked[n].request_id for n in blamed}
@@ -107,7 +107,7 @@ def test_of_small_histories_it_says_what_trying_every_order_says(seed: int, tmp_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("groupcheck.properties.histories.many_groups.Search", Noting)
         _, verdict = check_group_history(group, setting)
-    assert verdict.lawful is any(explained(*each) for each in searched)
+    assert verdict.allowed is any(explained(*each) for each in searched)
 
 
 def test_small_histories_come_out_both_ways(tmp_path: Path) -> None:

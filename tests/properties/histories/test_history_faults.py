@@ -115,6 +115,6 @@ def test_of_small_histories_with_events_it_says_what_trying_every_order_says(
         setting = Setting(noted.profile, noted.broker, open_appends=slow)
         searched.clear()
         _, verdict = check_group_history(group, setting)
-        assert verdict.lawful is any(explained(*each) for each in searched), seed
-        verdicts.add(verdict.lawful)
+        assert verdict.allowed is any(explained(*each) for each in searched), seed
+        verdicts.add(verdict.allowed)
     assert verdicts == {False, True}

@@ -38,7 +38,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 from support.differences_on_the_wire import Asked, Shown
 from support.served_process import Process, served
 
@@ -91,14 +91,14 @@ def run(
 
 
 def lines_of(result: Result) -> str:
-    return summary(told(result), [])
+    return summary(result_record(result), [])
 
 
 @pytest.mark.usefixtures("untimed")
 def test_every_sequence_is_decided_while_the_broker_is_available(server: Process) -> None:
     result = run(server)
     assert result.conforms
-    assert (result.sequences, told(result).undecided, result.outages) == (IN_ALL, 0, [])
+    assert (result.sequences, result_record(result).undecided, result.outages) == (IN_ALL, 0, [])
     assert [(stage.name, stage.sequences) for stage in result.stages] == [
         ("tours", 36),
         ("walks", 24),
@@ -139,11 +139,11 @@ def test_sequences_during_a_restart_of_the_broker_are_undecided(
     assert result.findings == []
     assert result.ended_early == ""
     assert result.sequences == IN_ALL
-    assert 0 < told(result).undecided <= 2 * SETTINGS.side_by_side
+    assert 0 < result_record(result).undecided <= 2 * SETTINGS.side_by_side
     assert len(result.outages) == 1
     said = lines_of(result)
     assert " s later\n" in said
-    assert f"undecided  {told(result).undecided} sequence" in said
+    assert f"undecided  {result_record(result).undecided} sequence" in said
 
 
 @pytest.mark.usefixtures("untimed")
@@ -156,7 +156,7 @@ def test_sequences_run_again_after_the_broker_was_paused(server: Process) -> Non
     assert result.findings == []
     assert result.ended_early == ""
     assert result.sequences == IN_ALL
-    assert told(result).undecided == 0
+    assert result_record(result).undecided == 0
     assert len(result.outages) >= 1
     assert "did not answer within 1 s" in result.outages[0].reason
 
@@ -171,18 +171,18 @@ def test_run_whose_broker_does_not_come_back_ends_early_and_can_be_resumed(
     assert result.findings == []
     assert "and was not back within 1.5 s" in result.ended_early
     assert 20 <= result.sequences < IN_ALL
-    assert told(result).undecided > 0
+    assert result_record(result).undecided > 0
     assert "; no finding so far" in lines_of(result)
     assert threading.active_count() == before
 
-    undecided = told(result).undecided
+    undecided = result_record(result).undecided
     again = Process(tmp_path / "data", "--listen", f"127.0.0.1:{server.port}")
     try:
         result = run(again, resume_file=resume_file)
     finally:
         again.kill()
     assert result.ended_early == ""
-    assert (result.sequences, told(result).undecided) == (IN_ALL, 0)
+    assert (result.sequences, result_record(result).undecided) == (IN_ALL, 0)
     lines = resume_file.read_text().splitlines()
     numbers = [json.loads(line)["n"] for line in lines[1:]]
     assert set(numbers) == set(range(IN_ALL))
@@ -388,7 +388,11 @@ def test_available_broker_that_cannot_be_reached_is_retried(
     unreached(monkeypatch, lambda number: number < SETTINGS.side_by_side)
     result = run(server)
     assert result.conforms
-    assert (result.sequences, told(result).undecided, result.ended_early) == (IN_ALL, 0, "")
+    assert (result.sequences, result_record(result).undecided, result.ended_early) == (
+        IN_ALL,
+        0,
+        "",
+    )
 
 
 @pytest.mark.usefixtures("untimed")

@@ -17,7 +17,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 from support.wire_broker import Asked, CoordinatorBroker, reply, serving
 
 AT_ONCE = Config(group_initial_rebalance_delay_ms=0)
@@ -48,8 +48,8 @@ def test_finding_that_is_not_reproduced_is_only_counted() -> None:
         result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
     assert result.findings == []
     assert result.not_reproduced == 1
-    assert "dropped    1 finding, not reproduced\n" in summary(told(result), [])
-    assert told(result).findings_not_reproduced == 1
+    assert "dropped    1 finding, not reproduced\n" in summary(result_record(result), [])
+    assert result_record(result).findings_not_reproduced == 1
 
 
 def test_finding_that_is_reproduced_is_reported() -> None:
@@ -125,9 +125,11 @@ def test_late_ms_sets_how_late_a_timer_may_fire(
 
 def test_tolerances_are_reported_on_a_real_clock_only() -> None:
     tolerances = Tolerances(late_ms=2_000, grace_ms=7)
-    said = summary(told(Result("kafka://x", Settings(), "Kafka", tolerances=tolerances)), [])
+    said = summary(
+        result_record(Result("kafka://x", Settings(), "Kafka", tolerances=tolerances)), []
+    )
     assert "tolerances a timer may fire up to 2,000 ms late, never early" in said
     assert "7 ms to confirm that none arrives" in said
     virtual = Result("builtin", Settings(), "Kafka")
-    assert "tolerances" not in summary(told(virtual), [])
-    assert told(virtual).runs[0].tolerances is None
+    assert "tolerances" not in summary(result_record(virtual), [])
+    assert result_record(virtual).runs[0].tolerances is None

@@ -16,7 +16,7 @@ from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.terminal import summary
-from groupcheck.reports.verification_record import told
+from groupcheck.reports.verification_record import result_record
 from support.wire_broker import Broker, CoordinatorBroker, serving
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -61,8 +61,8 @@ def test_given_settings_replace_those_that_the_broker_does_not_report() -> None:
     assert result.findings == []
     assert result.assumed_defaults == ["group.max.session.timeout.ms=1800000"]
     line = f"assumed    defaults that the broker does not report: {result.assumed_defaults[0]}\n"
-    assert line in summary(told(result), [])
-    assert told(result).assumed_defaults == tuple(result.assumed_defaults)
+    assert line in summary(result_record(result), [])
+    assert result_record(result).assumed_defaults == tuple(result.assumed_defaults)
 
 
 def test_broker_that_ignores_its_settings_diverges() -> None:
