@@ -1,8 +1,9 @@
-"""The Spark session: Spark's own settings, what groupcheck presumes where nothing is said, quiet.
+"""The Spark session: Spark's own settings, the defaults of groupcheck, and its log.
 
-Without a master Spark runs embedded, on every core (`local[*]`); under `spark-submit` all is as
-that has it. What Spark logs goes to a file of the run, of which the end is told if Spark cannot be
-started; `--conf spark.log.level=INFO` has it on standard error instead.
+Without a master Spark runs embedded, on every core (`local[*]`); under `spark-submit` the
+options of `spark-submit` decide. Spark logs to a file of the run; if Spark cannot be started, the
+error message has the last line of the file. `--conf spark.log.level=INFO` logs to standard error
+instead.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 LOG_LEVEL: Final = "spark.log.level"
 
-# What is said with --conf goes before these. 200 partitions, Spark's own number, are for clusters.
-PRESUMED: Final = {
+# --conf overrides these.
+DEFAULTS: Final = {
     "spark.app.name": "groupcheck",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -36,7 +37,7 @@ PRESUMED: Final = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-# The same where Spark runs in this process alone.
+# The same if Spark runs in this process alone. Spark's own 200 partitions are for clusters.
 EMBEDDED: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -139,7 +140,7 @@ def _started(
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     embedded = not submitted and (master or conf.get("spark.master", "local")).startswith("local")
     settings: dict[str, bool | float | int | str | None] = {
-        **PRESUMED,
+        **DEFAULTS,
         **(usual if embedded else {}),
         **conf,
     }
@@ -160,7 +161,7 @@ def _started(
         java_options = f"{settings.get('spark.driver.extraJavaOptions', '')} {option}".strip()
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
     try:
-        # Interrupted while it starts, it would leave a Java behind that nobody ends.
+        # An interrupt while Spark starts would leave a Java process running.
         with held_back(), _errors_to(None if LOG_LEVEL in settings else log):
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
@@ -170,7 +171,7 @@ def _started(
 
 @contextlib.contextmanager
 def _errors_to(log: Path | None) -> Iterator[None]:
-    """What is started meanwhile has that file as its standard error."""
+    """Redirect standard error to that file, also of processes that start meanwhile."""
     if log is None:
         yield
         return
@@ -186,10 +187,10 @@ def _errors_to(log: Path | None) -> Iterator[None]:
 
 
 def _last_line(log: Path) -> str:
-    """What the file says last that is no place in Java's code."""
+    """The first error in the file, or else its first line; lines of a stack trace do not count."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        told = [line.strip() for line in lines if line.strip() and not re.match(r"\s+at ", line)]
-        errors = [line for line in told if re.search("error|exception", line, re.IGNORECASE)]
-        return (errors or told or [""])[0]
+        said = [line.strip() for line in lines if line.strip() and not re.match(r"\s+at ", line)]
+        errors = [line for line in said if re.search("error|exception", line, re.IGNORECASE)]
+        return (errors or said or [""])[0]
     return ""

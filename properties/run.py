@@ -260,7 +260,7 @@ def replay_on(sequence: Sequence, source: PortSource) -> Replayed:
         try:
             replayed = replay_seen(sequence, port)
             if replayed.unfair:
-                msg = f"step {replayed.unfair} uses a member id that the port never told"
+                msg = f"step {replayed.unfair} uses a member id that the port never returned"
                 raise UnfairError(msg)
             for _ in range(0 if source.real_time else DRAWS - 1):
                 if replayed.finding is not None:

@@ -336,10 +336,10 @@ def _administration_answer(
 
 
 def _sync_answer(body: SyncGroupResponse) -> str:
-    told = f", assignment {value(body.assignment)}" if body.error_code == 0 else ""
+    fields = f", assignment {value(body.assignment)}" if body.error_code == 0 else ""
     if body.protocol_type is not None or body.protocol_name is not None:
-        told += f", protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
-    return error_name(body.error_code) + told
+        fields += f", protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
+    return error_name(body.error_code) + fields
 
 
 def _leave_answer(body: LeaveGroupResponse, names: Names) -> str:

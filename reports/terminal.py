@@ -27,7 +27,7 @@ NOT_COVERED: Final = {
 def summary(
     result: ResultRecord,
     files: list[Path],
-    told: Iterable[FindingRecord] | None = None,
+    to_print: Iterable[FindingRecord] | None = None,
     notes: Iterable[str] = (),
     *,
     more: bool = False,
@@ -37,7 +37,7 @@ def summary(
     Args:
         result: the result.
         files: the files that were written.
-        told: the findings to print; all by default.
+        to_print: the findings to print; all by default.
         notes: further lines before the verdict.
         more: whether to print the details, too.
     """
@@ -49,7 +49,7 @@ def summary(
     elif files:
         lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
     lines += [*notes, f"verdict    {verdict(result)}"]
-    findings = tuple(result.findings if told is None else told)
+    findings = tuple(result.findings if to_print is None else to_print)
     if result.command != "verify" and not more:
         findings = other_commands.briefly(result, findings)
     stories = "".join(f"{finding.text}\n" for finding in findings)

@@ -67,18 +67,18 @@ def story(finding: Finding) -> str:
     return "".join(f"{bounded(line)}\n" for line in lines)
 
 
-def answers_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
-    """The answers to the last of some steps; `told` maps member ids to symbols."""
-    names, numbers = _called(exchanges, told)
+def answers_in_words(exchanges: tuple[Exchange, ...], symbols: Names) -> list[str]:
+    """The answers to the last of some steps; `symbols` maps member ids to symbols."""
+    names, numbers = _called(exchanges, symbols)
     if not exchanges:
         return []
     lines = _answers(exchanges[-1], numbers, names, silent_is_odd=True)
     return [line.strip().removeprefix("<- ").removeprefix(".. ") for line in lines]
 
 
-def steps_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
-    """Conforming steps with their answers; `told` is as in `answers_in_words`."""
-    names, numbers = _called(exchanges, told)
+def steps_in_words(exchanges: tuple[Exchange, ...], symbols: Names) -> list[str]:
+    """Conforming steps with their answers; `symbols` is as in `answers_in_words`."""
+    names, numbers = _called(exchanges, symbols)
     lines = []
     for number, exchange in enumerate(exchanges, 1):
         lines.append(f"{number:3}. {step_in_words(exchange.given, names)}")
@@ -86,11 +86,13 @@ def steps_in_words(exchanges: tuple[Exchange, ...], told: Names) -> list[str]:
     return [bounded(line) for line in lines]
 
 
-def _called(exchanges: tuple[Exchange, ...], told: Names) -> tuple[dict[str, str], dict[int, int]]:
+def _called(
+    exchanges: tuple[Exchange, ...], symbols: Names
+) -> tuple[dict[str, str], dict[int, int]]:
     """The letters of members, by symbol and by the port's ids, and the step of each request."""
     steps = tuple(exchange.given for exchange in exchanges)
     names = {UNTOLD: "an unknown id", **letters(steps)}
-    names = {real: names.get(symbol, symbol) for real, symbol in told.items()} | names
+    names = {real: names.get(symbol, symbol) for real, symbol in symbols.items()} | names
     return names, {s.request_id: n for n, s in enumerate(steps, 1) if isinstance(s, Request)}
 
 
@@ -271,8 +273,8 @@ def _instead(finding: Finding, numbers: dict[int, int], names: Names) -> list[st
         ("  no answer yet", f"    because {_cited(profile, outcome.fired)}")
         for outcome in finding.allowed
     )
-    told = [line for pair in allowed for line in pair]
-    return [f"Expected from {profile.kafka}:", *told] if told else []
+    lines = [line for pair in allowed for line in pair]
+    return [f"Expected from {profile.kafka}:", *lines] if lines else []
 
 
 def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:

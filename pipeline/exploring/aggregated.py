@@ -124,20 +124,20 @@ def unending(
     """The temporal properties that do not hold, each with the cycle in its rows of `LEG`."""
     found = []
     for law in liveness.LAWS:
-        told = [leg for leg in legs if leg["law"] == law.name]
-        if told:
-            at = [_At(leg["depth"], leg["id"]) for leg in told]
+        edges = [leg for leg in legs if leg["law"] == law.name]
+        if edges:
+            at = [_At(leg["depth"], leg["id"]) for leg in edges]
             round_ = [next(_before(levels, each)) for each in at]
             graph = StateGraph(part(instance, [*_path(levels, at[0]), *round_]))
             ends = [
                 Unfinished(graph.space.numbers[state], leg["who"])
-                for state, leg in zip(round_, told, strict=True)
+                for state, leg in zip(round_, edges, strict=True)
             ]
             cycle = [
                 Leg(here, there, leg["tick"])
-                for here, there, leg in zip(ends, [*ends[1:], ends[0]], told, strict=True)
+                for here, there, leg in zip(ends, [*ends[1:], ends[0]], edges, strict=True)
             ]
-            broken = liveness.lasso(graph, law, told[0]["why"], cycle)
+            broken = liveness.lasso(graph, law, edges[0]["why"], cycle)
             found.append(laws.told(name, graph.space, broken))
     return found
 

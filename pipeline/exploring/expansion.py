@@ -114,8 +114,8 @@ class Tally:
         for (kind, name, detail), times in self._times.items():
             if times:
                 first = self._first[kind, name, detail]
-                told = {"kind": kind, "name": name, "detail": detail}
-                yield {**told, "times": times, "first": first}
+                key = {"kind": kind, "name": name, "detail": detail}
+                yield {**key, "times": times, "first": first}
 
 
 def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

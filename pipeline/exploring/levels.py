@@ -57,8 +57,8 @@ class Levels:
 
     def _claim(self, of: dict[str, Any]) -> None:
         """Check that the folder is of this instance, or mark it."""
-        told = marker(self.name)
-        if told is None:
+        noted = marker(self.name)
+        if noted is None:
             with writes(self.name):
                 self._system.create_dir(self._path, recursive=True)
                 if self._system.get_file_info(fs.FileSelector(self._path)):
@@ -66,7 +66,7 @@ class Levels:
                     raise PipelineError(msg)
             put_marker(self.name, {"kind": KIND, "of": of})
             return
-        there = told.get("of") if told.get("kind") == KIND else None
+        there = noted.get("of") if noted.get("kind") == KIND else None
         if there == of:
             return
         if not isinstance(there, dict):
@@ -79,11 +79,11 @@ class Levels:
         raise PipelineError(msg)
 
     def _level(self, depth: int) -> Level | None:
-        told = marker(f"{self.name}/{_name(depth)}")
-        if told is None:
+        noted = marker(f"{self.name}/{_name(depth)}")
+        if noted is None:
             return None
-        before = [(*map(str, row[:3]), *map(int, row[3:])) for row in told["before"]]
-        return Level(int(told["states"]), before, float(told["seconds"]))  # type: ignore[arg-type]
+        before = [(*map(str, row[:3]), *map(int, row[3:])) for row in noted["before"]]
+        return Level(int(noted["states"]), before, float(noted["seconds"]))  # type: ignore[arg-type]
 
     @property
     def next_uri(self) -> str:
@@ -104,8 +104,8 @@ class Levels:
 
     def add(self, level: Level) -> None:
         """Mark the next level as complete."""
-        told = {"kind": KIND, **level._asdict()}
-        put_marker(f"{self.name}/{_name(len(self.whole))}", told)
+        noted = {"kind": KIND, **level._asdict()}
+        put_marker(f"{self.name}/{_name(len(self.whole))}", noted)
         self.whole.append(level)
 
     def rows(self, depth: int, ids: Iterable[int]) -> dict[int, tuple[int, str]]:

@@ -135,17 +135,17 @@ class LogReader:
             self._note_cluster(text)
             self.other += 1
             return
-        told = said(text)
-        prefix = _PREFIX.search(told.message) if told else None
-        if told is None and is_dated(text) and _PREFIX.search(text):
+        entry = said(text)
+        prefix = _PREFIX.search(entry.message) if entry else None
+        if entry is None and is_dated(text) and _PREFIX.search(text):
             reason = "an unknown layout"
             raise RejectedLineError(reason)
-        if told is None or not self._is_of_groups(told, prefix):
+        if entry is None or not self._is_of_groups(entry, prefix):
             self.other += 1
             return
         at_ms = self._at_ms(text)
-        message = told.message[prefix.end() :] if prefix else told.message
-        profile = _profile(told, prefix)
+        message = entry.message[prefix.end() :] if prefix else entry.message
+        profile = _profile(entry, prefix)
         found = _message(profile, message)
         if found is None:
             reason = "not a message of a group coordinator of 0.10.2, 2.2 to 2.7 or 4.x"
@@ -156,10 +156,10 @@ class LogReader:
             happened = _Happened(line.number, at_ms, {**said_of, "file": self._source})
             yield from self._said(happened, profile)
 
-    def _is_of_groups(self, told: Said, prefix: re.Match[str] | None) -> bool:
-        if told.logger == _RUNTIME:
+    def _is_of_groups(self, entry: Said, prefix: re.Match[str] | None) -> bool:
+        if entry.logger == _RUNTIME:
             return prefix is not None  # other coordinators run in it too
-        return bool(_OF_GROUPS.match(told.logger)) if told.logger else prefix is not None
+        return bool(_OF_GROUPS.match(entry.logger)) if entry.logger else prefix is not None
 
     def _note_cluster(self, text: str) -> None:
         if "luster" in text and (found := _CLUSTER.search(text)):
@@ -244,12 +244,12 @@ class LogReader:
                 yield self._row(group_id, event, "gap", self._gaps[-1])
 
 
-def _profile(told: Said, prefix: re.Match[str] | None) -> str:
+def _profile(entry: Said, prefix: re.Match[str] | None) -> str:
     """The version of a line, by its logger and prefix."""
     java = prefix is not None and prefix[0].startswith("[GroupCoordinator id=")
-    if java or told.logger.startswith("org.apache"):
+    if java or entry.logger.startswith("org.apache"):
         return "4.1"
-    old = told.logger.startswith("kafka.coordinator.Group") or bool(prefix and prefix["old"])
+    old = entry.logger.startswith("kafka.coordinator.Group") or bool(prefix and prefix["old"])
     return "0.10.2" if old else "2.7"
 
 

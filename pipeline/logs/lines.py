@@ -102,8 +102,8 @@ class Clock:
     def _minute(self, day: str, minute: str, offset: str | None) -> tuple[int, int]:
         """The start of a minute: the first and the last one."""
         if offset is not None:
-            told = "+00:00" if offset in {"Z", "UTC", "GMT"} else offset
-            began = datetime.fromisoformat(f"{day}T{minute}{told}")
+            zone = "+00:00" if offset in {"Z", "UTC", "GMT"} else offset
+            began = datetime.fromisoformat(f"{day}T{minute}{zone}")
             return _ms(began), _ms(began)
         began = datetime.fromisoformat(f"{day}T{minute}").replace(tzinfo=self._zone)
         return _ms(began), _ms(began.replace(fold=1))

@@ -1,7 +1,7 @@
-"""The batches in a segment of a log, one after the other; what their records mean is not known.
+"""The batches in a segment of a log, in order; this module does not interpret their records.
 
-aiokafka reads them, of every format and compression. What is not whole, or has a wrong checksum,
-is told with the place where it stands.
+aiokafka reads every format and compression. An incomplete batch, or one with a wrong checksum, is
+reported with its position.
 """
 
 from __future__ import annotations

@@ -82,10 +82,10 @@ def check_group_history(history: GroupHistory, setting: Setting) -> tuple[Reject
     for names, strangers in bindings(history.operations):
         operations = _named(history.operations, names, strangers, setting.tolerances)
         symbols = {symbol: symbol for symbol in names.values()}
-        told = setting._replace(symbols=symbols, most_points=setting.most_points - points)
+        limited = setting._replace(symbols=symbols, most_points=setting.most_points - points)
         both: list[Operation | Event] = [*operations, *history.events]
         whole = tuple(sorted(both, key=attrgetter("begins", "ends")))
-        verdict = Search(whole, told).run()
+        verdict = Search(whole, limited).run()
         points += verdict.points
         if verdict.allowed is not False:
             return None, verdict._replace(points=points)
@@ -113,8 +113,8 @@ def bindings(
         if isinstance(body, JoinGroupRequest) and not body.member_id:
             if each.answer is None:
                 unseen.append(each)
-            elif told := getattr(each.answer, "member_id", ""):
-                names.setdefault(told, f"#{each.request.request_id}")
+            elif new_id := getattr(each.answer, "member_id", ""):
+                names.setdefault(new_id, f"#{each.request.request_id}")
     strangers = {name: used for name, used in uses.items() if name not in names}
     for symbols in _choices([_joins(*each, unseen) for each in strangers.items()]):
         chosen = dict(zip(strangers, symbols, strict=True))
@@ -125,8 +125,8 @@ def bindings(
 def _joins(member_id: str, used: Operation, unseen: list[Operation]) -> list[str | None]:
     """The JoinGroups that an id may be from, likely ones first; None: no member."""
     likely = sorted(unseen, key=lambda join: not _is_likely(member_id, used, join))
-    told = (join.request.request_id for join in likely if join.begins <= used.limit)
-    return [*(f"#{number}" for number in told), None]
+    numbers = (join.request.request_id for join in likely if join.begins <= used.limit)
+    return [*(f"#{number}" for number in numbers), None]
 
 
 def _choices(options: list[list[str | None]]) -> Iterator[list[str | None]]:

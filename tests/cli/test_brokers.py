@@ -27,15 +27,17 @@ def test_brokers_lists_what_each_broker_needs_and_whether_it_can_run(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert main(["brokers"]) == 0
-    told = capsys.readouterr().out
-    names = re.findall(r"^(\S+)", told, re.MULTILINE)
+    printed = capsys.readouterr().out
+    names = re.findall(r"^(\S+)", printed, re.MULTILINE)
     assert names == [*definitions(), "librdkafka-mock"]
     assert (
-        "kafka:4.1        Apache Kafka 4.1.2, checked against 4.1: cannot run here: java is" in told
+        "kafka:4.1        Apache Kafka 4.1.2, checked against 4.1: cannot run here: java is"
+        in printed
     )
-    assert "needs Java 17 or later, and Maven (mvn) to download it once" in told
+    assert "needs Java 17 or later, and Maven (mvn) to download it once" in printed
     assert (
-        "serve            groupcheck serve, as Kafka 2.7, checked against 2.7: can run here" in told
+        "serve            groupcheck serve, as Kafka 2.7, checked against 2.7: can run here"
+        in printed
     )
 
 

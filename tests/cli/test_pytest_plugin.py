@@ -97,8 +97,8 @@ def test_findings_are_written_to_the_report_directory(repository: pytest.Pyteste
     covered = f"covered    {saved.covered:,} of {len(asked):,} transitions *"
     done.stdout.fnmatch_lines([covered])
     ran = saved.runs[0]
-    told = f"ran        {ran.sequences:,} sequences, {ran.steps:,} steps"
-    done.stdout.fnmatch_lines([told, "result *result.json, for groupcheck report"])
+    line = f"ran        {ran.sequences:,} sequences, {ran.steps:,} steps"
+    done.stdout.fnmatch_lines([line, "result *result.json, for groupcheck report"])
     assert main(["report", str(old.parent)]) == 1
 
 

@@ -32,7 +32,7 @@ HEARTBEAT = Request(3, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
 FETCHES = tuple(Request(number, 7, OffsetFetchRequest(GROUP_ID, ())) for number in (4, 5))
 NOW_AND_THEN = "python:support.now_and_then:make"
 HEARTBEATS_ONLY = "python:support.heartbeats_only:make"
-UNKNOWN_ID = "step 2 uses a member id that the port never told"
+UNKNOWN_ID = "step 2 uses a member id that the port never returned"
 NOTHING = "nothing was done: 1 step left out, not supported"
 OMISSION = "3 steps left out, not supported: OffsetFetch v7, holdAppends"
 

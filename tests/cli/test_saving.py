@@ -129,7 +129,7 @@ def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False)
 
 @pytest.fixture(scope="module")
 def broken() -> Counterexample:
-    """A law that Kafka is known to break, as if it were not."""
+    """A property that Kafka is known to violate, as if it were not known."""
     each = next(iter(counterexamples("membership", explored("2.7", "membership"))))
     assert each.known
     return each
@@ -153,7 +153,7 @@ def replayed(
 
 
 def _faces(saved: ResultRecord, folder: Path) -> dict[str, str]:
-    """Every face of a result, as the command makes them; what it printed is `told`."""
+    """A result in every format, as the command writes it."""
     path = folder / "saved.json"
     path.write_text(as_text(saved))
     Draft202012Validator(SCHEMA).validate(json.loads(path.read_text()))
@@ -173,10 +173,10 @@ def test_a_replay_on_a_port_has_every_format_of_a_finding(
     text = finding.text
     capsys.readouterr()
     faces = _faces(replayed, tmp_path)
-    told = capsys.readouterr().out
-    assert text in told
-    assert "verdict    diverges from Apache Kafka 2.7.2: 1 finding\n" in told
-    assert "\n::error title=groupcheck%3A differs from Apache Kafka 2.7.2" in told
+    printed = capsys.readouterr().out
+    assert text in printed
+    assert "verdict    diverges from Apache Kafka 2.7.2: 1 finding\n" in printed
+    assert "\n::error title=groupcheck%3A differs from Apache Kafka 2.7.2" in printed
     assert "```mermaid" in faces["markdown"]
     assert 'alt="Sequence diagram' in faces["html"]
     assert "1 finding" in faces["badge"]
@@ -248,9 +248,9 @@ def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
     section = json.loads(as_text(saved))["exploration"]
     assert section.items() <= printed.items()
     faces = _faces(saved, tmp_path)
-    told = capsys.readouterr().out
-    assert "reached    all 288 transitions" in told
-    assert told.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
+    printed = capsys.readouterr().out
+    assert "reached    all 288 transitions" in printed
+    assert printed.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
     assert 'name="metadata/1"' in faces["junit"]
     assert faces["junit"].count('classname="groupcheck.properties"') == len(LAWS)
     assert "24 states" in faces["badge"]
@@ -265,20 +265,20 @@ def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
     assert known.conforms
     assert known.findings == ()
     saved = _explored([broken._replace(known=None)], torn=True)
-    law, error = saved.findings
-    assert law.property
-    assert law.property.name == broken.law.name
-    assert len(law.trace) == 1 + len(broken.steps)
+    violation, error = saved.findings
+    assert violation.property
+    assert violation.property.name == broken.law.name
+    assert len(violation.trace) == 1 + len(broken.steps)
     assert error.title == "3 labelled edges of metadata cannot be reached"
     faces = _faces(saved, tmp_path)
-    told = capsys.readouterr().out
-    assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in told
-    assert told.count(f"The property {broken.law.name} ") == 1 + 2  # and in its annotation
+    printed = capsys.readouterr().out
+    assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in printed
+    assert printed.count(f"The property {broken.law.name} ") == 1 + 2  # and in its annotation
     assert faces["junit"].count("<failure ") == 2
-    assert (tmp_path / "out" / f"finding_{law.id}.jsonl").exists()
-    assert law.id in faces["html"]
-    known_law = _faces(known, tmp_path)["junit"]
-    assert known_law.count("<skipped ") == 1
+    assert (tmp_path / "out" / f"finding_{violation.id}.jsonl").exists()
+    assert violation.id in faces["html"]
+    known_report = _faces(known, tmp_path)["junit"]
+    assert known_report.count("<skipped ") == 1
 
 
 def test_a_check_has_its_groups_in_every_format(
@@ -288,12 +288,12 @@ def test_a_check_has_its_groups_in_every_format(
     assert saved.verdict == "9 groups: 6 accepted, 2 rejected, 1 undecided"
     assert len({finding.id for finding in saved.findings}) == 2
     faces = _faces(saved, tmp_path)
-    told = capsys.readouterr().out
-    assert "groups     9: 6 accepted, 2 rejected, 1 undecided\n" in told
-    assert told.startswith(
+    printed = capsys.readouterr().out
+    assert "groups     9: 6 accepted, 2 rejected, 1 undecided\n" in printed
+    assert printed.startswith(
         "group 'g1' at a.log:1: \\x1b\n\ncheck      a.log, checked against the Kafka"
     )
-    assert "rejected   group 'g2' at a.log:2: \\x1b\n" in told
+    assert "rejected   group 'g2' at a.log:2: \\x1b\n" in printed
     assert "9 groups, 2 rejected" in faces["badge"]
     assert 'message="it was there before"' in faces["junit"]
     assert "<strong>g1</strong>: 1 rebalances in 900 ms" in faces["html"]

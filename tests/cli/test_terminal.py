@@ -64,7 +64,7 @@ def _on_a_terminal(*arguments: str, **environment: str) -> str:
         try:
             while part := os.read(ours, 65_536):
                 sent += part
-        except OSError:  # on Linux that is how the end is told
+        except OSError:  # on Linux this is the end of the output
             pass
     os.close(ours)
     return sent.decode().replace("\r\n", "\n")
@@ -124,22 +124,22 @@ def test_report_v_prints_settings_time_instances_and_rules(
     assert main(["report", bad]) == 1
     brief = capsys.readouterr().out
     assert main(["report", bad, "-v"]) == 1
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for line in brief.splitlines():  # the tours have the lower bound, too
-        assert line in told
-    assert told.splitlines()[-1] == brief.splitlines()[-1]
+        assert line in printed
+    assert printed.splitlines()[-1] == brief.splitlines()[-1]
     (run,) = diverging().runs
-    assert f"with       groupcheck {run.groupcheck}, Python {run.python}, started" in told
-    assert "settings   profile=2.7, members=1, examples=0" in told
-    assert all(f"s: {phase.name}\n" in told for phase in run.phases)
+    assert f"with       groupcheck {run.groupcheck}, Python {run.python}, started" in printed
+    assert "settings   profile=2.7, members=1, examples=0" in printed
+    assert all(f"s: {phase.name}\n" in printed for phase in run.phases)
     assert run.phases[0].name == "exploring the model"
     assert run.phases[-1].name == "making findings minimal"
     for each in diverging().instances:
-        assert f"instance   {each.label}: depth {each.depth}, " in told
+        assert f"instance   {each.label}: depth {each.depth}, " in printed
     rules = diverging().rules
     assert rules
     known = len(rules.applied) + len(rules.not_applied)
-    assert f"rules      {len(rules.applied)} of {known} applied\n" in told
+    assert f"rules      {len(rules.applied)} of {known} applied\n" in printed
 
 
 def test_the_phases_of_a_run_are_no_longer_than_it_was() -> None:
@@ -159,10 +159,10 @@ def test_report_v_prints_a_result_with_few_fields(
     saved = msgspec.structs.replace(conforming(), runs=(bare,), rules=None, instances=())
     (tmp_path / "result.json").write_text(as_text(saved))
     assert main(["report", str(tmp_path), "-v"]) == 2
-    told = capsys.readouterr().out
-    assert f"with       groupcheck {run.groupcheck}, Python {run.python}\nsettings " in told
-    assert "took" not in told
-    assert "rules" not in told
+    printed = capsys.readouterr().out
+    assert f"with       groupcheck {run.groupcheck}, Python {run.python}\nsettings " in printed
+    assert "took" not in printed
+    assert "rules" not in printed
 
 
 def test_verify_v_prints_the_same_as_report_v(
@@ -170,11 +170,11 @@ def test_verify_v_prints_the_same_as_report_v(
 ) -> None:
     quick = ["--members", "1", "--examples", "0", "--walks", "0"]
     assert main(["verify", "builtin", *quick, "-v", "--report", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     written = f"written    {tmp_path / 'result.json'}\n"
-    assert written in told
+    assert written in printed
     assert main(["report", str(tmp_path), "-v"]) == 0
-    assert capsys.readouterr().out == told.replace(written, "")
+    assert capsys.readouterr().out == printed.replace(written, "")
 
 
 def test_replay_v_prints_each_step_and_each_group(
@@ -201,10 +201,10 @@ def test_explore_v_prints_rules_properties_and_digests(capsys: pytest.CaptureFix
     assert main(command) == 0
     brief = re.sub(r"\d\.\d s", "", capsys.readouterr().out)
     assert main([*command, "-v"]) == 0
-    told = capsys.readouterr().out
-    assert re.sub(r"\d\.\d s", "", told).startswith(brief)
-    assert "instance   metadata: longest shortest trace 8 steps, digest " in told
-    assert re.search(r"^transitions by rule, metadata +\n\S+ +\d+$", told, re.MULTILINE)
-    broken = re.findall(r"^violated   (\S+):", told, re.MULTILINE)
-    holds = re.findall(r"^holds      (\S+):", told, re.MULTILINE)
+    printed = capsys.readouterr().out
+    assert re.sub(r"\d\.\d s", "", printed).startswith(brief)
+    assert "instance   metadata: longest shortest trace 8 steps, digest " in printed
+    assert re.search(r"^transitions by rule, metadata +\n\S+ +\d+$", printed, re.MULTILINE)
+    broken = re.findall(r"^violated   (\S+):", printed, re.MULTILINE)
+    holds = re.findall(r"^holds      (\S+):", printed, re.MULTILINE)
     assert f"{len(holds)} of {len(holds) + len(broken)} hold" in brief or not broken

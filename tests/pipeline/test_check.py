@@ -47,7 +47,7 @@ class Run(NamedTuple):
     sources: Path
     events: Path
     report: Path
-    told: dict[str, Any]
+    printed: dict[str, Any]
     spark: SparkSession
 
     @property
@@ -75,8 +75,8 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
         asked += ["--save", str(directory / "saved.json")]
         assert main(["check", str(events), *asked]) == 1
         out.seek(0)
-        told = json.loads(out.read())
-    return Run(made, sources, events, report, told, spark)
+        printed = json.loads(out.read())
+    return Run(made, sources, events, report, printed, spark)
 
 
 def test_the_page_has_the_timeline_of_each_group_with_every_rebalance(run: Run) -> None:
@@ -104,11 +104,11 @@ def test_the_saved_result_is_the_printed_one_and_makes_the_same_page(
     assert saved.command == "check"
     assert saved.check
     for name in ("groups", "accepted", "undecided", "events_checked", "transitions_covered"):
-        assert getattr(saved.check, name) == run.told[name]
+        assert getattr(saved.check, name) == run.printed[name]
     assert [
         re.sub(r"[\d,]+ repeated events .*\n", "", f.text.partition("\n")[2])
         for f in saved.findings
-    ] == [finding["text"] for finding in run.told["findings"]]
+    ] == [finding["text"] for finding in run.printed["findings"]]
     assert all(finding.trace and finding.diagram for finding in saved.findings)
     assert main(["report", str(path), "--html", str(tmp_path / "again.html")]) == 1
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == run.page
@@ -177,15 +177,17 @@ def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
 
 
 def test_the_printed_numbers_are_those_of_the_tables(run: Run) -> None:
-    told = run.told
-    assert (told["groups"], told["rejected"]) == (GROUPS, VIOLATIONS)
-    assert told["events"] == sum(row.events for row in run.table("verdicts").collect())
-    assert {each["group_id"] for each in told["findings"]} == run.made.violations.keys()
-    assert all("Expected from Apache Kafka 2.7.2:" in each["text"] for each in told["findings"])
+    printed = run.printed
+    assert (printed["groups"], printed["rejected"]) == (GROUPS, VIOLATIONS)
+    assert printed["events"] == sum(row.events for row in run.table("verdicts").collect())
+    assert {each["group_id"] for each in printed["findings"]} == run.made.violations.keys()
+    assert all("Expected from Apache Kafka 2.7.2:" in each["text"] for each in printed["findings"])
     transitions = run.table("transitions")
-    assert told["transitions_covered"] == transitions.where("times > 0").count()
-    assert told["transitions_explored"] == transitions.where("explored").count()
-    assert told["explored_and_covered"] == transitions.where("explored and times > 0").count() > 0
+    assert printed["transitions_covered"] == transitions.where("times > 0").count()
+    assert printed["transitions_explored"] == transitions.where("explored").count()
+    assert (
+        printed["explored_and_covered"] == transitions.where("explored and times > 0").count() > 0
+    )
 
 
 def test_counts_add_up_and_unreadable_lines_are_in_quarantine(run: Run) -> None:
@@ -242,9 +244,10 @@ def test_an_existing_output_folder_is_an_error_without_overwrite(
     assert main([*command, "--overwrite"]) == 0
     assert main([*command, "--overwrite"]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert (
-        f"read       {run.made.lines + 1:,} lines of 2 files: {run.made.lines:,} kept, 1 " in told
+        f"read       {run.made.lines + 1:,} lines of 2 files: {run.made.lines:,} kept, 1 "
+        in printed
     )
 
 
@@ -269,9 +272,9 @@ def test_unreadable_sources_are_an_error_of_one_line_and_leave_no_folder(
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / name).write_bytes(data)
     assert main(["ingest", str(tmp_path / "sources"), "--out", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert complaint in printed
+    assert printed.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["sources"]
 
 
@@ -321,6 +324,6 @@ def test_invalid_options_are_an_error_of_one_line(
     options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "none", *options]) == 2
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert complaint in printed
+    assert printed.count("\n") == 1

@@ -48,14 +48,14 @@ NODE_COUNT = 5
 NODES = st.integers(0, NODE_COUNT - 1)
 
 
-def _by_law(broken: list[Counterexample]) -> list[Counterexample]:
+def _by_name(broken: list[Counterexample]) -> list[Counterexample]:
     return sorted(broken, key=lambda each: each.law.name)
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        # With laws that Kafka breaks.
+        # With properties that Kafka violates.
         Settings(PROFILES["0.10.0"], 2, ("expiry",), witness="cleanup/expired"),
         Settings(PROFILES["0.10.2"], 1, ("membership",), witness="heartbeat/alive"),
         Settings(PROFILES["2.7"], 1, ("metadata",), generations=2),
@@ -81,7 +81,7 @@ def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
     assert other.longest_witness == one.longest_witness
     assert other.projection == one.projection
     assert found.exploration.witness == expected.witness
-    assert _by_law(found.broken[one.name]) == _by_law(broken)
+    assert _by_name(found.broken[one.name]) == _by_name(broken)
 
 
 @given(
@@ -115,9 +115,9 @@ def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
         for nth, going in enumerate(unfinished)
     ]
     found = cycles._cycle("2.7", pa.Table.from_pylist(rows, arrow(UNFINISHED))) if rows else None
-    told = found.to_pylist() if found else []
-    assert [(leg["why"], leg["depth"], leg["tick"]) for leg in told] == expected
-    assert all(leg["id"] == 7 * leg["depth"] and leg["who"] == "m1" for leg in told)
+    rows_of_cycle = found.to_pylist() if found else []
+    assert [(leg["why"], leg["depth"], leg["tick"]) for leg in rows_of_cycle] == expected
+    assert all(leg["id"] == 7 * leg["depth"] and leg["who"] == "m1" for leg in rows_of_cycle)
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
     assert not any(uri.endswith(name) for uri in written for name in done)
     (one,), (other,) = whole.exploration.spaces, again.exploration.spaces
     assert other._replace(seconds=0) == one._replace(seconds=0)
-    # What was noted of the levels before, too: some of these are laws of liveness.
+    # What was noted of the levels before, too: some of these are temporal properties.
     assert again.broken == whole.broken
     assert any(each.cycle for each in again.broken["membership"])
 
@@ -197,9 +197,9 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
     assert "properties 45 of 46 hold" in said
     assert "not computed" in said
     assert main([*command, "--json"]) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert [each["name"] for each in told["properties"]] == [law.name for law in LAWS]
-    assert f"metadata {told['instances'][0]['states']} " in " ".join(said.split())
+    record: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in record["properties"]] == [law.name for law in LAWS]
+    assert f"metadata {record['instances'][0]['states']} " in " ".join(said.split())
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,6 @@ def test_what_an_engine_cannot_do_is_one_line(
     arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explore", *arguments]) == 2
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert complaint in printed
+    assert printed.count("\n") == 1

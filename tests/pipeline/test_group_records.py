@@ -122,9 +122,7 @@ def member(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(records, VERSIONS, st.data())
-def test_a_record_that_ends_too_soon_is_told_so(
-    record: Record, version: int, data: st.DataObject
-) -> None:
+def test_a_truncated_record_is_reported(record: Record, version: int, data: st.DataObject) -> None:
     key, value = encode(record, Format(version, version))
     if value is None:
         return
@@ -135,7 +133,7 @@ def test_a_record_that_ends_too_soon_is_told_so(
 
 
 @given(st.binary(max_size=60), st.none() | st.binary(max_size=60))
-def test_bytes_of_any_kind_are_a_record_or_told_to_be_none(key: bytes, value: bytes | None) -> None:
+def test_any_bytes_are_a_record_or_are_rejected(key: bytes, value: bytes | None) -> None:
     with suppress(UnreadableError, OtherKindError):
         assert decode(key, value)["key"]["type"] in {0, 1, 2}
 
@@ -152,13 +150,14 @@ OFFSET = OffsetCommitRecord(OffsetCommitKey("g", "t", 0), OffsetCommitValue(1))
 
 
 @pytest.mark.parametrize(
-    ("profile", "told_by"), [("0.10.0", GROUP), ("0.10.2", GROUP), ("4.1", OFFSET), ("4.1", NEW)]
+    ("profile", "revealed_by"),
+    [("0.10.0", GROUP), ("0.10.2", GROUP), ("4.1", OFFSET), ("4.1", NEW)],
 )
 @given(before=st.lists(records), after=st.lists(records))
-def test_the_version_is_told_by_the_values(
-    profile: str, told_by: Record, before: list[Record], after: list[Record]
+def test_the_version_is_revealed_by_the_values(
+    profile: str, revealed_by: Record, before: list[Record], after: list[Record]
 ) -> None:
-    made = [r for r in (*before, told_by, *after) if not is_new(r) or r is told_by]
+    made = [r for r in (*before, revealed_by, *after) if not is_new(r) or r is revealed_by]
     assert profile_of(encode(each, FORMATS[profile]) for each in made) == profile
     assert profile_of(encode(each, FORMATS["2.7"]) for each in made if not is_new(each)) == "2.7"
 

@@ -1,4 +1,4 @@
-"""The offsets topic of a live cluster, by Spark's own source: judged as far as it tells."""
+"""The offsets topic of a live cluster, by Spark's own source, checked against the model."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def _verdicts(spark: SparkSession, partitions: list[list[Record]]) -> dict[str, 
     return {row.group_id: row for row in said.select("verdict.*").collect()}
 
 
-def test_what_lawful_groups_leave_in_a_topic_is_accepted(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_topic_that_the_model_allows_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
     """Commits of transactions and others look alike in it, and markers are not there at all."""
     made = partition("2.7", 20, 60)
     write(tmp_path / SEGMENT, "2.7", made)
@@ -88,7 +86,7 @@ def test_what_lawful_groups_leave_in_a_topic_is_accepted(
     assert len(said) > 10
 
 
-def test_a_record_that_is_not_lawful_is_found_in_a_topic(
+def test_a_record_that_violates_the_model_is_found_in_a_topic(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """A group is what it was last, and then what it was in an earlier generation."""
@@ -109,7 +107,7 @@ def test_a_record_that_is_not_lawful_is_found_in_a_topic(
     assert [each["line"] for each in rejected] == [after[-1].offset]
 
 
-def test_a_topic_that_is_followed_is_judged_as_one_that_is_read_at_once(
+def test_a_streamed_topic_is_checked_like_one_that_is_read_at_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """In batches of any size, of which one is done twice, as after a run that was killed in it."""

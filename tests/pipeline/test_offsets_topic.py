@@ -35,7 +35,7 @@ GROUPS, STEPS = 30, 100
 
 
 class Made(NamedTuple):
-    """A partition that lawful groups have left."""
+    """A partition written by groups that the model allows."""
 
     profile: str
     batches: list[Batch]
@@ -47,7 +47,7 @@ def made(request: pytest.FixtureRequest) -> Made:
 
 
 def test_records_of_the_model_are_accepted(made: Made, tmp_path: Path) -> None:
-    """The groups have two members, and appends that are held; the space that judges has neither."""
+    """The groups have two members and delayed appends; the checking instance has neither."""
     write(tmp_path / SEGMENT, made.profile, made.batches)
     checked = check_source(tmp_path)
     assert checked.quarantined == []
@@ -86,13 +86,13 @@ def left(last: GroupMetadataValue) -> GroupMetadataValue | None:
 
 
 def joined(last: GroupMetadataValue) -> GroupMetadataValue | None:
-    """Somebody is in a generation that nobody was in."""
+    """A member is in a generation that had no members."""
     member = MemberMetadata("late", None, "c", "/h", 300, 100, b"s", b"")
     empty = last.generation > 0 and not last.members
     return last._replace(members=(member,), protocol="range", leader="late") if empty else None
 
 
-BREACHES: tuple[Callable[[GroupMetadataValue], GroupMetadataValue | None], ...] = (
+VIOLATIONS: tuple[Callable[[GroupMetadataValue], GroupMetadataValue | None], ...] = (
     earlier,
     of_others,
     left,
@@ -100,25 +100,25 @@ BREACHES: tuple[Callable[[GroupMetadataValue], GroupMetadataValue | None], ...] 
 )
 
 
-def inserted(made: Made, breach: Callable[[GroupMetadataValue], Any]) -> list[tuple[int, Batch]]:
-    """Where an unlawful record can be, and which: after a record that it goes back on."""
+def inserted(made: Made, violate: Callable[[GroupMetadataValue], Any]) -> list[tuple[int, Batch]]:
+    """Positions for a record that violates the model, each after a record that it contradicts."""
     found = []
     for number, batch in enumerate(made.batches):
         for record in batch.records[-1:]:
             if isinstance(record, GroupMetadataRecord) and record.value is not None:
-                value = breach(record.value)
+                value = violate(record.value)
                 if value is not None:
                     changed = GroupMetadataRecord(GroupMetadataKey(record.key.group), value)
                     found.append((number + 1, Batch((changed,))))
     return found
 
 
-@pytest.mark.parametrize("breach", BREACHES)
+@pytest.mark.parametrize("violate", VIOLATIONS)
 def test_a_wrong_record_is_a_finding_and_no_other(
-    breach: Callable[[GroupMetadataValue], Any], made: Made, tmp_path: Path
+    violate: Callable[[GroupMetadataValue], Any], made: Made, tmp_path: Path
 ) -> None:
-    places = inserted(made, breach)
-    assert places or (made.profile == "0.10.0" and breach is joined)  # it stores no empty groups
+    places = inserted(made, violate)
+    assert places or (made.profile == "0.10.0" and violate is joined)  # it stores no empty groups
     for place, batch in places[:: max(1, len(places) // 4)]:
         _assert_found(made, place, batch, tmp_path)
 
@@ -259,14 +259,14 @@ def test_the_commands_find_a_wrong_record_in_a_folder_of_a_broker(
 ) -> None:
     assert spark
     data, batches = tmp_path / "data", partition("0.10.2", 12, 80)
-    lawful, unlawful = data / "__consumer_offsets-0", data / "__consumer_offsets-1"
-    for folder in (lawful, unlawful):
+    accepted, rejected = data / "__consumer_offsets-0", data / "__consumer_offsets-1"
+    for folder in (accepted, rejected):
         folder.mkdir(parents=True)
     half = len(batches) // 2
-    offsets = write(lawful / SEGMENT, "0.10.2", batches[:half])
-    write(lawful / f"{offsets[-1]:020}.log", "0.10.2", batches[half:], offsets[-1])
+    offsets = write(accepted / SEGMENT, "0.10.2", batches[:half])
+    write(accepted / f"{offsets[-1]:020}.log", "0.10.2", batches[half:], offsets[-1])
     place, batch = inserted(Made("0.10.2", batches), earlier)[0]
-    offsets = write(unlawful / SEGMENT, "0.10.2", [*batches[:place], batch, *batches[place:]])
+    offsets = write(rejected / SEGMENT, "0.10.2", [*batches[:place], batch, *batches[place:]])
     events = str(tmp_path / "events")
     assert main(["ingest", str(data), "--out", events]) == 0
     result = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A stream of events is held to the model as it comes: nothing is lost, nothing counted twice."""
+"""A stream of events is checked as it arrives: no event is lost, none is counted twice."""
 
 from __future__ import annotations
 
@@ -72,8 +72,10 @@ def _rows(batches: Iterator[pa.RecordBatch]) -> Rows:
 def _followed(state: Path, number: int, events: pa.Table, **how: Any) -> Rows:
     asked = Following(str(state), number, 1_000.0 * number, 3_600, None, "2.7")._replace(**how)
     bucket = pa.array([0] * (events.num_rows + 1), pa.int32())
-    nobody = pa.table({name: pa.nulls(1, events.schema.field(name).type) for name in EVENTS.names})
-    rows = pa.concat_tables([nobody, _in_order(events).cast(nobody.schema)])
+    no_group = pa.table(
+        {name: pa.nulls(1, events.schema.field(name).type) for name in EVENTS.names}
+    )
+    rows = pa.concat_tables([no_group, _in_order(events).cast(no_group.schema)])
     table = rows.add_column(0, "bucket", bucket)
     return _rows(follow(asked, table.to_batches(max_chunksize=50)))
 

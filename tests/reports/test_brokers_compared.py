@@ -32,7 +32,7 @@ SHARED = {**OWN, "shared": True}
 
 def test_a_row_has_what_each_broker_does_of_a_rule() -> None:
     found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", OWN)
-    told = page(
+    text = page(
         [
             column("New", "4.1", rules=("heartbeat/alive", "join/group-full")),
             column("Old", "0.10.2", rules=()),
@@ -41,24 +41,24 @@ def test_a_row_has_what_each_broker_does_of_a_rule() -> None:
     )
     link = "[0123abcd](#0123abcd)"
     says = PROFILES["4.1"].rules["heartbeat/alive"].words
-    assert f"| {says} | yes |  | {link} |\n" in told
-    assert f"| {PROFILES['4.1'].rules['join/group-full'].words} | yes | - |  |\n" in told
-    assert "| transitions covered | 9 of 15 | 9 of 15 | 9 of 15 |\n" in told
-    assert "| more findings that Kafka shares |  |  | 0 |\n" in told
-    assert "## SyncGroup" not in told
+    assert f"| {says} | yes |  | {link} |\n" in text
+    assert f"| {PROFILES['4.1'].rules['join/group-full'].words} | yes | - |  |\n" in text
+    assert "| transitions covered | 9 of 15 | 9 of 15 | 9 of 15 |\n" in text
+    assert "| more findings that Kafka shares |  |  | 0 |\n" in text
+    assert "## SyncGroup" not in text
 
 
 def test_a_finding_that_kafka_shares_is_counted_apart() -> None:
     found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", SHARED)
-    told = page([column("Double", "2.7", found, rules=("heartbeat/alive",))])
-    assert "| findings | 0 |\n" in told
-    assert "| more findings that Kafka shares | 1 |\n" in told
-    assert "0123abcd" not in told
+    text = page([column("Double", "2.7", found, rules=("heartbeat/alive",))])
+    assert "| findings | 0 |\n" in text
+    assert "| more findings that Kafka shares | 1 |\n" in text
+    assert "0123abcd" not in text
 
 
 def test_a_finding_against_no_rule_is_listed_apart() -> None:
-    told = page([column("Double", "2.7", Found("0123abcd", "", "", ""), rules=())])
-    assert "## No rule of the model\n\n1 finding: [0123abcd]" in told
+    text = page([column("Double", "2.7", Found("0123abcd", "", "", ""), rules=())])
+    assert "## No rule of the model\n\n1 finding: [0123abcd]" in text
 
 
 def test_finding_has_a_line_with_its_shortest_sequence_and_known_cause() -> None:

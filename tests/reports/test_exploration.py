@@ -110,7 +110,7 @@ def test_errors_come_last_and_take_the_place_of_what_they_deny(exploration: Expl
     assert "\ngroup    " not in said
 
 
-def test_a_witness_is_told_step_by_step_with_every_answer(exploration: Exploration) -> None:
+def test_a_witness_is_printed_step_by_step_with_every_answer(exploration: Exploration) -> None:
     settings = exploration.settings._replace(
         witness="rebalance/elect-leader", spaces=("membership",)
     )

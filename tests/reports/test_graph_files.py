@@ -136,7 +136,7 @@ def _done_whole(sequence: Sequence, seed: int) -> bool:
     try:
         assert not any(map(run.step, sequence.steps))
     except UnfairError:
-        return False  # somebody was removed who was to be told an id
+        return False  # a member was removed before its id was revealed
     return True
 
 

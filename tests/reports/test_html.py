@@ -189,10 +189,10 @@ def test_in_a_browser_an_arrow_shows_its_witnesses_by_mouse_and_by_key(opened: B
     arrows = opened.all(".graph .arrow")
     assert len(arrows) == 7
     arrows[1].find_element("css selector", "text").click()
-    told = opened.one("details.chosen")
-    assert told.get_attribute("id") == "arrow-1"
-    assert told.text.startswith("Empty -> PreparingRebalance: ")
-    assert "A sends JoinGroup v3 without a member id" in told.text
+    chosen = opened.one("details.chosen")
+    assert chosen.get_attribute("id") == "arrow-1"
+    assert chosen.text.startswith("Empty -> PreparingRebalance: ")
+    assert "A sends JoinGroup v3 without a member id" in chosen.text
     opened.run("arguments[0].focus()", arrows[0])
     opened.driver.switch_to.active_element.send_keys("\ue007")  # Enter
     assert opened.one("details.chosen").get_attribute("id") == "arrow-0"

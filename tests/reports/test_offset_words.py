@@ -106,8 +106,8 @@ def test_an_answer_is_printed_with_its_errors(body: ResponseBody, words: str) ->
 
 def test_a_commit_is_printed_with_its_retention() -> None:
     said = commit(-1, "")._replace(retention_time_ms=90_000)
-    told = step_in_words(Request(1, 4, said), {})
-    assert told == "a client sends OffsetCommit v4: topic/0 = 5, retained for 1 min 30 s"
+    text = step_in_words(Request(1, 4, said), {})
+    assert text == "a client sends OffsetCommit v4: topic/0 = 5, retained for 1 min 30 s"
 
 
 def test_a_trace_has_each_request() -> None:

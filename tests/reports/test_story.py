@@ -217,7 +217,7 @@ def test_one_unit_of_time_passes_and_several_pass(ms: int, words: str) -> None:
 
 
 def test_faults_have_a_sentence() -> None:
-    told = [
+    lines = [
         step_in_words(step, {})
         for step in (
             FailAppends(2, ErrorCode.REQUEST_TIMED_OUT),
@@ -227,7 +227,7 @@ def test_faults_have_a_sentence() -> None:
             Shutdown(),
         )
     ]
-    assert told == [
+    assert lines == [
         "the next 2 appends will fail with REQUEST_TIMED_OUT (7)",
         "the coordinator crashes and restarts from the log",
         "the coordinator unloads the group's partition",

@@ -71,24 +71,24 @@ def test_a_finding_has_one_id_for_every_last_step() -> None:
     """Time or a joining member may end a join phase."""
     fault = "a follower is given the member list"
     trial, graphs = _trial(fault), list(_explored().graphs.values())
-    told = {finding.reason: finding for finding in _toured(fault, 0)}["rebalance/complete"]
+    original = {finding.reason: finding for finding in _toured(fault, 0)}["rebalance/complete"]
     shown = {
         kind_of(finding.sequence.steps[-1]): finding
-        for finding in _by_any_step(told, trial, graphs)
+        for finding in _by_any_step(original, trial, graphs)
     }
     assert len(shown) > 1
     for finding in shown.values():
-        assert canonicalise(finding, trial, graphs).finding_id == told.finding_id
+        assert canonicalise(finding, trial, graphs).finding_id == original.finding_id
 
 
-def _by_any_step(told: Finding, trial: Trial, graphs: list[StateGraph]) -> Iterator[Finding]:
+def _by_any_step(original: Finding, trial: Trial, graphs: list[StateGraph]) -> Iterator[Finding]:
     """The same finding by longer traces of one instance, one for each kind of last step."""
     space, kinds = graphs[0].space, set[object]()
     for node, edges in enumerate(space.edges):
         for edge in edges:
-            if told.reason in edge.fired and kind_of(edge.given) not in kinds:
+            if original.reason in edge.fired and kind_of(edge.given) not in kinds:
                 way = way_to(graphs[0], node, edge.given).sequence
-                found = trial([way], told.key) if well_formed(way.steps) else None
+                found = trial([way], original.key) if well_formed(way.steps) else None
                 if found is not None:
                     kinds.add(kind_of(edge.given))
                     yield found

@@ -1,4 +1,4 @@
-"""Going past a finding: what is behind it is found, told apart from it, and found again."""
+"""Ignored findings: later findings are found, distinguished from the ignored one, and replayed."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ WRONG_ASSIGNMENT = ("another answer", "SyncGroupResponse", "sync/stable", "assig
 
 
 def _telling_others(port: BuiltinPort) -> BuiltinPort:
-    """The port, but in a Stable group of two a follower is told another assignment."""
-    lawful = port.request
+    """The port, but in a Stable group of two a follower gets another assignment."""
+    send = port.request
 
     def ask(request: Request, expected: Collection[int]) -> Observation:
-        seen = lawful(request, expected)
+        seen = send(request, expected)
         group = seen.groups[0] if seen.groups else None
         if request.api != "SyncGroup" or group is None or len(group.members or ()) < 2:
             return seen

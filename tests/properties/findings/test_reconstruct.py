@@ -1,4 +1,4 @@
-"""Retraced findings: one lawful way of the model through what was seen."""
+"""Reconstructed findings: one trace of the model that explains the observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories of overlapping requests: what some order explains is lawful, and nothing else is."""
+"""Histories of overlapping requests: accepted if and only if an allowed order explains them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def accepted(lines: list[Line], directory: Path, tolerances: Tolerances = USUAL)
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 @pytest.mark.parametrize(("way_ms", "think_ms"), [(8, 10), (20, 3_000), (600, 1_500), (50, 9_000)])
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_overlaps_of_what_the_coordinator_did_it_is_lawful(
+def test_a_history_with_overlapping_requests_is_accepted(
     profile: str, way_ms: int, think_ms: int, seed: int, tmp_path: Path
 ) -> None:
     made = Overlapping(seed, clients=4, profile=profile, way_ms=way_ms, think_ms=think_ms)
@@ -68,7 +68,7 @@ def test_an_answer_that_no_order_explains_is_found(profile: str, seed: int, tmp_
     assert number in {asked[n].request_id for n in blamed}
 
 
-def test_each_group_is_judged_by_itself(tmp_path: Path) -> None:
+def test_each_group_is_checked_on_its_own(tmp_path: Path) -> None:
     lines = Overlapping(groups=("one", "two", "three")).run(300)
     found = checked(lines, tmp_path)
     assert (found.groups, found.rejected) == (3, None)
@@ -128,7 +128,7 @@ def test_small_histories_come_out_both_ways(tmp_path: Path) -> None:
     ],
     ids=lambda what: what if isinstance(what, str) else "-".join(sorted(what)),
 )
-def test_what_was_not_seen_is_not_held_against_a_coordinator_and_the_rest_is(
+def test_unobserved_responses_are_not_checked_and_the_others_are(
     how: str, unseen: set[str], tmp_path: Path
 ) -> None:
     lines = Overlapping(1).run(80)

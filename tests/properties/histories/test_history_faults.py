@@ -32,7 +32,7 @@ def checked(lines: list[Line], directory: Path) -> GroupsChecked:
 @pytest.mark.parametrize("slow", [False, True], ids=["at-once", "slow"])
 @pytest.mark.parametrize("happens", HAPPENS, ids="-".join)
 @pytest.mark.parametrize(("seed", "think_ms"), [(0, 10), (1, 2_000)])
-def test_whatever_happened_to_the_coordinator_its_clients_noted_what_is_lawful(  # noqa: PLR0913 - a row, and a fixture
+def test_a_history_with_faults_is_accepted(  # noqa: PLR0913 - a row, and a fixture
     profile: str, happens: tuple[str, ...], seed: int, think_ms: int, tmp_path: Path, *, slow: bool
 ) -> None:
     lines = Breaking(seed, happens, slow=slow, profile=profile, think_ms=think_ms).run(80)
@@ -42,7 +42,7 @@ def test_whatever_happened_to_the_coordinator_its_clients_noted_what_is_lawful( 
 
 
 @pytest.mark.parametrize(("profile", "seed"), [("2.7", 2), ("2.7", 3), ("4.1", 3)])
-def test_what_a_crash_explains_is_not_lawful_without_and_may_be_presumed(
+def test_a_history_that_needs_a_crash_is_rejected_unless_crashes_are_assumed(
     profile: str, seed: int, tmp_path: Path
 ) -> None:
     lines = Breaking(seed, profile=profile, think_ms=500, chance=0.05).run(60)

@@ -1,4 +1,4 @@
-"""What clients noted of a server that was killed and came back is lawful, unless it forgot."""
+"""Clients record a server that is killed and restarted: accepted, unless it loses state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def header(profile: str) -> Line:
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
-def test_what_clients_noted_of_a_server_that_was_killed_is_lawful_if_the_crash_is_noted(
+def test_the_history_of_a_killed_server_is_accepted_if_it_has_the_crash(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = noted_while_killed(
@@ -69,7 +69,7 @@ def killed_after_two_commits(data_dir: Path, profile: str, *, forgets: bool) -> 
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
-def test_a_commit_that_was_acknowledged_and_lost_is_told_with_the_longest_lawful_order(
+def test_a_lost_acknowledged_commit_is_reported_with_the_longest_allowed_order(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = killed_after_two_commits(tmp_path / "data", profile, forgets=True)
@@ -78,11 +78,11 @@ def test_a_commit_that_was_acknowledged_and_lost_is_told_with_the_longest_lawful
     assert "The longest allowed order has 3 of 4 operations:" in result
     assert "the coordinator crashes and restarts from the log" in result
     assert "Required next, but not allowed:" in result
-    next_in_order, _, lawful = result.partition("Expected from Apache Kafka")
+    next_in_order, _, expected = result.partition("Expected from Apache Kafka")
     assert "t/0: 5 (" in next_in_order.partition("Required next")[2]
-    assert "t/0: 6 (" in lawful
+    assert "t/0: 6 (" in expected
 
 
-def test_what_a_server_has_kept_is_lawful(tmp_path: Path) -> None:
+def test_the_history_of_a_server_that_keeps_its_state_is_accepted(tmp_path: Path) -> None:
     lines = killed_after_two_commits(tmp_path / "data", "2.7", forgets=False)
     assert main(["history", str(write(lines, tmp_path / "kept"))]) == 0

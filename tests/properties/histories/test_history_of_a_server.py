@@ -1,4 +1,4 @@
-"""What clients noted of a served coordinator, over the loopback and on a real clock, is lawful."""
+"""Clients record a server over the loopback, on a real clock: the history is accepted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DELAY_MS = 100
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 @pytest.mark.parametrize("kept", [False, True], ids=["in-memory", "in-a-directory"])
-def test_what_clients_noted_of_a_server_is_lawful_and_what_they_did_not_is_found(
+def test_the_history_of_a_server_is_accepted_and_a_changed_one_is_rejected(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, kept: bool
 ) -> None:
     config = (f"group.initial.rebalance.delay.ms={DELAY_MS}",)
@@ -33,4 +33,4 @@ def test_what_clients_noted_of_a_server_is_lawful_and_what_they_did_not_is_found
     )
     wrong = write(spoiled(lines, answered[len(answered) // 2]), tmp_path / "wrong.jsonl")
     assert main(["history", str(wrong)]) == 1
-    assert "In group 'noted' no order of the operations is lawful" in capsys.readouterr().out
+    assert "In group 'noted' no order of the operations is allowed" in capsys.readouterr().out
