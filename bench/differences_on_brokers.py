@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.compare import UNTOLD, normal
+from groupcheck.properties.compare import UNREVEALED, normal
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.run import FoundError, Run
@@ -45,7 +45,7 @@ def play(shown: Shown, profile: str, source: PortSource) -> Played:
     settings = dict(source.broker_settings().values)
     port = source.connect()
     steps = shown.on(profile, settings.get(INITIAL_DELAY, 0))
-    names = {UNTOLD: "an unknown id", **letters(steps)}
+    names = {UNREVEALED: "an unknown id", **letters(steps)}
     said: dict[int, str] = {}
     try:
         run = Run(port, PROFILES[profile], settings)

@@ -27,14 +27,14 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.transition_coverage import Coverage
-from groupcheck.properties.generators.bulk import Bulk, processors
 from groupcheck.properties.generators.choices import CHOICES
+from groupcheck.properties.generators.context import capabilities_of
+from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.machine import lockstep
-from groupcheck.properties.generators.sketch import spoken
+from groupcheck.properties.generators.parallel_walks import Bulk, processors
+from groupcheck.properties.generators.precomputed import Tracks
 from groupcheck.properties.generators.tour import tour
-from groupcheck.properties.generators.tracks import Tracks
 from groupcheck.properties.generators.walks import Walker
-from groupcheck.properties.generators.wandering import wander
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import port_source
 
@@ -93,8 +93,8 @@ def walks(tracks: Tracks, choice: str, steps: int = 30_000) -> Work:
 def beyond() -> int:
     """The steps of walks beyond the spaces, with the oracle beside them, on one processor."""
     random, port = Random(0), BuiltinPort()
-    speaks = spoken(port, PROFILE)
-    return sum(wander(port, PROFILE, speaks, random, STEPS).steps for _ in range(EXAMPLES))
+    capabilities = capabilities_of(port, PROFILE)
+    return sum(fuzz(port, PROFILE, capabilities, random, STEPS).steps for _ in range(EXAMPLES))
 
 
 def in_bulk(space: StateSpace, jobs: int, count: int) -> Work:

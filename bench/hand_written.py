@@ -33,7 +33,7 @@ from groupcheck.model.vocabulary import (
     Response,
     SyncGroupRequest,
 )
-from groupcheck.properties.generators.sketch import (
+from groupcheck.properties.generators.context import (
     PROTOCOL_LISTS,
     REBALANCE_TIMEOUTS_MS,
     SESSION_TIMEOUTS_MS,

@@ -36,7 +36,7 @@ BY_TOPIC = (
     OffsetDeleteResponse,
 )
 
-UNTOLD = "?"  # an id that nobody has been told yet
+UNREVEALED = "?"  # an id that nobody has been told yet
 
 Names = Mapping[str, str]
 Record = TypeVar("Record")
@@ -44,13 +44,13 @@ Record = TypeVar("Record")
 
 def _symbol(member_id: str, names: Names) -> str:
     """What a member id stands for; ids that were never given out are what they are."""
-    return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNTOLD)
+    return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNREVEALED)
 
 
 def _symbols(member_ids: list[str], names: Names) -> list[str]:
     """What the ids of one list stand for; one that is there twice is no member's nobody knows."""
     times = Counter(member_ids)
-    return [names.get(name, UNTOLD if times[name] == 1 else name) for name in member_ids]
+    return [names.get(name, UNREVEALED if times[name] == 1 else name) for name in member_ids]
 
 
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
@@ -96,11 +96,11 @@ def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
     return tuple(sorted(listed, key=repr)) if len(listed) > 1 else listed
 
 
-def differing(lawful: ResponseBody, seen: ResponseBody) -> list[str]:
+def differing(allowed: ResponseBody, seen: ResponseBody) -> list[str]:
     """The names of the fields in which two answers to the same API differ."""
     return [
         field
-        for field, ours, theirs in zip(lawful._fields, lawful, seen, strict=True)
+        for field, ours, theirs in zip(allowed._fields, allowed, seen, strict=True)
         if ours != theirs
     ]
 
@@ -114,20 +114,21 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
     if group is None or view is None:
         absent = group is None and (view is None or view.state == GroupState.DEAD)
         return None if absent else "groupId"
+    leader = view.leader and names.get(view.leader, UNREVEALED)
     shown = (
         ("state", view.state, group.state),
         ("generationId", view.generation_id, group.generation_id),
         ("protocolType", view.protocol_type, group.protocol_type),
         ("protocolName", view.protocol_name, group.protocol_name),
-        ("leader", view.leader and names.get(view.leader, UNTOLD), _told(group.leader, names)),
+        ("leader", leader, _revealed(group.leader, names)),
     )
-    for field, seen, lawful in shown:
-        if seen is not None and (None if seen == "" else seen) != lawful:
+    for field, seen, allowed in shown:
+        if seen is not None and (None if seen == "" else seen) != allowed:
             return field
     if view.members is not None and _members_differ(group, view, names):
         return "members"
     if view.pending_members is not None:
-        pending = sorted(names.get(member_id, UNTOLD) for member_id in view.pending_members)
+        pending = sorted(names.get(member_id, UNREVEALED) for member_id in view.pending_members)
         if pending != [p.member_id for p in group.pending]:
             return "pendingMembers"
     if view.offsets is not None and _offsets(view) != dict(ageless(group).offsets):
@@ -135,9 +136,9 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
     return None
 
 
-def _told(member_id: str | None, names: Names) -> str | None:
+def _revealed(member_id: str | None, names: Names) -> str | None:
     """A member's symbol, if the port has told its id; of one that was loaded it may never have."""
-    return UNTOLD if member_id and member_id not in names.values() else member_id
+    return UNREVEALED if member_id and member_id not in names.values() else member_id
 
 
 def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
@@ -146,22 +147,22 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
         return True
     stable = group.state is GroupState.STABLE
     unmatched: list[MemberView] = []
-    told = 0
+    revealed = 0
     for shown in seen:
-        member = group.member(names.get(shown.member_id, UNTOLD))
+        member = group.member(names.get(shown.member_id, UNREVEALED))
         if member is None:
             unmatched.append(shown)
         elif _member_differs(member, shown, stable=stable):
             return True
         else:
-            told += 1
-    untold = [m for m in group.members if m.member_id not in names.values()]
-    if told + len(untold) != len(group.members):
+            revealed += 1
+    unrevealed = [m for m in group.members if m.member_id not in names.values()]
+    if revealed + len(unrevealed) != len(group.members):
         return True
-    return bool(untold) and _untold_differ(untold, unmatched)
+    return bool(unrevealed) and _unrevealed_differ(unrevealed, unmatched)
 
 
-def _untold_differ(members: list[Member], views: list[MemberView]) -> bool:
+def _unrevealed_differ(members: list[Member], views: list[MemberView]) -> bool:
     """Compare members whose id nobody was told: by what else is shown of them."""
     rows = [
         (m.session_timeout_ms, m.rebalance_timeout_ms, m.awaiting_join is not None, False)

@@ -48,7 +48,7 @@ class Difference(NamedTuple):
     distance: int = 0
 
     @property
-    def told_only(self) -> bool:
+    def reported_only(self) -> bool:
         """Whether the port told something else, and as far as is known did nothing else."""
         if self.allowed is None or self.seen is None:
             return False
@@ -100,7 +100,7 @@ class Oracle:
         """The rules of each outcome that was kept last."""
         return frozenset(outcome.fired for outcome in self.kept)
 
-    def has_told(self, symbols: Iterable[str]) -> bool:
+    def has_revealed(self, symbols: Iterable[str]) -> bool:
         """Whether these symbols stand for ids that somebody was told."""
         return all(symbol in self._symbols for symbol in symbols)
 
@@ -114,7 +114,7 @@ class Oracle:
             self.requests[given.request_id] = given
         return [o for state in self.states for o in self._successors(state, given)]
 
-    def accept(self, given: Input, lawful: list[Outcome], seen: Observation) -> None:
+    def accept(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
         """Keep the outcomes that the observation allows; `lawful` is what was predicted.
 
         Raises:
@@ -123,13 +123,13 @@ class Oracle:
         if self.config.timer_late_ms:
             # On a real clock it is not the time that was meant to pass that counts, but the time
             # that did.
-            lawful = self._within(given, seen.elapsed_ms)
+            allowed = self._within(given, seen.elapsed_ms)
         self._bind(seen)
         answers = {r.request_id: self._normal(r, self.names) for r in seen.responses}
         view = None if seen.groups is None else view_of(seen.groups)
         kept: list[Outcome] = []
         differences: list[Difference] = []
-        for outcome in lawful:
+        for outcome in allowed:
             difference = self._difference(outcome, answers, seen, view)
             if difference is None:
                 kept.append(outcome)
@@ -137,7 +137,7 @@ class Oracle:
                 differences.append(difference)
         if not kept:
             before = self._before(given, seen.elapsed_ms)
-            raise DivergedError(Rejection(tuple(lawful), tuple(differences), before, self.config))
+            raise DivergedError(Rejection(tuple(allowed), tuple(differences), before, self.config))
         self.kept = kept
         self.states = list(dict.fromkeys(outcome.coordinator for outcome in kept))
 
@@ -164,7 +164,7 @@ class Oracle:
             outcome
             for outcome, difference in zip(rejection.outcomes, rejection.differences, strict=True)
             if difference.distance == nearest < SILENCE
-            and difference.told_only
+            and difference.reported_only
             and (
                 seen.groups is None
                 or differing_field(outcome.coordinator.group, view, self.names) is None
@@ -263,13 +263,13 @@ class Oracle:
         seen: Observation,
         view: GroupView | None,
     ) -> Difference | None:
-        lawful = {r.request_id: self._normal(r, self._symbols) for r in outcome.responses}
+        allowed = {r.request_id: self._normal(r, self._symbols) for r in outcome.responses}
         if len(answers) != len(seen.responses):
             return Difference("answered twice", distance=SILENCE)
         found = [
-            _of_answers(request_id, lawful.get(request_id), answers.get(request_id))
-            for request_id in sorted(lawful.keys() | answers.keys())
-            if lawful.get(request_id) != answers.get(request_id)
+            _of_answers(request_id, allowed.get(request_id), answers.get(request_id))
+            for request_id in sorted(allowed.keys() | answers.keys())
+            if allowed.get(request_id) != answers.get(request_id)
         ]
         if found:
             return found[0]._replace(distance=sum(difference.distance for difference in found))
@@ -284,14 +284,14 @@ class Oracle:
 
 
 def _of_answers(
-    request_id: int, lawful: ResponseBody | None, seen: ResponseBody | None
+    request_id: int, allowed: ResponseBody | None, seen: ResponseBody | None
 ) -> Difference:
     if seen is None:
-        return Difference("no answer", request_id, lawful, distance=SILENCE)
-    if lawful is None:
+        return Difference("no answer", request_id, allowed, distance=SILENCE)
+    if allowed is None:
         return Difference("answered too early", request_id, None, seen, distance=SILENCE)
-    distance = len(differing(lawful, seen))
-    return Difference("another answer", request_id, lawful, seen, distance=distance)
+    distance = len(differing(allowed, seen))
+    return Difference("another answer", request_id, allowed, seen, distance=distance)
 
 
 def _nothing_yet(state: Coordinator) -> Outcome:

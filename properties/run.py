@@ -79,20 +79,20 @@ class Run:
             given = self._capped(given)
             # Whom a leader assigns something to is not looked at: only its own members count.
             sender = given.body._replace(assignments=()) if _assigns(given.body) else given.body
-            if not self.oracle.has_told(symbols_of(sender)):
+            if not self.oracle.has_revealed(symbols_of(sender)):
                 raise UnfairError
-        lawful = self.oracle.predict(given)
+        allowed = self.oracle.predict(given)
         try:
-            seen = self._send(given, expected(lawful))
+            seen = self._send(given, expected(allowed))
         except PortFailedError as failure:
             self.exchanges.append(Exchange(given, Observation()))
-            raise FoundError(self._finding(Rejection(tuple(lawful), ()), failure)) from failure
+            raise FoundError(self._finding(Rejection(tuple(allowed), ()), failure)) from failure
         if seen.unsupported is not None:
             return seen.unsupported
         self.exchanges.append(Exchange(given, seen))
         before = self.oracle.states[0]
         try:
-            self.oracle.accept(given, lawful, seen)
+            self.oracle.accept(given, allowed, seen)
         except DivergedError as diverged:
             finding = self._finding(diverged.rejection)
             if finding.key not in self._past or not self.oracle.pass_over(diverged.rejection, seen):
@@ -175,9 +175,9 @@ def _assigns(body: RequestBody) -> TypeGuard[SyncGroupRequest]:
     return isinstance(body, SyncGroupRequest)
 
 
-def expected(lawful: list[Outcome]) -> set[int]:
+def expected(allowed: list[Outcome]) -> set[int]:
     """The requests that every lawful outcome answers."""
-    answered = [{r.request_id for r in outcome.responses} for outcome in lawful]
+    answered = [{r.request_id for r in outcome.responses} for outcome in allowed]
     return set.intersection(*answered) if answered else set()
 
 

@@ -34,11 +34,10 @@ from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.canonicalise import canonicalise
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.findings.shrink import shrink
-from groupcheck.properties.generators.bulk import Bulk
 from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.parallel_walks import Bulk
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.interruption import interruptible
-from groupcheck.properties.phases import Timed
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import (
@@ -51,6 +50,7 @@ from groupcheck.properties.result import (
 )
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.timings import Timed
 
 # A port that hangs is waited for no more often than this while its behaviour is explored, and no
 # more often again while findings are made minimal.

@@ -7,7 +7,7 @@ from typing import Final, cast
 from groupcheck.model.bodies import shown
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
-from groupcheck.properties.compare import UNTOLD
+from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.histories.history import NEVER, NS, Event, Move, Operation, Refusal
 from groupcheck.properties.histories.many_groups import GroupsChecked, Rejected
 from groupcheck.properties.tolerances import Tolerances
@@ -48,7 +48,7 @@ def _accepted(checked: GroupsChecked) -> str:
 def _rejected(rejected: Rejected) -> list[str]:
     profile, order = PROFILES[rejected.profile], rejected.verdict.order
     asked = tuple(o.request for o in rejected.operations if isinstance(o, Operation))
-    names = {UNTOLD: "an unknown id", **letters(asked)}
+    names = {UNREVEALED: "an unknown id", **letters(asked)}
     took_effect = sum(move.operation is not None for move in order)
     group_id = shown(rejected.group_id)
     lines = [

@@ -18,7 +18,7 @@ from groupcheck.model.vocabulary import (
     Request,
     ResponseBody,
 )
-from groupcheck.properties.compare import UNTOLD, differing
+from groupcheck.properties.compare import UNREVEALED, differing
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
 from groupcheck.reports import explanations
@@ -91,14 +91,14 @@ def _called(
 ) -> tuple[dict[str, str], dict[int, int]]:
     """The letters of members, by symbol and by the port's ids, and the step of each request."""
     steps = tuple(exchange.given for exchange in exchanges)
-    names = {UNTOLD: "an unknown id", **letters(steps)}
+    names = {UNREVEALED: "an unknown id", **letters(steps)}
     names = {real: names.get(symbol, symbol) for real, symbol in symbols.items()} | names
     return names, {s.request_id: n for n, s in enumerate(steps, 1) if isinstance(s, Request)}
 
 
 def letters_of(finding: Finding) -> dict[str, str]:
     """The letters of members, by symbol."""
-    return {UNTOLD: "an unknown id", **letters(finding.sequence.steps)}
+    return {UNREVEALED: "an unknown id", **letters(finding.sequence.steps)}
 
 
 def shown_names(finding: Finding) -> dict[str, str]:

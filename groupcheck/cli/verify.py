@@ -115,7 +115,7 @@ def _source(options: argparse.Namespace) -> PortSource:
 
 
 def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
-    from groupcheck.properties.generators.bulk import processors
+    from groupcheck.properties.generators.parallel_walks import processors
     from groupcheck.properties.result import Settings
 
     return Settings(

@@ -15,7 +15,7 @@ from groupcheck.pytest_plugin.options import add_options, option
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from groupcheck.properties.parts import Parts
+    from groupcheck.properties.rule_checks import Parts
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

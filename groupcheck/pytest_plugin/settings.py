@@ -16,8 +16,8 @@ from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings
-from groupcheck.properties.skipping import SKIPPABLE
 from groupcheck.properties.tolerances import Tolerances
+from groupcheck.properties.unsupported import SKIPPABLE
 from groupcheck.pytest_plugin.options import NUMERIC, option
 
 # The marker of every test of the suite.

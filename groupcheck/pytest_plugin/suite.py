@@ -12,7 +12,6 @@ import pytest
 from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.covered import MalformedCoverageError
-from groupcheck.properties.parts import Parts, division
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.source import (
     PortSource,
@@ -21,7 +20,8 @@ from groupcheck.properties.ports.source import (
     port_source,
 )
 from groupcheck.properties.result import Result
-from groupcheck.properties.skipping import SKIPPABLE
+from groupcheck.properties.rule_checks import Parts, division
+from groupcheck.properties.unsupported import SKIPPABLE
 from groupcheck.properties.verify import Verification
 from groupcheck.pytest_plugin.options import option
 from groupcheck.pytest_plugin.settings import (
@@ -246,7 +246,7 @@ def check(
     """Run a part of the verification, and set the outcome of the test."""
     suite = Suite.of(request.config)
     try:
-        verification = part(parts.sparing(suite.missing(request.node)))
+        verification = part(parts.skip_features(suite.missing(request.node)))
     except PortUnavailableError as error:
         pytest.fail(str(error), pytrace=False)
     suite.finish(request, verification)

@@ -21,8 +21,8 @@ from groupcheck.properties.coverage.covered import (
     read,
     write,
 )
-from groupcheck.properties.parts import RANDOM_PARTS
-from groupcheck.properties.skipping import SKIPPED
+from groupcheck.properties.rule_checks import RANDOM_PARTS
+from groupcheck.properties.unsupported import SKIPPED
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.formatting import counted, percent
 from groupcheck.reports.merging import of_parts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupcheck.properties.parts import RANDOM_PARTS, Parts
+from groupcheck.properties.rule_checks import RANDOM_PARTS, Parts
 from groupcheck.pytest_plugin.suite import Suite, check
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from groupcheck.model.engine.lower_bound import least_steps
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.kind import Kind
-from groupcheck.properties.generators.nearest import Nearest, Way
+from groupcheck.properties.generators.frontier import Nearest, Way
+from groupcheck.properties.input_kinds import sort_of
 from groupcheck.properties.result import TransitionCounts
-from groupcheck.properties.sorts import sort_of
 
 # How often an input with several branches is tried before a branch counts as not chosen. Among many
 # branches some are rare, such as one that needs a certain order of all timers: see `_max_tries`.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from groupcheck.properties.generators.tracks import Track, Tracks
+from groupcheck.properties.generators.precomputed import Track, Tracks
 from groupcheck.properties.generators.walks import Choice
 
 # How often something is drawn that the swarm has left out, before that is taken nevertheless.

@@ -27,13 +27,13 @@ from hypothesis.stateful import (
 
 from groupcheck.model.step import Profile
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.moves import MOVES, Move
-from groupcheck.properties.generators.sketch import CHOICES, Spoken, spoken
-from groupcheck.properties.generators.wandering import Wandering
+from groupcheck.properties.generators.actions import ACTIONS, Action
+from groupcheck.properties.generators.context import CHOICES, Capabilities, capabilities_of
+from groupcheck.properties.generators.fuzzing import FuzzTest
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError
 
-choices = st.integers(0, CHOICES - 1)
+any_choice = st.integers(0, CHOICES - 1)
 
 
 class HungError(BaseException):
@@ -49,7 +49,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     port: ClassVar[Port]
     profile: ClassVar[Profile]
-    speaks: ClassVar[Spoken]
+    capabilities: ClassVar[Capabilities]
     known: ClassVar[set[tuple[str, ...]]]
     tally: ClassVar[list[Callable[[int], None]]]
     found: ClassVar[list[Finding]]
@@ -58,28 +58,28 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.over = False
-        self.test: Wandering | None = None
+        self.test: FuzzTest | None = None
         self.sorts: set[tuple[object, ...]] = set()
 
-    @initialize(choice=choices)
+    @initialize(choice=any_choice)
     def begin(self, choice: int) -> None:
         """Start the test, with some of the broker's settings other than Kafka's defaults."""
         try:
-            self.test = Wandering(self.port, self.profile, self.speaks, choice)
+            self.test = FuzzTest(self.port, self.profile, self.capabilities, choice)
         except FoundError as found:
             self._found(found)
 
-    def may(self, move: Move) -> bool:
+    def may(self, action: Action) -> bool:
         """Whether there is any use in a move."""
-        return not self.over and self.test is not None and move.may(self.test.sketch)
+        return not self.over and self.test is not None and action.may(self.test.context)
 
-    def do(self, move: Move, choice: int) -> None:
+    def do(self, action: Action, choice: int) -> None:
         """One step of both; the end of the test, if it finds what is known already."""
         if self.over or self.test is None:
             return
-        before = self.test.sketch.group.state
+        before = self.test.context.group.state
         try:
-            self.test.do(move, choice)
+            self.test.do(action, choice)
         except FoundError as found:
             self._found(found)
         else:
@@ -107,19 +107,19 @@ class CoordinatorMachine(RuleBasedStateMachine):
         target(float(len(self.sorts)), label="sorts of labelled edges")
 
 
-def _rule_of(move: Move) -> Callable[..., None]:
+def _rule_of(action: Action) -> Callable[..., None]:
     def step(self: CoordinatorMachine, choice: int) -> None:
-        self.do(move, choice)
+        self.do(action, choice)
 
-    step.__name__ = step.__qualname__ = move.name
-    made: Callable[..., None] = rule(choice=choices)(step)
-    if move.name == "advance":
+    step.__name__ = step.__qualname__ = action.name
+    made: Callable[..., None] = rule(choice=any_choice)(step)
+    if action.name == "advance":
         return made  # there is always something that can be done, if only to end the test
-    guarded: Callable[..., None] = precondition(lambda self: self.may(move))(made)
+    guarded: Callable[..., None] = precondition(lambda self: self.may(action))(made)
     return guarded
 
 
-for _move in MOVES:
+for _move in ACTIONS:
     setattr(CoordinatorMachine, _move.name, _rule_of(_move))
 
 
@@ -145,7 +145,7 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
     attributes = {
         "port": port,
         "profile": profile,
-        "speaks": spoken(port, profile),
+        "capabilities": capabilities_of(port, profile),
         "known": known,
         "tally": [tally],
         "found": found,

@@ -90,7 +90,7 @@ class Walk:
             if not self._counts():
                 raise
             difference = found.finding.difference
-            if difference is not None and difference.told_only:
+            if difference is not None and difference.reported_only:
                 self.coverage.met.add(found.finding.key)
             self.coverage.diverge(node, fork)
             raise

@@ -14,16 +14,16 @@ from collections.abc import Callable
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
-from groupcheck.properties.alike import agree, agree_at_last
 from groupcheck.properties.compare import differing_field
 from groupcheck.properties.coverage.numbering import NO_PAIR
 from groupcheck.properties.coverage.transition_coverage import ALIKE
 from groupcheck.properties.findings.finding import Exchange, Finding
-from groupcheck.properties.generators.place import Place, bound, moved
-from groupcheck.properties.generators.tracks import Branch, Track, Tracks, renumbered
+from groupcheck.properties.generators.precomputed import Branch, Track, Tracks, renumbered
+from groupcheck.properties.generators.walk_state import WalkState, bound, moved
 from groupcheck.properties.histories.recorded_replay import End, replay_recorded
 from groupcheck.properties.oracle import view_of
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError
+from groupcheck.properties.response_matching import agree, agree_at_last
 from groupcheck.properties.run import FoundError
 from groupcheck.properties.sequence import fault_of
 
@@ -63,7 +63,7 @@ class Walker:
     def walk(self, choose: Choice, limit: int) -> tuple[int, Finding | None]:
         """Walk so many steps at the most; those done, and what was found."""
         self._record: list[tuple[Input, Observation]] = []
-        self._at, self._led = Place(0, {}, {}, {}, 0), NO_PAIR
+        self._at, self._led = WalkState(0, {}, {}, {}, 0), NO_PAIR
         self._groups: object = None  # the inner state seen last
         self._certain = True  # that the port is there, and not where it would look the same
         during, given = "open", None
@@ -82,7 +82,7 @@ class Walker:
                     seen = self._happen(given)
                 else:
                     at = self._at
-                    body = track.build(at.names, at.told, at.cut)
+                    body = track.build(at.names, at.revealed, at.cut)
                     if body is None:
                         continue  # nobody can ask that
                     given = asked = Request(number, track.version, body)
@@ -156,7 +156,7 @@ class Walker:
             and seen.groups == self._groups
         )
 
-    def _matched(self, branch: Branch, number: int, seen: Observation) -> Place | None:
+    def _matched(self, branch: Branch, number: int, seen: Observation) -> WalkState | None:
         """Where a branch leads to, if it is what was seen."""
         at, responses = self._at, seen.responses
         if len(responses) != len(branch.answers):
@@ -168,9 +168,9 @@ class Walker:
                 return None
             if branch.tells:
                 knowing = bound(pairs, at, number)
-            for lawful, answer, request_id in pairs:
-                if not agree(lawful, answer, knowing) and not agree_at_last(
-                    lawful, answer, knowing, self._version(request_id)
+            for allowed, answer, request_id in pairs:
+                if not agree(allowed, answer, knowing) and not agree_at_last(
+                    allowed, answer, knowing, self._version(request_id)
                 ):
                     return None
         if branch.still and knowing is at:
@@ -190,11 +190,11 @@ class Walker:
             return [(branch.own, only.body, number)] if only.request_id == number else None
         answers = {r.request_id: r.body for r in seen.responses}
         pairs = []
-        for lawful in branch.answers:
-            request_id = self._at.ids.get(lawful.request_id, number)
+        for allowed in branch.answers:
+            request_id = self._at.ids.get(allowed.request_id, number)
             if request_id not in answers:
                 return None
-            pairs.append((lawful.body, answers[request_id], request_id))
+            pairs.append((allowed.body, answers[request_id], request_id))
         return pairs if len(answers) == len(pairs) else None
 
     def _version(self, request_id: int) -> int:
@@ -205,15 +205,15 @@ class Walker:
             if isinstance(given, Request) and given.request_id == request_id
         )
 
-    def _shows(self, at: Place, groups: tuple[GroupView, ...] | None) -> bool:
+    def _shows(self, at: WalkState, groups: tuple[GroupView, ...] | None) -> bool:
         """Whether the inner state is that of the node, as far as it is shown."""
         if groups is None:
             return True
         view = view_of(groups)
         shape = self.tracks.shape(at.node)
-        if shape and view and shape.fits(view, at.names, at.told, at.cut):
+        if shape and view and shape.fits(view, at.names, at.revealed, at.cut):
             return True
-        names = {real: name for name, real in at.names.items() if real in at.told}
+        names = {real: name for name, real in at.names.items() if real in at.revealed}
         return differing_field(self.tracks.group(at.node, at.cut), view, names) is None
 
     def _barred(self, track: Track) -> bool:
@@ -245,7 +245,7 @@ class Walker:
         real = {symbol: member_id for member_id, symbol in oracle.names.items()}
         names = {name: real.get(symbol, symbol) for symbol, name in frame.names.items()}
         ids = {canonical: actual for actual, canonical in renumbered(oracle.states[0], frame)}
-        self._at = Place(node, names, dict(oracle.names), ids, frame.generations_cut)
+        self._at = WalkState(node, names, dict(oracle.names), ids, frame.generations_cut)
         self._groups = None
         return True
 

@@ -12,7 +12,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Group, Member
 from groupcheck.model.step import Outcome
 from groupcheck.model.vocabulary import GroupState, GroupView, Response
-from groupcheck.properties.compare import UNTOLD
+from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.laws.law import Law, Taken
 from groupcheck.properties.laws.safety import breached
@@ -94,12 +94,12 @@ def _leader(group: Group, view: GroupView, names: Mapping[str, str]) -> str | No
     """Who leads; if nobody was told the id of the leader, it may be the right one that is shown."""
     if view.leader is None or (group.leader and group.leader not in names.values()):
         return None
-    return names.get(view.leader, UNTOLD)
+    return names.get(view.leader, UNREVEALED)
 
 
 def _members(group: Group, view: GroupView, names: Mapping[str, str]) -> Iterator[Member]:
     """The members that are shown, as far as they are known."""
-    shown = {names.get(m.member_id, UNTOLD): m for m in view.members or ()}
+    shown = {names.get(m.member_id, UNREVEALED): m for m in view.members or ()}
     for member in group.members:
         if member.member_id not in names.values():
             yield member

@@ -27,17 +27,17 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.moves import MOVES, Move
-from groupcheck.properties.generators.sketch import (
+from groupcheck.properties.generators.actions import ACTIONS, Action
+from groupcheck.properties.generators.context import (
     CHOICES,
     REBALANCE_TIMEOUTS_MS,
     SESSION_TIMEOUTS_MS,
     TOPICS,
-    Picks,
-    Sketch,
-    Spoken,
+    Capabilities,
+    Choices,
+    Context,
 )
-from groupcheck.properties.generators.wandering import ALWAYS, REMEMBERED
+from groupcheck.properties.generators.fuzzing import ALWAYS, REMEMBERED
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
@@ -121,7 +121,7 @@ def _first(topic: Any) -> tuple[Any, ...]:  # noqa: ANN401 - topics of several r
     return tuple(p._replace(partition_index=0) for p in topic.partitions[:1])
 
 
-def spoken_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Spoken:
+def capabilities_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Capabilities:
     """Return the APIs and versions of a profile that a broker supports."""
     newest = profile.max_versions if max_versions is None else max_versions
     versions = {
@@ -129,7 +129,7 @@ def spoken_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Spoke
         for api, most in profile.max_versions.items()
     }
     static = Feature.STATIC_MEMBERS in supported(profile)
-    return Spoken(versions, static=static and max(versions["Heartbeat"], default=0) >= 3)
+    return Capabilities(versions, static=static and max(versions["Heartbeat"], default=0) >= 3)
 
 
 class LiveWalk:
@@ -137,19 +137,19 @@ class LiveWalk:
 
     def __init__(self, port: Port, profile: Profile, pace: Pace) -> None:
         self.run = Run(port, profile, pace.broker)
-        self.sketch = Sketch(spoken_by(port.max_versions, profile))
+        self.context = Context(capabilities_by(port.max_versions, profile))
         self.pace = pace
         self.applied: set[str] = set()
         self.late_ms = self.run.oracle.config.timer_late_ms
 
-    def do(self, move: Move, choice: int) -> None:
+    def do(self, action: Action, choice: int) -> None:
         """Run one step, if the move has anything to do.
 
         Raises:
             FoundError: the port violates the specification, or failed.
         """
-        sketch = self.sketch
-        given = self._fit(move.build(sketch, Picks(choice)), choice)
+        context = self.context
+        given = self._fit(action.build(context, Choices(choice)), choice)
         if given is None:
             return
         try:
@@ -157,13 +157,13 @@ class LiveWalk:
         except UnfairError:
             return
         if isinstance(given, Request) and unsupported is None:
-            sketch.sent = [*sketch.sent[1 - REMEMBERED :], given]
+            context.sent = [*context.sent[1 - REMEMBERED :], given]
         oracle = self.run.oracle
         self._note()
         if any(_due(state.group) for state in oracle.states):
             self.run.step(Advance(0))  # else the next request might cross the responses
             self._note()
-        sketch.learn(oracle.states[0], oracle.names)
+        context.learn(oracle.states[0], oracle.names)
 
     def _note(self) -> None:
         """Record the rules that were applied, if the observation identifies them."""
@@ -177,7 +177,7 @@ class LiveWalk:
             return given._replace(body=body)
         if not isinstance(given, Advance):
             return given
-        timer = self.sketch.group.join_timer
+        timer = self.context.group.join_timer
         if timer is not None and timer.initial:
             return Advance(timer.round_ms)
         if given.ms > self.pace.longest_wait_ms:
@@ -209,7 +209,7 @@ def walk_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: i
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
-    moves = _swarm(random, timed=pace.timed)
+    actions = _swarm(random, timed=pace.timed)
     try:
         test = LiveWalk(port, profile, pace)
     except FoundError as found:
@@ -219,21 +219,21 @@ def walk_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: i
         for _ in range(4 * limit):  # some moves have nothing to do
             if len(exchanges) >= limit:
                 break
-            move = moves[random.randrange(len(moves))]
-            if move.may(test.sketch):
-                test.do(move, random.randrange(CHOICES))
+            action = actions[random.randrange(len(actions))]
+            if action.may(test.context):
+                test.do(action, random.randrange(CHOICES))
         test.run.close()
     except FoundError as found:
         return WalkResult(len(exchanges), found.finding, frozenset(test.applied))
     return WalkResult(len(exchanges), None, frozenset(test.applied))
 
 
-def _swarm(random: Random, *, timed: bool) -> tuple[Move, ...]:
+def _swarm(random: Random, *, timed: bool) -> tuple[Action, ...]:
     """Return all moves, or every other time only half of the optional ones."""
     share = 1.0 if random.random() < 0.5 else 0.5
-    likely = {move.name: move for move in MOVES}
+    likely = {action.name: action for action in ACTIONS}
     waits = ["advance"] if timed else []
     return (
         *(likely[name] for name in [*(n for n in ALWAYS if n != "advance"), *waits]),
-        *(m for m in MOVES if m.name not in {*ALWAYS, *EXCLUDED} and random.random() < share),
+        *(m for m in ACTIONS if m.name not in {*ALWAYS, *EXCLUDED} and random.random() < share),
     )

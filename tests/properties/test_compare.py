@@ -23,8 +23,8 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.compare import differing_field, normal
 
 NAMES = {"real-1": "#1"}
-TOLD = DescribedGroupMember("real-1", None, "client", "/host")
-UNTOLD = TOLD._replace(member_id="made-up")
+KNOWN = DescribedGroupMember("real-1", None, "client", "/host")
+UNREVEALED = KNOWN._replace(member_id="made-up")
 
 
 def _described(*members: DescribedGroupMember) -> object:
@@ -33,33 +33,34 @@ def _described(*members: DescribedGroupMember) -> object:
 
 
 def test_unrevealed_id_matches_any_id_in_any_order() -> None:
-    other = UNTOLD._replace(member_id="other")
-    assert _described(TOLD, UNTOLD) == _described(other, TOLD)
-    assert _described(UNTOLD, other) == _described(UNTOLD._replace(member_id="third"), other)
+    other = UNREVEALED._replace(member_id="other")
+    assert _described(KNOWN, UNREVEALED) == _described(other, KNOWN)
+    third = UNREVEALED._replace(member_id="third")
+    assert _described(UNREVEALED, other) == _described(third, other)
 
 
 @pytest.mark.parametrize(
     "members",
     [
-        (TOLD,),
-        (TOLD, UNTOLD, UNTOLD._replace(member_id="other")),
-        (TOLD, UNTOLD._replace(client_id="another")),
-        (TOLD, UNTOLD._replace(client_host="/another")),
-        (TOLD, UNTOLD._replace(member_metadata=b"shown")),
-        (TOLD, UNTOLD._replace(group_instance_id="static")),
-        (TOLD, TOLD),
-        (UNTOLD, UNTOLD._replace(member_id="other")),
+        (KNOWN,),
+        (KNOWN, UNREVEALED, UNREVEALED._replace(member_id="other")),
+        (KNOWN, UNREVEALED._replace(client_id="another")),
+        (KNOWN, UNREVEALED._replace(client_host="/another")),
+        (KNOWN, UNREVEALED._replace(member_metadata=b"shown")),
+        (KNOWN, UNREVEALED._replace(group_instance_id="static")),
+        (KNOWN, KNOWN),
+        (UNREVEALED, UNREVEALED._replace(member_id="other")),
     ],
 )
 def test_comparison_of_an_unrevealed_member_leaves_out_only_its_id(
     members: tuple[DescribedGroupMember, ...],
 ) -> None:
-    assert _described(*members) != _described(TOLD, UNTOLD)
+    assert _described(*members) != _described(KNOWN, UNREVEALED)
 
 
 def test_member_listed_twice_does_not_match_two_members() -> None:
-    other = UNTOLD._replace(member_id="other")
-    assert _described(UNTOLD, UNTOLD) != _described(UNTOLD, other)
+    other = UNREVEALED._replace(member_id="other")
+    assert _described(UNREVEALED, UNREVEALED) != _described(UNREVEALED, other)
 
 
 def _group(*symbols: str) -> Group:

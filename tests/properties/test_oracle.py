@@ -54,13 +54,13 @@ class Script:
         self.oracle = Oracle(PROFILES["2.7"], {}, Tolerances(late_ms) if late_ms else None)
 
     def do(self, given: Input, *answers: Response, elapsed_ms: int = 0) -> None:
-        lawful = self.oracle.predict(given)
-        self.oracle.accept(given, lawful, Observation(answers, elapsed_ms=elapsed_ms))
+        allowed = self.oracle.predict(given)
+        self.oracle.accept(given, allowed, Observation(answers, elapsed_ms=elapsed_ms))
 
     def follow(self, given: Input) -> None:
-        lawful = self.oracle.predict(given)
-        real = tuple(Response(r.request_id, _real(r.body)) for r in lawful[0].responses)
-        self.oracle.accept(given, lawful, Observation(real))
+        allowed = self.oracle.predict(given)
+        real = tuple(Response(r.request_id, _real(r.body)) for r in allowed[0].responses)
+        self.oracle.accept(given, allowed, Observation(real))
 
     def three_members(self) -> None:
         for first in (1, 3, 5):
@@ -238,11 +238,11 @@ NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "lawful"),
+    ("first", "second", "allowed"),
     [(NONE, NONE, True), (UNKNOWN, NONE, True), (UNKNOWN, UNKNOWN, True), (NONE, UNKNOWN, False)],
 )
 def test_none_the_first_or_both_of_two_timers_due_around_a_request_can_fire_before_it(
-    first: ErrorCode, second: ErrorCode, *, lawful: bool
+    first: ErrorCode, second: ErrorCode, *, allowed: bool
 ) -> None:
     script = Script(late_ms=500)
     _almost_over(script)
@@ -253,21 +253,21 @@ def test_none_the_first_or_both_of_two_timers_due_around_a_request_can_fire_befo
     request = Request(4, 4, LeaveGroupRequest(GROUP_ID, both))
     left = (MemberResponse("b", None, first), MemberResponse("real-1", None, second))
     answer = Response(4, LeaveGroupResponse(ErrorCode.NONE, left))
-    if lawful:
+    if allowed:
         script.do(request, answer, elapsed_ms=300)
         return
     with pytest.raises(DivergedError):
         script.do(request, answer, elapsed_ms=300)
 
 
-@pytest.mark.parametrize(("after_ms", "lawful"), [(2_950, True), (3_450, False)])
+@pytest.mark.parametrize(("after_ms", "allowed"), [(2_950, True), (3_450, False)])
 def test_timer_set_by_a_slow_request_can_start_at_any_time_during_the_request(
-    after_ms: int, *, lawful: bool
+    after_ms: int, *, allowed: bool
 ) -> None:
     script = Script(late_ms=500)
     script.follow(_join(1))
     script.do(_join(2, "#1"), elapsed_ms=600)
-    if lawful:
+    if allowed:
         script.do(Advance(0), elapsed_ms=after_ms)
         return
     with pytest.raises(DivergedError):

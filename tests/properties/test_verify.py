@@ -190,13 +190,13 @@ METHODS = ("open", "request", "advance", "fault", "close")
 def _hanging(port: Port, method: str, when: Callable[..., bool] = lambda *_: True) -> list[str]:
     """Let a method of the port hang; a list of how often it did."""
     hangs: list[str] = []
-    lawful = getattr(port, method)
+    allowed = getattr(port, method)
 
     def hang(*args: object) -> object:
         if when(*args):
             hangs.append(method)
             raise HUNG
-        return lawful(*args)
+        return allowed(*args)
 
     setattr(port, method, hang)
     return hangs
@@ -252,7 +252,7 @@ def _interrupted_in(phase: str, port: Port, after: int) -> Result:
     """Verify, with an interruption at a request of that phase that the port catches."""
     phases: list[str] = []
     requests: list[object] = []
-    lawful = port.request
+    allowed = port.request
 
     def request(request: Request, expected: Collection[int]) -> Observation:
         if phases[-1] == phase:
@@ -260,7 +260,7 @@ def _interrupted_in(phase: str, port: Port, after: int) -> Result:
             if len(requests) == after:
                 with contextlib.suppress(KeyboardInterrupt):
                     signal.raise_signal(signal.SIGINT)
-        return lawful(request, expected)
+        return allowed(request, expected)
 
     port.request = request  # type: ignore[method-assign]
 

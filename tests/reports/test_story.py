@@ -33,7 +33,7 @@ from groupcheck.model.vocabulary import (
     Response,
     ResponseBody,
 )
-from groupcheck.properties.compare import UNTOLD
+from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -111,7 +111,7 @@ def test_a_title_names_the_answered_request_and_the_step_that_led_to_the_answer(
 
 def test_null_is_printed_as_null_and_fields_have_the_names_of_the_protocol() -> None:
     allowed = JoinGroupResponse(ErrorCode.NONE, 1, "consumer", "range", "#1", "#1")
-    seen = allowed._replace(protocol_type=None, protocol_name="", leader=UNTOLD)
+    seen = allowed._replace(protocol_type=None, protocol_name="", leader=UNREVEALED)
     finding = _differing(JOIN, allowed, seen)
     assert title(finding).endswith(
         "protocolType null instead of 'consumer', protocolName '' instead of 'range',"

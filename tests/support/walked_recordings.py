@@ -25,7 +25,7 @@ from groupcheck.properties.findings.finding import Exchange
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
-from support.wandering import distinct, everything
+from support.fuzzing import distinct, everything
 
 HAPPENED: Final = (HoldAppends, ReleaseAppends, Cleanup)
 IN_STABLE: Final = {"Heartbeat", "OffsetCommit", "SyncGroup", "DescribeGroups", "JoinGroup"}

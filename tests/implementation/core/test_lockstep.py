@@ -9,7 +9,7 @@ from groupcheck.model.engine.exploration import explore
 from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.reports.text import story
-from support.wandering import Walked, everything, toured, wandered
+from support.fuzzing import Walked, everything, fuzzed, toured
 
 # These are large with one member, too: bench/lockstep.py has them.
 LARGE = {
@@ -56,4 +56,4 @@ def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, 
 @pytest.mark.parametrize("members", [2, 3])
 def test_random_steps_with_every_feature_agree(profile: str, members: int) -> None:
     for seed, instance in enumerate(everything(PROFILES[profile], members)):
-        _agree(wandered(instance, seed, 1_000))
+        _agree(fuzzed(instance, seed, 1_000))

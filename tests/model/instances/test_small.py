@@ -8,7 +8,7 @@ from groupcheck.model.engine.exploration import explore
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import OffsetFetchRequest, Request
-from support.wandering import toured
+from support.fuzzing import toured
 
 # profile, space -> states, labelled edges, depth
 COUNTS = {

@@ -16,8 +16,8 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.generators.context import capabilities_of
 from groupcheck.properties.generators.machine import lockstep
-from groupcheck.properties.generators.sketch import spoken
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from groupcheck.properties.sequence import FAULTS
@@ -95,12 +95,12 @@ def test_what_a_port_does_not_support_is_asked_for_once() -> None:
 
 def test_a_port_of_4_1_is_asked_for_its_versions_and_faults() -> None:
     port = Recorder(faults=False)
-    speaks = spoken(port, PROFILES["4.1"])
+    capabilities = capabilities_of(port, PROFILES["4.1"])
     assert {*port.refused} == {*FAULTS, "append"}
-    assert not speaks.faults
-    assert speaks.versions["OffsetCommit"] == tuple(range(9, 1, -1))
-    assert speaks.versions["OffsetFetch"] == tuple(range(7, 0, -1))
-    assert speaks.versions["JoinGroup"] == tuple(range(9, -1, -1))
+    assert not capabilities.faults
+    assert capabilities.versions["OffsetCommit"] == tuple(range(9, 1, -1))
+    assert capabilities.versions["OffsetFetch"] == tuple(range(7, 0, -1))
+    assert capabilities.versions["JoinGroup"] == tuple(range(9, -1, -1))
 
 
 def test_what_no_space_holds_is_met() -> None:

@@ -16,6 +16,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
+from support.fuzzing import everything, fuzzed, fuzzed_far, toured
 from support.other_branches import (
     ANSWERS,
     CHOICES,
@@ -27,7 +28,6 @@ from support.other_branches import (
     OtherBranches,
 )
 from support.scenario import REBALANCE_MS, join
-from support.wandering import everything, toured, wandered, wandered_far
 
 STEPS = 600
 WALKS = 100
@@ -46,8 +46,8 @@ def test_whatever_it_chooses_where_kafka_leaves_it_open_it_is_not_blamed(
     crowded = explore(spaces(PROFILES[profile], 1)["crowded"])
     assert _told(toured(crowded, 3, port).finding) is None
     for seed, instance in enumerate(everything(PROFILES[profile], 3)):
-        assert _told(wandered(instance, seed, STEPS, port).finding) is None
-    assert _told(wandered_far(PROFILES[profile], 4, WALKS, port).finding) is None
+        assert _told(fuzzed(instance, seed, STEPS, port).finding) is None
+    assert _told(fuzzed_far(PROFILES[profile], 4, WALKS, port).finding) is None
     assert (+port.chosen).keys() >= {LEADERS, VOTES, TIMERS, MEMBERS, ANSWERS, TOPICS}
 
 

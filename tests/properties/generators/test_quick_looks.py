@@ -12,14 +12,14 @@ from groupcheck.model.engine.exploration import explore
 from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import API_OF, GroupView, ResponseBody
-from groupcheck.properties.alike import agree, agree_at_last
 from groupcheck.properties.compare import differing_field
 from groupcheck.properties.generators import walks
 from groupcheck.properties.generators.choices import Guide
-from groupcheck.properties.generators.place import Place
-from groupcheck.properties.generators.shapes import Shape
-from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.expected_view import Shape
+from groupcheck.properties.generators.precomputed import Tracks
+from groupcheck.properties.generators.walk_state import WalkState
 from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.response_matching import agree, agree_at_last
 
 PROFILE = PROFILES["2.7"]
 
@@ -56,30 +56,30 @@ def test_what_agrees_at_a_glance_agrees_when_all_is_compared(
 ) -> None:
     counts = {"answers": 0, "views": 0, "wrong": 0}
 
-    def checked_agree(lawful: ResponseBody, answer: ResponseBody, at: Place) -> bool:
+    def checked_agree(allowed: ResponseBody, answer: ResponseBody, at: WalkState) -> bool:
         version = PROFILE.max_versions[API_OF[type(answer)]]
-        for other in altered(answer, [*at.told, "nobody-9"]):
-            if agree(lawful, other, at):
-                assert agree_at_last(lawful, other, at, version), (lawful, other, at)
+        for other in altered(answer, [*at.revealed, "nobody-9"]):
+            if agree(allowed, other, at):
+                assert agree_at_last(allowed, other, at, version), (allowed, other, at)
             counts["wrong"] += 1
-        found = agree(lawful, answer, at)
+        found = agree(allowed, answer, at)
         counts["answers"] += found
         return found
 
     fits = Shape.fits
 
     def checked_fits(
-        self: Shape, view: GroupView, names: dict[str, str], told: dict[str, str], cut: int
+        self: Shape, view: GroupView, names: dict[str, str], revealed: dict[str, str], cut: int
     ) -> bool:
         group = next(
             tracks.group(node, cut) for node, shape in enumerate(tracks._shapes) if shape is self
         )
-        known = {real: name for name, real in names.items() if real in told}
-        for other in altered(view, [*told, "nobody-9"]):
-            if fits(self, other, names, told, cut):
+        known = {real: name for name, real in names.items() if real in revealed}
+        for other in altered(view, [*revealed, "nobody-9"]):
+            if fits(self, other, names, revealed, cut):
                 assert differing_field(group, other, known) is None, (group, other, names)
             counts["wrong"] += 1
-        found = fits(self, view, names, told, cut)
+        found = fits(self, view, names, revealed, cut)
         counts["views"] += found
         return found
 

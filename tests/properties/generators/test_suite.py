@@ -13,7 +13,7 @@ from groupcheck.model.engine.lower_bound import every_transition, least_steps
 from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.generators.nearest import Nearest, Way
+from groupcheck.properties.generators.frontier import Nearest, Way
 from groupcheck.properties.generators.suite import suite
 from support.spaces import explored
 

@@ -11,13 +11,13 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.instance import spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.generators import bulk
-from groupcheck.properties.generators.bulk import Bulk, Part
+from groupcheck.properties.generators import parallel_walks
 from groupcheck.properties.generators.choices import CHOICES, Guide, uniform
-from groupcheck.properties.generators.sketch import Picks, spoken
-from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.context import Choices, capabilities_of
+from groupcheck.properties.generators.fuzzing import fuzz
+from groupcheck.properties.generators.parallel_walks import Bulk, Part
+from groupcheck.properties.generators.precomputed import Tracks
 from groupcheck.properties.generators.walks import Walker
-from groupcheck.properties.generators.wandering import wander
 from groupcheck.properties.histories.recorded_replay import replay_recorded
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
@@ -148,7 +148,7 @@ def _bulk(
 def test_walks_are_the_same_whichever_process_does_them(
     tracks: Tracks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "WORTH", 1_000)
+    monkeypatch.setattr(parallel_walks, "WORTH", 1_000)
     todo = _bulk(ModelPort, 120, tracks.space, typed=True)
     alone, together = list(todo.run(1)), list(todo.run(2))
     assert alone == together
@@ -166,14 +166,14 @@ def test_walks_go_beyond_the_explored_spaces_and_blame_no_lawful_port(tracks: Tr
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 def test_the_builtin_coordinator_conforms_wherever_walks_lead(profile: str) -> None:
     port = BuiltinPort(1)
-    speaks = spoken(port, PROFILES[profile])
+    capabilities = capabilities_of(port, PROFILES[profile])
     for seed in range(150):
-        assert wander(port, PROFILES[profile], speaks, Random(seed), 60).finding is None
+        assert fuzz(port, PROFILES[profile], capabilities, Random(seed), 60).finding is None
 
 
 def test_a_choice_is_taken_apart_into_picks() -> None:
-    picks = Picks(3 + 4 * (2 + 5 * 1))
-    assert [picks.of(4), picks.of(5), picks.of(2), picks.of(9)] == [3, 2, 1, 0]
+    choices = Choices(3 + 4 * (2 + 5 * 1))
+    assert [choices.of(4), choices.of(5), choices.of(2), choices.of(9)] == [3, 2, 1, 0]
 
 
 def test_what_walks_find_is_made_minimal_and_told_once() -> None:

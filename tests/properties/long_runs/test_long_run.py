@@ -24,7 +24,7 @@ from groupcheck.model.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
-from groupcheck.properties.generators.sketch import SESSION_TIMEOUTS_MS
+from groupcheck.properties.generators.context import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import attempts, availability, long_run
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace

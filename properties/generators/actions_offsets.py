@@ -24,7 +24,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from groupcheck.properties.generators.sketch import METADATA, PRODUCERS, TOPICS, Picks, Sketch
+from groupcheck.properties.generators.context import METADATA, PRODUCERS, TOPICS, Choices, Context
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -40,11 +40,12 @@ class Where(NamedTuple):
     metadata: str | None
 
 
-def _partitions(picks: Picks) -> list[Where]:
+def _partitions(choices: Choices) -> list[Where]:
     """Up to three partitions, perhaps one of them twice."""
-    count = (1, 1, 2, 3, 0)[picks.of(5)]
+    count = (1, 1, 2, 3, 0)[choices.of(5)]
     return [
-        Where(picks.of(2), picks.of(3), METADATA[picks.of(len(METADATA))]) for _ in range(count)
+        Where(choices.of(2), choices.of(3), METADATA[choices.of(len(METADATA))])
+        for _ in range(count)
     ]
 
 
@@ -62,33 +63,33 @@ def _topics(
     return tuple(topic(TOPICS[number], tuple(made)) for number, made in sorted(partitions.items()))
 
 
-def commit(sketch: Sketch, picks: Picks) -> Input:
+def commit(context: Context, choices: Choices) -> Input:
     """Offsets are committed, by a member or by a consumer without a group."""
-    member_id, generation = sketch.member(picks), sketch.generation(picks)
-    simple, version, kept = picks.of(4) == 3, sketch.version(picks), picks.of(4)
-    instance_id = sketch.instance(member_id, picks)
-    first = sketch.request_id * 10  # each offset is another, those of one partition too
+    member_id, generation = context.member(choices), context.generation(choices)
+    simple, version, kept = choices.of(4) == 3, context.version(choices), choices.of(4)
+    instance_id = context.instance(member_id, choices)
+    first = context.request_id * 10  # each offset is another, those of one partition too
     partition, topic = OffsetCommitRequestPartition, OffsetCommitRequestTopic
-    topics = _topics(_partitions(picks), first, partition, topic)
+    topics = _topics(_partitions(choices), first, partition, topic)
     body = OffsetCommitRequest(
         GROUP_ID,
         NO_GENERATION if simple else generation,
         NO_MEMBER_ID if simple else member_id,
         None if simple else instance_id,
         topics,
-        RETENTIONS_MS[kept] if "cleanup" in sketch.speaks.faults else -1,
+        RETENTIONS_MS[kept] if "cleanup" in context.capabilities.faults else -1,
     )
-    return sketch.request(body, version)
+    return context.request(body, version)
 
 
-def txn_commit(sketch: Sketch, picks: Picks) -> Input:
+def txn_commit(context: Context, choices: Choices) -> Input:
     """Offsets are committed in a transaction, by a member or by a producer alone."""
-    member_id, generation = sketch.member(picks), sketch.generation(picks)
-    alone, version = picks.of(4) == 3, sketch.version(picks)
-    instance_id = sketch.instance(member_id, picks)
-    producer_id, first = PRODUCERS[picks.of(4) // 3], sketch.request_id * 10
+    member_id, generation = context.member(choices), context.generation(choices)
+    alone, version = choices.of(4) == 3, context.version(choices)
+    instance_id = context.instance(member_id, choices)
+    producer_id, first = PRODUCERS[choices.of(4) // 3], context.request_id * 10
     partition, topic = TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
-    topics = _topics(_partitions(picks), first, partition, topic)
+    topics = _topics(_partitions(choices), first, partition, topic)
     body = TxnOffsetCommitRequest(
         f"transaction-{producer_id}",
         GROUP_ID,
@@ -99,36 +100,36 @@ def txn_commit(sketch: Sketch, picks: Picks) -> Input:
         None if alone else instance_id,
         topics,
     )
-    return sketch.request(body, version)
+    return context.request(body, version)
 
 
-def end_txn(sketch: Sketch, picks: Picks) -> Input | None:
+def end_txn(context: Context, choices: Choices) -> Input | None:
     """A transaction ends; its marker never overtakes a commit of it on its way to the log."""
-    version, producer_id = sketch.version(picks), PRODUCERS[picks.of(4) // 3]
-    held = (a.producer_id for a in sketch.state.appends if isinstance(a, OffsetsAppend))
+    version, producer_id = context.version(choices), PRODUCERS[choices.of(4) // 3]
+    held = (a.producer_id for a in context.state.appends if isinstance(a, OffsetsAppend))
     if producer_id in held:
         return None
-    return sketch.request(EndTxnRequest(GROUP_ID, producer_id, picks.of(2) == 0), version)
+    return context.request(EndTxnRequest(GROUP_ID, producer_id, choices.of(2) == 0), version)
 
 
-def fetch(sketch: Sketch, picks: Picks) -> Input:
+def fetch(context: Context, choices: Choices) -> Input:
     """Committed offsets are asked for, all or those that are named, perhaps more than once."""
-    version, stable, count = sketch.version(picks), picks.of(2) == 0, picks.of(5) - 1
+    version, stable, count = context.version(choices), choices.of(2) == 0, choices.of(5) - 1
     topics = None
     if count >= 0:
         topics = tuple(
             OffsetFetchRequestTopic(
-                TOPICS[picks.of(2)], tuple(picks.of(3) for _ in range(picks.of(4)))
+                TOPICS[choices.of(2)], tuple(choices.of(3) for _ in range(choices.of(4)))
             )
             for _ in range(count)
         )
-    return sketch.request(OffsetFetchRequest(GROUP_ID, topics, stable), version)
+    return context.request(OffsetFetchRequest(GROUP_ID, topics, stable), version)
 
 
-def delete(sketch: Sketch, picks: Picks) -> Input:
+def delete(context: Context, choices: Choices) -> Input:
     """Offsets of some partitions are deleted, those of a topic one subscribes to among them."""
-    version, topic = sketch.version(picks), TOPICS[picks.of(len(TOPICS))]
-    indexes = tuple(dict.fromkeys(picks.of(3) for _ in range(1 + picks.of(2))))
+    version, topic = context.version(choices), TOPICS[choices.of(len(TOPICS))]
+    indexes = tuple(dict.fromkeys(choices.of(3) for _ in range(1 + choices.of(2))))
     partitions = tuple(map(OffsetDeleteRequestPartition, indexes))
     body = OffsetDeleteRequest(GROUP_ID, (OffsetDeleteRequestTopic(topic, partitions),))
-    return sketch.request(body, version)
+    return context.request(body, version)

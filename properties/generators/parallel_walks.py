@@ -24,10 +24,10 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.choices import Guide, swarm, uniform
-from groupcheck.properties.generators.sketch import Spoken, spoken
-from groupcheck.properties.generators.tracks import Tracks
+from groupcheck.properties.generators.context import Capabilities, capabilities_of
+from groupcheck.properties.generators.fuzzing import fuzz
+from groupcheck.properties.generators.precomputed import Tracks
 from groupcheck.properties.generators.walks import Choice, Walker
-from groupcheck.properties.generators.wandering import wander
 from groupcheck.properties.interruption import interruptible
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource, port_source
@@ -145,7 +145,7 @@ class _Under:
         self.count = min(WALKS, bulk.walks - number * WALKS)
         self.walkers = {name: Walker(each, port) for name, each in tracks.items()}
         self.guides = {name: Guide(each, self.random) for name, each in tracks.items()}
-        self.speaks: Spoken | None = None
+        self.capabilities: Capabilities | None = None
         self.findings: dict[tuple[str, ...], Finding] = {}
         self.applied: Counter[str] = Counter()
         self.steps = 0
@@ -173,9 +173,11 @@ class _Under:
 
     def _one(self, walk: int) -> tuple[int, Finding | None]:
         if walk % WIDE == 0 or not self.walkers:
-            if self.speaks is None:
-                self.speaks = spoken(self.port, self.bulk.profile)
-            walked = wander(self.port, self.bulk.profile, self.speaks, self.random, self.bulk.steps)
+            if self.capabilities is None:
+                self.capabilities = capabilities_of(self.port, self.bulk.profile)
+            walked = fuzz(
+                self.port, self.bulk.profile, self.capabilities, self.random, self.bulk.steps
+            )
             self.applied += walked.applied
             return walked.steps, walked.finding
         name = self.random.choice(list(self.walkers))

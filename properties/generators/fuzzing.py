@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.moves import MOVES, Move
-from groupcheck.properties.generators.sketch import CHOICES, Picks, Sketch, Spoken
+from groupcheck.properties.generators.actions import ACTIONS, Action
+from groupcheck.properties.generators.context import CHOICES, Capabilities, Choices, Context
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
@@ -25,23 +25,25 @@ ALWAYS: Final = ("join", "join_again", "sync", "advance", "carry_on", "carry_on"
 REMEMBERED: Final = 8
 
 
-class Wandering:
+class FuzzTest:
     """A test of random moves under way: what it knows, and what it does with a move."""
 
-    def __init__(self, port: Port, profile: Profile, speaks: Spoken, choice: int) -> None:
+    def __init__(
+        self, port: Port, profile: Profile, capabilities: Capabilities, choice: int
+    ) -> None:
         self.applied: Counter[str] = Counter()
-        picks = Picks(choice)
-        self.run = Run(port, profile, speaks.broker(picks))
-        self.sketch = Sketch(speaks, hasty=picks.of(2) == 0)
+        choices = Choices(choice)
+        self.run = Run(port, profile, capabilities.broker(choices))
+        self.context = Context(capabilities, hasty=choices.of(2) == 0)
 
-    def do(self, move: Move, choice: int) -> None:
+    def do(self, action: Action, choice: int) -> None:
         """One step, if the move finds anything to do.
 
         Raises:
             FoundError: the port has left the model, or failed.
         """
-        sketch = self.sketch
-        given = move.build(sketch, Picks(choice))
+        context = self.context
+        given = action.build(context, Choices(choice))
         if given is None:
             return
         try:
@@ -49,14 +51,14 @@ class Wandering:
         except UnfairError:  # of who was loaded, and was never told its id
             return
         if isinstance(given, Request) and unsupported is None:
-            sketch.sent = [*sketch.sent[1 - REMEMBERED :], given]
+            context.sent = [*context.sent[1 - REMEMBERED :], given]
         oracle = self.run.oracle
         for fired in oracle.fired:
             self.applied.update(fired)
-        sketch.learn(oracle.states[0], oracle.names)
+        context.learn(oracle.states[0], oracle.names)
 
 
-class Wandered(NamedTuple):
+class Fuzzed(NamedTuple):
     """How far a walk went, what it found, and how often it may have applied each rule."""
 
     steps: int
@@ -64,29 +66,31 @@ class Wandered(NamedTuple):
     applied: Counter[str]
 
 
-def wander(port: Port, profile: Profile, speaks: Spoken, random: Random, limit: int) -> Wandered:
+def fuzz(
+    port: Port, profile: Profile, capabilities: Capabilities, random: Random, limit: int
+) -> Fuzzed:
     """One walk of so many steps at the most."""
-    moves = _swarm(random)
+    actions = _swarm(random)
     try:
-        test = Wandering(port, profile, speaks, random.randrange(CHOICES))
+        test = FuzzTest(port, profile, capabilities, random.randrange(CHOICES))
     except FoundError as found:  # it could not even begin
-        return Wandered(0, found.finding, Counter())
+        return Fuzzed(0, found.finding, Counter())
     finding = None
     try:
         for _ in range(limit):
-            move = moves[random.randrange(len(moves))]
-            if move.may(test.sketch):
-                test.do(move, random.randrange(CHOICES))
+            action = actions[random.randrange(len(actions))]
+            if action.may(test.context):
+                test.do(action, random.randrange(CHOICES))
         test.run.close()
     except FoundError as found:
         finding = found.finding
-    return Wandered(len(test.run.exchanges), finding, test.applied)
+    return Fuzzed(len(test.run.exchanges), finding, test.applied)
 
 
-def _swarm(random: Random) -> tuple[Move, ...]:
+def _swarm(random: Random) -> tuple[Action, ...]:
     share = 1.0 if random.random() < 0.5 else 0.5
-    likely = {move.name: move for move in MOVES}
+    likely = {action.name: action for action in ACTIONS}
     return (
         *(likely[name] for name in ALWAYS),
-        *(m for m in MOVES if m.name not in ALWAYS and random.random() < share),
+        *(m for m in ACTIONS if m.name not in ALWAYS and random.random() < share),
     )

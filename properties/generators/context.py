@@ -42,8 +42,8 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+from groupcheck.properties.input_kinds import FAULTS_OF
 from groupcheck.properties.ports.port import Fault, Port, PortFailedError
-from groupcheck.properties.sorts import FAULTS_OF
 
 PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     (Protocol("range", b"r"),),
@@ -96,7 +96,7 @@ ASKED: tuple[RequestBody, ...] = (
 CHOICES: Final = 2**24
 
 
-class Picks:
+class Choices:
     """A number, taken apart into smaller ones."""
 
     __slots__ = ("_rest",)
@@ -110,7 +110,7 @@ class Picks:
         return pick
 
 
-class Spoken(NamedTuple):
+class Capabilities(NamedTuple):
     """What a port speaks of a profile: the versions of each API, newest first, and the faults.
 
     If it knows no static members, it is `static` that says so, and `sized` if its groups have no
@@ -122,24 +122,24 @@ class Spoken(NamedTuple):
     static: bool = False
     sized: bool = True
 
-    def broker(self, picks: Picks) -> dict[str, int]:
+    def broker(self, choices: Choices) -> dict[str, int]:
         """Some of the broker's settings other than Kafka's defaults."""
         settings: dict[str, tuple[int | None, ...]] = dict(BROKERS)
         if "cleanup" in self.faults:
             settings |= RETENTION
         if self.static and self.sized:
             settings |= SIZES
-        chosen = {each: values[picks.of(len(values))] for each, values in settings.items()}
+        chosen = {each: values[choices.of(len(values))] for each, values in settings.items()}
         return {each: value for each, value in chosen.items() if value is not None}
 
 
-class Sketch:
+class Context:
     """Builds requests out of the present state; picks fold into what there is to pick from."""
 
-    def __init__(self, speaks: Spoken, *, hasty: bool = False) -> None:
-        self.speaks = speaks._replace(static=speaks.static and not hasty)
+    def __init__(self, capabilities: Capabilities, *, hasty: bool = False) -> None:
+        self.capabilities = capabilities._replace(static=capabilities.static and not hasty)
         # A static member outlives its join phase: one of no length would begin again for ever.
-        self.least_ms = 3_000 if self.speaks.static else 0
+        self.least_ms = 3_000 if self.capabilities.static else 0
         self.request_id = 0
         self.state = Coordinator()
         self.given: list[str] = []  # every id that was ever told, the dead ones too
@@ -151,16 +151,16 @@ class Sketch:
         """The group as the model has it."""
         return self.state.group or Group()
 
-    def learn(self, state: Coordinator, told: Mapping[str, str]) -> None:
+    def learn(self, state: Coordinator, revealed: Mapping[str, str]) -> None:
         """What the model is in, and which ids the port has told, each with its symbol."""
         self.state = state
-        if len(told) != len(self.given):
-            self.given += [symbol for symbol in told.values() if symbol not in self.given]
+        if len(revealed) != len(self.given):
+            self.given += [symbol for symbol in revealed.values() if symbol not in self.given]
 
     def request(self, body: RequestBody, version: int, client: int = 0) -> Request:
         """The request at one of the versions that the port speaks, the newest for pick 0."""
         self.request_id += 1
-        spoken_versions = self.speaks.versions[API_OF[type(body)]]
+        spoken_versions = self.capabilities.versions[API_OF[type(body)]]
         api_version = spoken_versions[version % len(spoken_versions)]
         if isinstance(body, LeaveGroupRequest) and api_version < 3:
             body = body._replace(members=body.members[:1])
@@ -190,39 +190,39 @@ class Sketch:
             body = body._replace(topics=changed)
         return request._replace(request_id=self.request_id, body=body)
 
-    def version(self, picks: Picks) -> int:
+    def version(self, choices: Choices) -> int:
         """Which version: the newest every other time."""
-        return max(picks.of(16) - 7, 0)
+        return max(choices.of(16) - 7, 0)
 
-    def member(self, picks: Picks) -> str:
+    def member(self, choices: Choices) -> str:
         """One of the ids that were ever told, mostly the newest, or one that never was."""
-        pick, known = picks.of(8), len(self.given)
+        pick, known = choices.of(8), len(self.given)
         if pick == 7 or not known:
             return NOBODY
         return self.given[-1 - pick % known]
 
-    def generation(self, picks: Picks) -> int:
+    def generation(self, choices: Choices) -> int:
         """Mostly the current generation, else an old, a coming or no generation."""
         now = self.group.generation_id
-        return (now, now, now, now, -1, now + 1, now - 1, 0)[picks.of(8)]
+        return (now, now, now, now, -1, now + 1, now - 1, 0)[choices.of(8)]
 
-    def instance(self, member_id: str, picks: Picks) -> str | None:
+    def instance(self, member_id: str, choices: Choices) -> str | None:
         """The group.instance.id that a member names: its own, but for mistakes."""
-        if not self.speaks.static:
+        if not self.capabilities.static:
             return None
-        member, pick = self.group.member(member_id), picks.of(8)
+        member, pick = self.group.member(member_id), choices.of(8)
         own = member.group_instance_id if member else None
         return {5: None, 6: INSTANCES[0], 7: INSTANCES[1]}.get(pick, own)
 
 
-def spoken(port: Port, profile: Profile) -> Spoken:
+def capabilities_of(port: Port, profile: Profile) -> Capabilities:
     """Ask a port for everything once, so that no test is spent on what it does not support.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
     features = supported(profile)
-    everything = Spoken(
+    everything = Capabilities(
         {
             api: tuple(range(newest, profile.min_versions.get(api, 0) - 1, -1))
             for api, newest in profile.max_versions.items()
@@ -236,20 +236,20 @@ def spoken(port: Port, profile: Profile) -> Spoken:
         return everything  # a test will fail in the same way, and tell how
 
 
-def _asked(port: Port, profile: Profile, everything: Spoken) -> Spoken:
-    sketch = Sketch(everything)
+def _asked(port: Port, profile: Profile, everything: Capabilities) -> Capabilities:
+    context = Context(everything)
 
-    def speaks(body: RequestBody, pick: int) -> bool:
-        return port.request(sketch.request(body, pick), ()).unsupported is None
+    def supports(body: RequestBody, pick: int) -> bool:
+        return port.request(context.request(body, pick), ()).unsupported is None
 
     port.open(profile.name, {})
     versions = {
-        api: tuple(v for pick, v in enumerate(everything.versions[api]) if speaks(body, pick))
+        api: tuple(v for pick, v in enumerate(everything.versions[api]) if supports(body, pick))
         for api, body in ((API_OF[type(body)], body) for body in ASKED)
         if api in everything.versions
     }
     named = HeartbeatRequest(GROUP_ID, 0, NOBODY, INSTANCE)
-    static = everything.static and max(versions["Heartbeat"], default=0) >= 3 and speaks(named, 0)
+    static = everything.static and max(versions["Heartbeat"], default=0) >= 3 and supports(named, 0)
     faults = {
         name
         for name in (name for names in FAULTS_OF.values() for name in names)
@@ -258,8 +258,8 @@ def _asked(port: Port, profile: Profile, everything: Spoken) -> Spoken:
     port.close()
     if not faults.issuperset(FAULTS_OF[Feature.HELD_APPENDS]):
         faults -= {*FAULTS_OF[Feature.HELD_APPENDS]}
-    spared: frozenset[Feature] = getattr(port, "spared", frozenset())
-    return Spoken(versions, frozenset(faults), static, Feature.MAX_SIZE not in spared)
+    skipped: frozenset[Feature] = getattr(port, "skipped", frozenset())
+    return Capabilities(versions, frozenset(faults), static, Feature.MAX_SIZE not in skipped)
 
 
 def _asked_for(name: str) -> Fault:

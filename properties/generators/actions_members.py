@@ -14,106 +14,106 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
     SyncGroupRequest,
 )
-from groupcheck.properties.generators.sketch import (
+from groupcheck.properties.generators.context import (
     INSTANCES,
     PROTOCOL_LISTS,
     REBALANCE_TIMEOUTS_MS,
     SESSION_TIMEOUTS_MS,
-    Picks,
-    Sketch,
+    Choices,
+    Context,
 )
 
 
-def _offer(sketch: Sketch, member_id: str, picks: Picks) -> JoinGroupRequest:
-    protocols = PROTOCOL_LISTS[picks.of(len(PROTOCOL_LISTS))]
-    session_ms = SESSION_TIMEOUTS_MS[picks.of(len(SESSION_TIMEOUTS_MS))]
-    rebalance_ms = REBALANCE_TIMEOUTS_MS[picks.of(len(REBALANCE_TIMEOUTS_MS))]
-    protocol_type = {15: "connect", 14: ""}.get(picks.of(16), "consumer")
+def _offer(context: Context, member_id: str, choices: Choices) -> JoinGroupRequest:
+    protocols = PROTOCOL_LISTS[choices.of(len(PROTOCOL_LISTS))]
+    session_ms = SESSION_TIMEOUTS_MS[choices.of(len(SESSION_TIMEOUTS_MS))]
+    rebalance_ms = REBALANCE_TIMEOUTS_MS[choices.of(len(REBALANCE_TIMEOUTS_MS))]
+    protocol_type = {15: "connect", 14: ""}.get(choices.of(16), "consumer")
     return JoinGroupRequest(
         GROUP_ID,
-        max(session_ms, sketch.least_ms),
-        max(rebalance_ms, sketch.least_ms),
+        max(session_ms, context.least_ms),
+        max(rebalance_ms, context.least_ms),
         member_id,
-        sketch.instance(member_id, picks) if member_id else None,
+        context.instance(member_id, choices) if member_id else None,
         protocol_type,
         protocols,
     )
 
 
-def join(sketch: Sketch, picks: Picks) -> Input:
+def join(context: Context, choices: Choices) -> Input:
     """A member without an id joins; a static one may have been there before."""
-    version, client, instance = sketch.version(picks), picks.of(4), picks.of(4)
-    body = _offer(sketch, "", picks)
-    if sketch.speaks.static and instance > 1:
+    version, client, instance = context.version(choices), choices.of(4), choices.of(4)
+    body = _offer(context, "", choices)
+    if context.capabilities.static and instance > 1:
         body = body._replace(group_instance_id=INSTANCES[instance - 2])
-    return sketch.request(body, version, client)
+    return context.request(body, version, client)
 
 
-def join_again(sketch: Sketch, picks: Picks) -> Input:
+def join_again(context: Context, choices: Choices) -> Input:
     """A member joins with its id, every other time offering what it offered before."""
-    member_id, same, version = sketch.member(picks), picks.of(2), sketch.version(picks)
-    known = sketch.group.member(member_id)
-    body = _offer(sketch, member_id, picks)
+    member_id, same, version = context.member(choices), choices.of(2), context.version(choices)
+    known = context.group.member(member_id)
+    body = _offer(context, member_id, choices)
     if known is not None and same == 0:
         body = body._replace(protocols=known.protocols)
-    return sketch.request(body, version)
+    return context.request(body, version)
 
 
-def sync(sketch: Sketch, picks: Picks) -> Input:
+def sync(context: Context, choices: Choices) -> Input:
     """A member asks for its assignment; the leader brings all, or leaves somebody out."""
-    group, member_id = sketch.group, sketch.member(picks)
-    generation, version = sketch.generation(picks), sketch.version(picks)
-    given, kind = picks.of(32), picks.of(32)
+    group, member_id = context.group, context.member(choices)
+    generation, version = context.generation(choices), context.version(choices)
+    given, kind = choices.of(32), choices.of(32)
     names = [m.member_id for m in group.members if m.revealed]
     assignments = tuple(Assignment(n, n.encode()) for n in names[given % 3 if given else 0 :])
     body = SyncGroupRequest(
         GROUP_ID,
         generation,
         member_id,
-        sketch.instance(member_id, picks),
+        context.instance(member_id, choices),
         None if kind == 29 else "connect" if kind == 28 else group.protocol_type or "consumer",
         None if kind == 27 else "other" if kind == 26 else group.protocol_name or "range",
         assignments if member_id == group.leader or given == 30 else (),
     )
-    return sketch.request(body, version)
+    return context.request(body, version)
 
 
-def heartbeat(sketch: Sketch, picks: Picks) -> Input:
+def heartbeat(context: Context, choices: Choices) -> Input:
     """A member says that it is alive."""
     member_id, generation, version = (
-        sketch.member(picks),
-        sketch.generation(picks),
-        sketch.version(picks),
+        context.member(choices),
+        context.generation(choices),
+        context.version(choices),
     )
-    body = HeartbeatRequest(GROUP_ID, generation, member_id, sketch.instance(member_id, picks))
-    return sketch.request(body, version)
+    body = HeartbeatRequest(GROUP_ID, generation, member_id, context.instance(member_id, choices))
+    return context.request(body, version)
 
 
-def leave(sketch: Sketch, picks: Picks) -> Input:
+def leave(context: Context, choices: Choices) -> Input:
     """Members leave, alone or in a batch, perhaps the same one twice, perhaps under its name."""
-    version, count = sketch.version(picks), (1, 1, 2, 3)[picks.of(4)]
+    version, count = context.version(choices), (1, 1, 2, 3)[choices.of(4)]
     identities = []
     for _ in range(count):
-        member_id = sketch.member(picks)
-        instance_id = sketch.instance(member_id, picks)
-        has_empty_id = instance_id is not None and picks.of(2)
+        member_id = context.member(choices)
+        instance_id = context.instance(member_id, choices)
+        has_empty_id = instance_id is not None and choices.of(2)
         identities.append(MemberIdentity("" if has_empty_id else member_id, instance_id))
-    return sketch.request(LeaveGroupRequest(GROUP_ID, tuple(identities)), version)
+    return context.request(LeaveGroupRequest(GROUP_ID, tuple(identities)), version)
 
 
-def carry_on(sketch: Sketch, picks: Picks) -> Input:  # noqa: PLR0911 - one for each thing missing
+def carry_on(context: Context, choices: Choices) -> Input:  # noqa: PLR0911 - one for each thing missing
     """What is missing for the group to become stable; without it few tests ever came so far.
 
     In a stable group members are alive, and static ones come back.
     """
-    group, version = sketch.group, sketch.version(picks)
+    group, version = context.group, context.version(choices)
     told = [m for m in group.members if m.revealed]
     if group.pending:
-        return sketch.request(_plain_join(group.pending[-1].member_id), version)
+        return context.request(_plain_join(group.pending[-1].member_id), version)
     if group.state is GroupState.PREPARING_REBALANCE:
         missing = [m for m in told if m.awaiting_join is None]
         if missing:
-            return sketch.request(_as_before(missing[picks.of(len(missing))]), version)
+            return context.request(_as_before(missing[choices.of(len(missing))]), version)
         if group.join_timer is not None:
             return Advance(group.join_timer.left_ms)
     if group.state is GroupState.COMPLETING_REBALANCE:
@@ -121,18 +121,18 @@ def carry_on(sketch: Sketch, picks: Picks) -> Input:  # noqa: PLR0911 - one for 
             (m for m in told if m.awaiting_sync is None), key=lambda m: m.member_id == group.leader
         )
         if missing:
-            return sketch.request(_sync(group, missing[0]), version)
+            return context.request(_sync(group, missing[0]), version)
     if told:
-        member = told[picks.of(len(told))]
-        if member.group_instance_id and picks.of(2):
-            offered = member.protocols if picks.of(2) else PROTOCOL_LISTS[picks.of(4)]
+        member = told[choices.of(len(told))]
+        if member.group_instance_id and choices.of(2):
+            offered = member.protocols if choices.of(2) else PROTOCOL_LISTS[choices.of(4)]
             back = _as_before(member)._replace(member_id="", protocols=offered)
-            return sketch.request(back, version)
+            return context.request(back, version)
         body = HeartbeatRequest(
             GROUP_ID, group.generation_id, member.member_id, member.group_instance_id
         )
-        return sketch.request(body, version)
-    return sketch.request(_plain_join(""), version)
+        return context.request(body, version)
+    return context.request(_plain_join(""), version)
 
 
 def _plain_join(member_id: str) -> JoinGroupRequest:

@@ -13,10 +13,10 @@ from typing import Final
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.instances.environment import Feature
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.generators.sketch import SIZES
+from groupcheck.properties.generators.context import SIZES
+from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.sorts import FAULT_FEATURES, features_of
 
 # Every coordinator has a clock, and members that may change what they offer.
 SKIPPABLE: Final = tuple(f for f in Feature if f not in {Feature.TIME, Feature.METADATA})
@@ -25,12 +25,12 @@ SKIPPABLE: Final = tuple(f for f in Feature if f not in {Feature.TIME, Feature.M
 SKIPPED: Final = " (skipped)"
 
 
-class SparedPort:
+class SkippingPort:
     """A port that is spared some features; the methods are those of `Port`."""
 
-    def __init__(self, port: Port, spared: Collection[Feature]) -> None:
+    def __init__(self, port: Port, skipped: Collection[Feature]) -> None:
         self._port = port
-        self.spared = frozenset(spared)
+        self.skipped = frozenset(skipped)
         self.tolerances = getattr(port, "tolerances", None)
         self._sized = False
 
@@ -51,9 +51,9 @@ class SparedPort:
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request, if it is not spared."""
-        spared = features_of(request) | ({Feature.MAX_SIZE} if self._sized else set())
-        if not spared.isdisjoint(self.spared):
-            return _unsupported(spared & self.spared)
+        skipped = features_of(request) | ({Feature.MAX_SIZE} if self._sized else set())
+        if not skipped.isdisjoint(self.skipped):
+            return _unsupported(skipped & self.skipped)
         return self._port.request(request, expected)
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
@@ -62,7 +62,7 @@ class SparedPort:
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         """Let something happen to the coordinator, if it is not spared."""
-        if FAULT_FEATURES[fault.name] in self.spared:
+        if FAULT_FEATURES[fault.name] in self.skipped:
             return _unsupported({FAULT_FEATURES[fault.name]})
         return self._port.fault(fault, expected)
 
@@ -79,11 +79,11 @@ def _unsupported(features: Iterable[Feature]) -> Observation:
     return Observation(unsupported=f"{', '.join(sorted(features))}{SKIPPED}")
 
 
-def sparing(source: PortSource, spared: Collection[Feature]) -> PortSource:
+def skip_features(source: PortSource, skipped: Collection[Feature]) -> PortSource:
     """A source of the same ports, spared some features; another process can not make them."""
-    if not spared:
+    if not skipped:
         return source
-    return source._replace(connect=lambda: SparedPort(source.connect(), spared), typed=False)
+    return source._replace(connect=lambda: SkippingPort(source.connect(), skipped), typed=False)
 
 
 def needs(spaces: Iterable[StateSpace]) -> dict[str, frozenset[Feature]]:

@@ -15,7 +15,7 @@ from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
-from groupcheck.properties.skipping import needs, sparing
+from groupcheck.properties.unsupported import needs, skip_features
 from groupcheck.properties.verify import Explored, Verification, explored, virtual
 
 # In so many parts the random sequences are tried.
@@ -69,9 +69,9 @@ class Parts:
         self.source = source
         self.settings = settings
 
-    def sparing(self, features: Collection[Feature]) -> Parts:
+    def skip_features(self, features: Collection[Feature]) -> Parts:
         """The same parts for a port that lacks these features: it is not asked for them."""
-        return Parts(sparing(self.source, features), self.settings)
+        return Parts(skip_features(self.source, features), self.settings)
 
     def rule(self, name: str) -> Verification:
         """Try every labelled edge that goes to that rule."""

@@ -11,12 +11,12 @@ from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
-from groupcheck.properties.skipping import SKIPPABLE, needs, sparing
-from groupcheck.properties.sorts import FAULT_FEATURES, features_of
+from groupcheck.properties.unsupported import SKIPPABLE, needs, skip_features
 from groupcheck.properties.verify import Explored, Verification, explored
 
 SETTINGS = Settings(members=1, examples=3, walks=20)
@@ -55,7 +55,7 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
 ) -> None:
     asked: set[Feature] = set()
     source = PortSource("port", lambda: NotingPort(asked))
-    verification = Verification(sparing(source, {feature}), SETTINGS, given=few)
+    verification = Verification(skip_features(source, {feature}), SETTINGS, given=few)
     assert verification.run().findings == []
     assert asked == {*SKIPPABLE} - {feature, Feature.MAX_SIZE}, "no request is of the size alone"
     shown = {
@@ -71,4 +71,4 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
 
 def test_port_with_all_features_is_unchanged() -> None:
     source = PortSource("port", BuiltinPort)
-    assert sparing(source, ()) is source
+    assert skip_features(source, ()) is source

@@ -16,7 +16,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestTopic,
 )
 
-UNTOLD = "?"  # an id that nobody has been told yet
+UNREVEALED = "?"  # an id that nobody has been told yet
 
 
 class Shape:
@@ -34,7 +34,7 @@ class Shape:
         self._offsets = _by_topic(group)
 
     def fits(
-        self, view: GroupView, names: Mapping[str, str], told: Mapping[str, str], cut: int
+        self, view: GroupView, names: Mapping[str, str], revealed: Mapping[str, str], cut: int
     ) -> bool:
         """Whether a view is that, to the letter.
 
@@ -55,9 +55,9 @@ class Shape:
         theirs: dict[str | None, object] = {row[0]: row[1:] for row in members}
         led_by = None if self._leader is None else names[self._leader]
         if ours != theirs or led_by != leader:
-            ours = {_known(name, told): row for name, row in ours.items()}
-            theirs = {_known(name, told): row for name, row in theirs.items()}
-            if ours != theirs or _known(led_by, told) != _known(leader, told):
+            ours = {_known(name, revealed): row for name, row in ours.items()}
+            theirs = {_known(name, revealed): row for name, row in theirs.items()}
+            if ours != theirs or _known(led_by, revealed) != _known(leader, revealed):
                 return False
         if not len(ours) == len(members) == len(self._members):
             return False
@@ -66,8 +66,8 @@ class Shape:
         return not pending or set(pending) == {names[name] for name in self._pending}
 
 
-def _known(member_id: str | None, told: Mapping[str, str]) -> str | None:
-    return (member_id if member_id in told else UNTOLD) if member_id else None
+def _known(member_id: str | None, revealed: Mapping[str, str]) -> str | None:
+    return (member_id if member_id in revealed else UNREVEALED) if member_id else None
 
 
 def _row(member: Member, *, stable: bool) -> tuple[object, ...]:

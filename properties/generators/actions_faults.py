@@ -21,7 +21,7 @@ from groupcheck.model.state import (
 )
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import ErrorCode
-from groupcheck.properties.generators.sketch import Picks, Sketch
+from groupcheck.properties.generators.context import Choices, Context
 
 ERRORS = (
     ErrorCode.NOT_ENOUGH_REPLICAS,
@@ -33,11 +33,11 @@ ERRORS = (
 )
 
 
-def advance(sketch: Sketch, picks: Picks) -> Input:
+def advance(context: Context, choices: Choices) -> Input:
     """Time passes, to one of the running timers or a millisecond before or after it."""
-    left = [*sorted(set(_timers(sketch.group))), 1_000]
-    around = (0, 0, -1, 1)[picks.of(4)]
-    return Advance(max(left[picks.of(31) % len(left)] + around, 0))
+    left = [*sorted(set(_timers(context.group))), 1_000]
+    around = (0, 0, -1, 1)[choices.of(4)]
+    return Advance(max(left[choices.of(31) % len(left)] + around, 0))
 
 
 def _timers(group: Group) -> Iterator[int]:
@@ -49,44 +49,46 @@ def _timers(group: Group) -> Iterator[int]:
         yield group.sync_left_ms
 
 
-def may_hold(sketch: Sketch) -> bool:
+def may_hold(context: Context) -> bool:
     """Whether appends can be held from now on."""
-    return "holdAppends" in sketch.speaks.faults and not sketch.state.holding
+    return "holdAppends" in context.capabilities.faults and not context.state.holding
 
 
-def hold(_sketch: Sketch, _picks: Picks) -> Input:
+def hold(_context: Context, _choices: Choices) -> Input:
     """From now on appends do not complete."""
     return HoldAppends()
 
 
-def may_release(sketch: Sketch) -> bool:
+def may_release(context: Context) -> bool:
     """Whether appends are held."""
-    return sketch.state.holding
+    return context.state.holding
 
 
-def release(_sketch: Sketch, _picks: Picks) -> Input:
+def release(_context: Context, _choices: Choices) -> Input:
     """The held appends complete."""
     return ReleaseAppends()
 
 
-def may_fail(sketch: Sketch) -> bool:
+def may_fail(context: Context) -> bool:
     """Whether appends can be told to fail, and none are."""
-    return "append" in sketch.speaks.faults and sketch.state.failing is None
+    return "append" in context.capabilities.faults and context.state.failing is None
 
 
-def fail(_sketch: Sketch, picks: Picks) -> Input:
+def fail(_context: Context, choices: Choices) -> Input:
     """The next appends fail."""
-    return FailAppends((1, 1, 2, 3)[picks.of(4)], ERRORS[picks.of(len(ERRORS))])
+    return FailAppends((1, 1, 2, 3)[choices.of(4)], ERRORS[choices.of(len(ERRORS))])
 
 
-def may_happen(sketch: Sketch) -> bool:
+def may_happen(context: Context) -> bool:
     """Whether anything can happen to the coordinator."""
-    return not sketch.speaks.faults.isdisjoint({"cleanup", "crash", "unload", "load", "loading"})
+    return not context.capabilities.faults.isdisjoint(
+        {"cleanup", "crash", "unload", "load", "loading"}
+    )
 
 
-def happen(sketch: Sketch, picks: Picks) -> Input | None:
+def happen(context: Context, choices: Choices) -> Input | None:
     """It cleans up, crashes, loses the partition, or serves it again, which it then mostly does."""
-    faults, state = sketch.speaks.faults, sketch.state
+    faults, state = context.capabilities.faults, context.state
     likely: list[tuple[str, EnvironmentInput]] = [("cleanup", Cleanup()), ("crash", Crash())]
     if not state.active:
         likely = [("crash", Crash())] * 2 + [("unload", Unload())]
@@ -95,4 +97,4 @@ def happen(sketch: Sketch, picks: Picks) -> Input | None:
     else:
         likely += [*likely, ("unload", Unload()), ("loading", Loading()), ("shutdown", Shutdown())]
     can = [happening for name, happening in likely if name in faults]
-    return can[picks.of(len(can))] if can else None
+    return can[choices.of(len(can))] if can else None

@@ -20,9 +20,9 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request, TxnOffsetCommitRequest
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.sketch import spoken
+from groupcheck.properties.generators.context import capabilities_of
+from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.tour import tour
-from groupcheck.properties.generators.wandering import wander
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
@@ -59,7 +59,7 @@ def _settings(instance: Instance) -> dict[str, int]:
     return {**instance.settings, "offsets.retention.minutes": 5}
 
 
-def wandered(instance: Instance, seed: int, steps: int, port: Port | None = None) -> Walked:
+def fuzzed(instance: Instance, seed: int, steps: int, port: Port | None = None) -> Walked:
     """So many random steps in sequences of 60."""
     pick = Random(seed)
     done, port = 0, port or BuiltinPort(seed)
@@ -75,11 +75,11 @@ def wandered(instance: Instance, seed: int, steps: int, port: Port | None = None
     return Walked(done, None)
 
 
-def wandered_far(profile: Profile, seed: int, walks: int, port: Port) -> Walked:
+def fuzzed_far(profile: Profile, seed: int, walks: int, port: Port) -> Walked:
     """So many random walks of 60 moves, as a verification has them."""
-    done, speaks, pick = 0, spoken(port, profile), Random(seed)
+    done, capabilities, pick = 0, capabilities_of(port, profile), Random(seed)
     for _ in range(walks):
-        walk = wander(port, profile, speaks, pick, STEPS)
+        walk = fuzz(port, profile, capabilities, pick, STEPS)
         done += walk.steps
         if walk.finding is not None:
             return Walked(done, walk.finding)

@@ -10,26 +10,26 @@ from groupcheck.model.vocabulary import (
     GroupState,
     ListGroupsRequest,
 )
-from groupcheck.properties.generators.sketch import Picks, Sketch
+from groupcheck.properties.generators.context import Choices, Context
 
 STATES = (GroupState.EMPTY.value, GroupState.STABLE.value, GroupState.PREPARING_REBALANCE.value)
 
 
-def describe(sketch: Sketch, picks: Picks) -> Input:
+def describe(context: Context, choices: Choices) -> Input:
     """Somebody looks at the group."""
-    return sketch.request(DescribeGroupsRequest((GROUP_ID,)), sketch.version(picks))
+    return context.request(DescribeGroupsRequest((GROUP_ID,)), context.version(choices))
 
 
-def list_groups(sketch: Sketch, picks: Picks) -> Input:
+def list_groups(context: Context, choices: Choices) -> Input:
     """Somebody lists the groups, all of them or those in some state, spelt in any way."""
-    version, pick, lower = sketch.version(picks), picks.of(5), picks.of(2)
+    version, pick, lower = context.version(choices), choices.of(5), choices.of(2)
     if pick == 4:
-        return sketch.request(ListGroupsRequest(types_filter=("consumer",)), version)
+        return context.request(ListGroupsRequest(types_filter=("consumer",)), version)
     states = () if pick == 0 else STATES[pick - 1 : pick]
     states = tuple(state.lower() if lower else state for state in states)
-    return sketch.request(ListGroupsRequest(states), version)
+    return context.request(ListGroupsRequest(states), version)
 
 
-def delete_group(sketch: Sketch, picks: Picks) -> Input:
+def delete_group(context: Context, choices: Choices) -> Input:
     """Somebody deletes the group."""
-    return sketch.request(DeleteGroupsRequest((GROUP_ID,)), sketch.version(picks))
+    return context.request(DeleteGroupsRequest((GROUP_ID,)), context.version(choices))

@@ -24,8 +24,8 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.coverage.numbering import first_edges, first_pairs
-from groupcheck.properties.generators.shapes import Shape
-from groupcheck.properties.sorts import sort_of
+from groupcheck.properties.generators.expected_view import Shape
+from groupcheck.properties.input_kinds import sort_of
 
 # The name that a newcomer has in the step that brings it: the symbol of request 0.
 NEWCOMER = "#0"
@@ -191,19 +191,21 @@ def builder(body: RequestBody) -> Builder:
     rows = [(e.member_id, tuple(e[1:])) for e in entries]  # each begins with a member's id
     make: Any = type(entries[0]) if entries else None
     if member_at is generation_at is listed_at is None:
-        return lambda _names, _told, _cut: body
+        return lambda _names, _revealed, _cut: body
 
-    def build(names: Mapping[str, str], told: Mapping[str, str], cut: int) -> RequestBody | None:
+    def build(
+        names: Mapping[str, str], revealed: Mapping[str, str], cut: int
+    ) -> RequestBody | None:
         values = base.copy()
         if member_at is not None:
-            if names[member] not in told:
+            if names[member] not in revealed:
                 return None
             values[member_at] = names[member]
         if generation_at is not None:
             values[generation_at] += cut
         if listed_at is not None:
             for name in asking:
-                if names[name] not in told:
+                if names[name] not in revealed:
                     return None
             values[listed_at] = tuple([make(names.get(name, name), *row) for name, row in rows])
         made: RequestBody = tuple.__new__(cls, values)

@@ -1,0 +1,100 @@
+"""The moves of random sequences: what may be done next, each built of a choice and the state.
+
+Hypothesis chooses among them (`machine`), and so do random walks (`wandering`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.generators import (
+    actions_faults,
+    actions_groups,
+    actions_members,
+    actions_offsets,
+)
+from groupcheck.properties.generators.context import Choices, Context
+
+
+class Action(NamedTuple):
+    """One sort of step; `may` says whether there is any use in it now.
+
+    `build` may find that there is nothing to be done after all, and then gives None.
+    """
+
+    name: str
+    build: Callable[[Context, Choices], Input | None]
+    may: Callable[[Context], bool]
+
+
+def asks(api: str) -> Callable[[Context], bool]:
+    """Whether the port speaks an API."""
+    return lambda context: bool(context.capabilities.versions.get(api))
+
+
+def again(context: Context, choices: Choices) -> Input | None:
+    """A request that was sent before comes again, as it was."""
+    return context.renumbered(context.sent[-1 - choices.of(len(context.sent))])
+
+
+def empty_group_id(context: Context, choices: Choices) -> Input | None:
+    """A request comes that names the group without a name, where that is none."""
+    builds = [action.build for action in ACTIONS if action.name in NAMING and action.may(context)]
+    given = builds[choices.of(len(builds))](context, choices) if builds else None
+    if not isinstance(given, Request):
+        return None
+    body: Any = given.body
+    return given._replace(body=body._replace(group_id=""))
+
+
+def write_late(context: Context, choices: Choices) -> None:
+    """A member writes a request that will come later than others it writes afterwards."""
+    builds = [action.build for action in ACTIONS if action.name in LATE and action.may(context)]
+    given = builds[choices.of(len(builds))](context, choices) if builds else None
+    if given is not None:
+        context.late.append(given)  # type: ignore[arg-type]
+
+
+def come_late(context: Context, choices: Choices) -> Input | None:
+    """A request comes that was overtaken by others."""
+    return context.renumbered(context.late.pop(choices.of(len(context.late))))
+
+
+def _carries_on(context: Context) -> bool:
+    return all(
+        context.capabilities.versions.get(api) for api in ("JoinGroup", "SyncGroup", "Heartbeat")
+    )
+
+
+# What may come late, as it names a member and a generation.
+LATE: Final = ("sync", "heartbeat", "leave", "commit")
+NAMING: Final = ("join", "commit_in_transaction", "end_transaction", "delete_offsets", *LATE[:3])
+
+ACTIONS: Final = (
+    Action("join", actions_members.join, asks("JoinGroup")),
+    Action("join_again", actions_members.join_again, asks("JoinGroup")),
+    Action("carry_on", actions_members.carry_on, _carries_on),
+    Action("sync", actions_members.sync, asks("SyncGroup")),
+    Action("heartbeat", actions_members.heartbeat, asks("Heartbeat")),
+    Action("leave", actions_members.leave, asks("LeaveGroup")),
+    Action("commit", actions_offsets.commit, asks("OffsetCommit")),
+    Action("fetch", actions_offsets.fetch, asks("OffsetFetch")),
+    Action("commit_in_transaction", actions_offsets.txn_commit, asks("TxnOffsetCommit")),
+    Action("end_transaction", actions_offsets.end_txn, asks("EndTxn")),
+    Action("describe", actions_groups.describe, asks("DescribeGroups")),
+    Action("list_groups", actions_groups.list_groups, asks("ListGroups")),
+    Action("delete_group", actions_groups.delete_group, asks("DeleteGroups")),
+    Action("delete_offsets", actions_offsets.delete, asks("OffsetDelete")),
+    Action("advance", actions_faults.advance, lambda _context: True),
+    Action("hold", actions_faults.hold, actions_faults.may_hold),
+    Action("release", actions_faults.release, actions_faults.may_release),
+    Action("fail", actions_faults.fail, actions_faults.may_fail),
+    Action("happen", actions_faults.happen, actions_faults.may_happen),
+    Action("again", again, lambda context: bool(context.sent)),
+    Action("empty_group_id", empty_group_id, lambda _context: True),
+    Action("write_late", write_late, lambda _context: True),
+    Action("come_late", come_late, lambda context: bool(context.late)),
+)
