@@ -40,8 +40,8 @@ def again(context: Context, choices: Choices) -> Input | None:
     return context.renumbered(context.sent[-1 - choices.of(len(context.sent))])
 
 
-def empty_group_id(context: Context, choices: Choices) -> Input | None:
-    """A request comes that names the group without a name, where that is none."""
+def omit_group_id(context: Context, choices: Choices) -> Input | None:
+    """A request has an empty group id."""
     builds = [action.build for action in ACTIONS if action.name in NAMING and action.may(context)]
     given = builds[choices.of(len(builds))](context, choices) if builds else None
     if not isinstance(given, Request):
@@ -94,7 +94,7 @@ ACTIONS: Final = (
     Action("fail", actions_faults.fail, actions_faults.may_fail),
     Action("happen", actions_faults.happen, actions_faults.may_happen),
     Action("again", again, lambda context: bool(context.sent)),
-    Action("empty_group_id", empty_group_id, lambda _context: True),
+    Action("omit_group_id", omit_group_id, lambda _context: True),
     Action("write_late", write_late, lambda _context: True),
     Action("come_late", come_late, lambda context: bool(context.late)),
 )
