@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.engine.rules import VersionRule
+from groupcheck.model.spaces.clients import GROUP_ID
 from groupcheck.model.state import Advance
-from groupcheck.model.step import Rule
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.counterfactual import Unapplied
 from groupcheck.properties.findings.explanation import Explanation
@@ -41,7 +41,8 @@ def test_an_explanation_has_the_rule_the_earlier_rule_and_whether_its_guard_hold
 
 
 def test_each_reason_has_a_sentence_and_only_five_rules_are_printed() -> None:
-    one, other = Rule("a/one", "it is one", "One.scala:1"), Rule("a/other", "it is other", "KIP-1")
+    one = VersionRule("a/one", "it is one", "One.scala:1", (), ())
+    other = VersionRule("a/other", "it is other", "KIP-1", (), ())
     unapplied = (
         Unapplied(one, other, guard_holds=True),
         Unapplied(one, other),

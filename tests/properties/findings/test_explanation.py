@@ -7,14 +7,14 @@ from contextlib import suppress
 
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.environment import GROUP_ID
-from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.engine.edits import DropRule
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, HoldAppends
-from groupcheck.model.step import Outcome, Profile, Rule
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.step import Outcome, Profile
+from groupcheck.model.transition import Input, successors, tables_of
 from groupcheck.model.vocabulary import (
+    REQUESTS,
     Assignment,
     ErrorCode,
     HeartbeatRequest,
@@ -33,7 +33,6 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupcheck.properties.findings.counterfactual import TABLES
 from groupcheck.properties.findings.explanation import Explanation, explain
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
@@ -81,9 +80,9 @@ def _last(
 def _reasons(explanation: Explanation) -> dict[str, str]:
     """Each rule by which the answer would be correct, and why it was not applied."""
     return {
-        r.rule.name: f"{r.timer_left_ms} ms left"
+        r.rule.id: f"{r.timer_left_ms} ms left"
         if r.timer_left_ms is not None
-        else (r.earlier_rule.name if r.earlier_rule else "guard false")
+        else (r.earlier_rule.id if r.earlier_rule else "guard false")
         for r in explanation.rules
     }
 
@@ -185,10 +184,10 @@ def test_an_explanation_on_a_real_clock_names_no_property() -> None:
 def test_a_missing_rule_of_a_coordinator_is_the_explanation() -> None:
     explained = set()
     for space in _spaces():
-        for rule, table in _rows():
-            for finding, other in _without(rule, table, space):
-                assert _reasons(explain(finding))[other] == rule.name
-                explained.add(rule.name)
+        for rule in _rules():
+            for finding, other in _without(rule, space):
+                assert _reasons(explain(finding))[other] == rule
+                explained.add(rule)
     # Without one of the others, the next rule answers the same, or the state does not exist.
     assert len(explained) == 30
 
@@ -197,19 +196,20 @@ def _spaces() -> list[StateSpace]:
     return [explore(instance) for instance in virtual_time_instances(PROFILE, 2).values()]
 
 
-def _rows() -> Iterator[tuple[Rule, str]]:
-    for table in (table for tables in TABLES.values() for table in tables):
-        yield from ((rule, table) for rule in getattr(PROFILE, table))
+def _rules() -> Iterator[str]:
+    """The rules that decide on requests."""
+    for api in REQUESTS:
+        for table in tables_of(api):
+            yield from (rule.id for rule in PROFILE.version.tables[table])
 
 
-def _without(rule: Rule, table: str, space: StateSpace) -> Iterator[tuple[Finding, str]]:
+def _without(rule: str, space: Space) -> Iterator[tuple[Finding, str]]:
     """Some findings of a coordinator that lacks the rule, and the rule that it applies."""
-    rows = tuple(each for each in getattr(PROFILE, table) if each.name != rule.name)
-    lacking: Profile = PROFILE._replace(**{table: rows})  # type: ignore[arg-type]
+    lacking = PROFILE.edited(DropRule(rule))
     found = 0
     for node, edges in zip(space.nodes, space.edges, strict=True):
         for edge in edges:
-            if rule.name != edge.fired[0] or not isinstance(edge.given, Request):
+            if rule != edge.fired[0] or not isinstance(edge.given, Request):
                 continue
             request = edge.given._replace(request_id=1_000)
             finding = _difference(node, request, lacking, space)

@@ -1,26 +1,25 @@
-"""The laws of liveness: what each version keeps or is known for, and faults that break them."""
+"""Liveness: the expected violations of each version, and faults that violate each property."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.instances.environment import Feature
-from groupcheck.model.instances.instance import Instance, spaces, virtual_time_instances
+from groupcheck.model.engine.edits import AddRule, DropEffect, DropRule, ReplaceEffects
+from groupcheck.model.engine.rules import Effect
+from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.exploring.graph import Hop
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.profiles.kafka_0_10_2 import HEARTBEAT_COMPLETING
-from groupcheck.model.rules import rebalance, timers
-from groupcheck.model.rules.session import rearm_session
+from groupcheck.model.rules.session import restart_session
+from groupcheck.model.spaces.clients import Feature
+from groupcheck.model.spaces.instance import Instance, spaces, virtual_spaces
 from groupcheck.model.state import JoinTimer, Member, Pending
 from groupcheck.model.step import Profile, Step
-from groupcheck.model.storing import log
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.laws import liveness
 from groupcheck.properties.laws.course import Course, Going, Leg
@@ -52,10 +51,9 @@ def says(space: StateSpace, hops: tuple[TransitionReference, ...]) -> list[str]:
     return [given.api if isinstance(given, Request) else type(given).__name__ for given in givens]
 
 
-def without_rule(profile: Profile, table: str, name: str) -> Profile:
-    rules = tuple(rule for rule in getattr(profile, table) if rule.name != name)
-    changes: dict[str, Any] = {table: rules}
-    return profile._replace(**changes)
+LEAVE_JOINS_PARKED = DropEffect(
+    "rebalance/complete", "answer every parked JoinGroup, restart every session timer"
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +64,10 @@ def newer() -> StateSpace:
 @pytest.mark.parametrize("members", [1, 2, 3])
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 @pytest.mark.untraced
-def test_no_law_is_broken_but_as_the_version_is_known_for(profile: Profile, members: int) -> None:
-    found = liveness.broken(whole(virtual_time_instances(profile, members)["membership"]))
+def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
+    profile: Profile, members: int
+) -> None:
+    found = liveness.broken(whole(virtual_spaces(profile, members)["membership"]))
     expected = {
         "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
         "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},
@@ -138,14 +138,16 @@ def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
         assert getattr(group.member(who), field) is not None
 
 
-def test_2_7_keeps_every_law_if_no_heartbeat_counts_while_the_leader_is_waited_for() -> None:
-    profile = NEW._replace(heartbeat=(*NEW.heartbeat[:7], HEARTBEAT_COMPLETING, *NEW.heartbeat[7:]))
+def test_2_7_violates_nothing_if_no_heartbeat_counts_in_completing_rebalance() -> None:
+    completing = OLD.rules["heartbeat/completing"]
+    profile = NEW.edited(AddRule(completing, "heartbeat/other-generation"))
     assert not liveness.broken(explored(profile, 2))
 
 
-def test_4_1_keeps_every_law_only_because_the_time_to_sync_is_limited() -> None:
-    newest = PROFILES["4.1"]
-    unlimited = newest._replace(traits=newest.traits._replace(syncs_expire=False))
+def test_4_1_violates_nothing_only_because_there_is_a_timer_for_sync_groups() -> None:
+    unlimited = PROFILES["4.1"].edited(
+        DropEffect("rebalance/complete", "start the timer for SyncGroups (KAFKA-12890)")
+    )
     found = by_law(explored(unlimited, 2))
     assert found.keys() == {"completing-ends", "sync-answered", "silence-ends"}
     assert not any(each.known for each in found.values())
@@ -161,8 +163,8 @@ def test_in_4_1_an_absent_static_member_prolongs_a_join_phase_or_is_kept_by_othe
     assert cycles["silence-ends"] == ["Advance", "LeaveGroup", "JoinGroup"]
 
 
-def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:
-    found = by_law(explored(without_rule(OLD, "heartbeat", "heartbeat/completing"), 2))
+def test_the_expected_violations_of_2_7_are_unexpected_in_0_10_2() -> None:
+    found = by_law(explored(OLD.edited(DropRule("heartbeat/completing")), 2))
     for law, size in {
         "completing-ends": (1, 2),
         "sync-answered": (4, 2),
@@ -172,58 +174,47 @@ def test_0_10_2_is_not_excused_for_what_2_7_is_known_for() -> None:
         assert (len(found[law].hops), len(found[law].cycle)) == size
 
 
-def test_a_join_timer_that_always_starts_again_breaks_the_law_of_preparing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def start_again(step: Step) -> None:
+def test_a_join_timer_that_always_restarts_violates_preparing_ends() -> None:
+    @partial(Effect, "restart the timer")
+    def restart(step: Step, _subject: object) -> None:
         timer = cast("JoinTimer", step.existing.join_timer)
         step.group = step.existing._replace(join_timer=timer._replace(left_ms=150_000))
 
-    monkeypatch.setattr(timers, "end_join_phase", start_again)
-    assert sizes(explored(NEW, 1))["preparing-ends"] == (2, 2)
+    rules = ("time/rebalance-timeout", "time/initial-delay-extended", "time/initial-delay-over")
+    profile = NEW.edited(*(ReplaceEffects(rule, (restart,)) for rule in rules))
+    assert sizes(explored(profile, 1))["preparing-ends"] == (2, 2)
 
 
-def test_a_join_that_is_not_answered_at_the_end_of_the_phase_breaks_the_law_of_joins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(rebalance, "admit_members", lambda _step: None)
-    assert sizes(explored(OLD, 1))["join-answered"] == (1, 1)
+def test_a_join_that_is_not_answered_at_the_end_of_the_join_phase_violates_join_answered() -> None:
+    assert sizes(explored(OLD.edited(LEAVE_JOINS_PARKED), 1))["join-answered"] == (1, 1)
 
 
-def test_a_sync_that_is_not_answered_with_the_assignments_breaks_the_law_of_syncs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(log, "propagate_assignment", lambda _step, _error: None)
-    found = by_law(explored(NEW, 1))["sync-answered"]
+def test_a_sync_that_is_not_answered_with_the_assignments_violates_sync_answered() -> None:
+    silent = DropEffect(
+        "log/assignments-stored", "answer every parked SyncGroup with its assignment"
+    )
+    found = by_law(explored(NEW.edited(silent), 1))["sync-answered"]
     assert found.known is None
     assert (len(found.hops), len(found.cycle)) == (3, 1)
 
 
-def test_a_session_that_begins_anew_when_it_ends_breaks_the_law_of_silence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def begin_anew(member: Member) -> Callable[[Step], None]:
-        def fire(step: Step) -> None:
-            rearm_session(step, cast("Member", step.existing.member(member.member_id)))
+def test_a_session_timer_that_restarts_when_it_fires_violates_silence_ends() -> None:
+    @partial(Effect, "restart the session timer")
+    def restart(step: Step, member: Member) -> None:
+        restart_session(step, cast("Member", step.existing.member(member.member_id)))
 
-        return fire
-
-    monkeypatch.setattr(timers, "expire_session", begin_anew)
-    assert sizes(explored(NEW, 1))["silence-ends"] == (2, 2)
+    rules = ("time/new-member-expired", "time/session-expired")
+    profile = NEW.edited(*(ReplaceEffects(rule, (restart,)) for rule in rules))
+    assert sizes(explored(profile, 1))["silence-ends"] == (2, 2)
 
 
-def test_an_id_that_is_never_taken_back_breaks_the_law_of_silence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def give_again(pending: Pending) -> Callable[[Step], None]:
-        def fire(step: Step) -> None:
-            again = pending._replace(left_ms=150_000)
-            step.group = step.existing._replace(pending=(again,))
+def test_a_pending_member_id_that_is_never_dropped_violates_silence_ends() -> None:
+    @partial(Effect, "restart the timer of the pending member id")
+    def restart(step: Step, pending: Pending) -> None:
+        step.group = step.existing._replace(pending=(pending._replace(left_ms=150_000),))
 
-        return fire
-
-    monkeypatch.setattr(timers, "expire_pending", give_again)
-    assert sizes(explored(NEW, 1)) == {"completing-ends": (2, 2), "silence-ends": (2, 1)}
+    profile = NEW.edited(ReplaceEffects("time/pending-expired", (restart,)))
+    assert sizes(explored(profile, 1)) == {"completing-ends": (2, 2), "silence-ends": (2, 1)}
 
 
 def test_spaces_without_timers_say_nothing_of_liveness() -> None:
@@ -240,11 +231,8 @@ def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None
     ]
 
 
-def test_assignments_that_are_lost_at_the_release_break_the_law_of_syncs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(log, "complete_group_append", lambda _step, _entry: None)
-    space = explore(Instance(NEW, 1, HOLDING))
+def test_assignments_that_are_lost_at_the_release_violate_sync_answered() -> None:
+    space = explore(Instance(NEW.edited(DropRule("log/assignments-stored")), 1, HOLDING))
     found = by_law(space)["sync-answered"]
     assert found.known is None
     assert (len(found.hops), len(found.cycle)) == (3, 1)

@@ -1,19 +1,20 @@
-"""The laws of cleanups: each is broken by a model with a fault of its own."""
+"""Safety of cleanups: a fault made for each property violates it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 
-from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.engine.edits import DropRule, Edit, FromVersion, ReplaceEffects
+from groupcheck.model.engine.rules import Effect, decide
+from groupcheck.model.exploring.explorer import explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import cleanup
 from groupcheck.model.rules.transactions import forget
-from groupcheck.model.state import Offset, TopicPartition
-from groupcheck.model.step import Profile, Retention, Step
+from groupcheck.model.spaces.instance import spaces
+from groupcheck.model.step import Profile, Step
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.safety import expiry as safety_expiry
 
@@ -30,80 +31,85 @@ NEWEST = PROFILES["4.1"]
         ("4.1", {"offsets-are-retained"}),
     ],
 )
-def test_each_version_breaks_these_laws_of_cleanups(name: str, broken: set[str]) -> None:
+def test_each_version_violates_these_properties_of_cleanups(name: str, broken: set[str]) -> None:
     laws = {law.name for law in safety_expiry.OF_STEPS}
     found = {each.law.name for each in safety.broken(explore(spaces(PROFILES[name], 2)["expiry"]))}
     assert found & laws == broken
 
 
-def _at_once(_step: Step, _partition: TopicPartition, _offset: Offset) -> bool:
-    return True
+@partial(Effect, "remove every offset")
+def _remove_at_once(step: Step, _subject: object) -> None:
+    cleanup.remove_expired(step, lambda _step, _partition, _offset: True)
 
 
-def _changed(profile: Profile, rule: str, change: Callable[[Retention], Retention]) -> Profile:
-    return profile._replace(
-        cleanup=tuple(change(r) if r.rule.name == rule else r for r in profile.cleanup)
-    )
+@partial(Effect, "remove the group, whether or not it awaits offsets")
+def _remove_group(step: Step, _subject: object) -> None:
+    decide(step, cleanup.GROUP_GONE, None)
+
+
+@partial(Effect, "drop what transactions have pending")
+def _drop_pending(step: Step, _subject: object) -> None:
+    if step.group is not None:
+        partitions = {pending.partition for pending in step.group.transactions}
+        step.group = forget(step.group, partitions)
+
+
+REMOVE_EXPIRED = NEW.rules["cleanup/simple"].effects
 
 
 class Fault(NamedTuple):
-    """A profile with a fault, and in how many steps that breaks the law."""
+    """A version with edits, and in how many steps they violate the property in an instance."""
 
     law: str
     profile: Profile
+    edits: tuple[Edit, ...]
     steps: int
+    space: str = "expiry"
 
 
 FAULTS = (
-    Fault(
-        "offsets-are-retained",
-        _changed(NEW, "cleanup/simple", lambda r: r._replace(expired=_at_once)),
-        2,
-    ),
+    Fault("offsets-are-retained", NEW, (ReplaceEffects("cleanup/simple", (_remove_at_once,)),), 2),
     Fault(
         "subscribed-offsets-are-kept",
-        _changed(
-            NEWEST,
-            "cleanup/consumers",
-            lambda r: r._replace(expired=cleanup.EACH_WHATEVER_COMES.expired),
+        NEWEST,
+        (
+            ReplaceEffects(
+                "cleanup/consumers", PROFILES["0.10.0"].rules["cleanup/each-by-itself"].effects
+            ),
         ),
         6,
     ),
-    Fault("rebalances-keep-offsets", NEWEST._replace(cleanup=NEW.cleanup), 4),
+    Fault("rebalances-keep-offsets", NEWEST, (FromVersion("cleanup/consumers", NEW.version),), 4),
     Fault(
         "expired-offsets-go",
-        NEWEST._replace(cleanup=(cleanup.NOTHING, cleanup.IN_USE)),
+        NEWEST,
+        (DropRule("cleanup/empty"), DropRule("cleanup/consumers"), DropRule("cleanup/simple")),
         3,
+    ),
+    Fault(
+        "only-spent-groups-expire",
+        NEW,
+        (ReplaceEffects("cleanup/simple", (*REMOVE_EXPIRED, _remove_group)),),
+        2,
+        "expiry-transactions",
+    ),
+    Fault("spent-groups-end", NEW, (DropRule("cleanup/group-gone"),), 2, "expiry-transactions"),
+    Fault(
+        "cleanups-spare-the-rest",
+        NEW,
+        (ReplaceEffects("cleanup/simple", (*REMOVE_EXPIRED, _drop_pending)),),
+        4,
+        "expiry-transactions",
     ),
 )
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.law)
-def test_a_fault_breaks_its_law_in_as_few_steps_as_can_be(fault: Fault) -> None:
-    found = {e.law.name: e for e in safety.broken(explore(spaces(fault.profile, 2)["expiry"]))}
+def test_a_fault_violates_its_property_in_the_fewest_steps(fault: Fault) -> None:
+    space = explore(spaces(fault.profile.edited(*fault.edits), 2)[fault.space])
+    found = {each.law.name: each for each in safety.broken(space)}
     assert (len(found[fault.law].hops), found[fault.law].known) == (fault.steps, None)
 
 
-@pytest.mark.parametrize(
-    ("law", "name", "part", "steps"),
-    [
-        ("only-spent-groups-expire", "has_offsets", lambda _group: False, 2),
-        ("spent-groups-end", "has_offsets", lambda _group: True, 2),
-        ("cleanups-spare-the-rest", "mark_newest", forget, 4),
-    ],
-)
-def test_a_cleanup_that_goes_wrong_breaks_its_law(
-    law: str,
-    name: str,
-    part: Callable[..., object],
-    steps: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cleanup, name, part)
-    found = {e.law.name: e for e in safety.broken(explore(spaces(NEW, 2)["expiry-transactions"]))}
-    assert (len(found[law].hops), found[law].known) == (steps, None)
-
-
-def test_every_law_has_a_fault_that_breaks_it() -> None:
-    wrong = {"only-spent-groups-expire", "spent-groups-end", "cleanups-spare-the-rest"}
-    assert {f.law for f in FAULTS} | wrong == {law.name for law in safety_expiry.OF_STEPS}
+def test_every_property_has_a_fault_that_violates_it() -> None:
+    assert {fault.law for fault in FAULTS} == {law.name for law in safety_expiry.OF_STEPS}

@@ -1,26 +1,29 @@
-"""The laws of the log: every version keeps them, and each is broken by a fault made for it."""
+"""Safety of the log: a fault made for each property violates it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from groupcheck.model.apis import offset_commit
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
+from groupcheck.model.apis.offset_commit import offsets_of
+from groupcheck.model.engine.edits import DropEffect, DropRule, ReplaceEffects
+from groupcheck.model.engine.rules import Effect
+from groupcheck.model.exploring.explorer import Space, explore
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules import rebalance
-from groupcheck.model.state import Append, HeldAnswer, OffsetsAppend, Serving
+from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
+from groupcheck.model.state import Log, OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
-from groupcheck.model.storing import failover, log, revert
-from groupcheck.model.storing.records import next_error, record_offsets
-from groupcheck.model.vocabulary import ErrorCode, GroupState
+from groupcheck.model.storing import revert
+from groupcheck.model.storing.records import record_offsets
+from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.law import Broken
+from support.edits import replace_effect
 
 NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
+STORE = "append the offsets"
 
 
 def explored(profile: Profile, name: str, members: int = 1) -> StateSpace:
@@ -31,139 +34,145 @@ def by_law(space: StateSpace) -> dict[str, Broken]:
     return {found.law.name: found for found in safety.broken(space)}
 
 
-def _spoilt(**changes: Any) -> Callable[[Step], None]:
-    """Load the group, and change it."""
-    right = failover._load
-
-    def load(step: Step) -> None:
-        right(step)
-        if step.group is not None:
-            step.group = step.group._replace(**changes)
-
-    return load
+def storing(profile: Profile, effect: Effect) -> Profile:
+    """The profile in which every rule of OffsetCommit that stores offsets has this effect."""
+    rules = [
+        r.id for r in profile.rules.values() if r.id.startswith("commit/") and _stores(r.effects)
+    ]
+    return profile.edited(*(replace_effect(profile, rule, STORE, effect) for rule in rules))
 
 
-_LOAD = failover._load
+def _stores(effects: tuple[Effect, ...]) -> bool:
+    return any(each.words == STORE for each in effects)
 
 
-def _load_tired(step: Step) -> None:
-    _LOAD(step)
-    if step.group is not None:
-        members = (m._replace(session_left_ms=1) for m in step.group.members)
-        step.group = step.group._replace(members=tuple(members))
+def _store(profile: Profile) -> Effect:
+    return profile.rules["commit/simple-empty"].effects[-1]
+
+
+def _changed(**changes: Any) -> Effect:
+    """Change the group that was loaded."""
+
+    def apply(step: Step, _log: Log) -> None:
+        step.group = step.existing._replace(**changes)
+
+    return Effect(f"set {', '.join(changes)} of the group", apply)
+
+
+@partial(Effect, "let the session timers have 1 ms left")
+def _shorten_sessions(step: Step, _log: Log) -> None:
+    members = tuple(m._replace(session_left_ms=1) for m in step.members)
+    step.group = step.existing._replace(members=members)
 
 
 @pytest.mark.parametrize(
-    ("law", "load", "steps"),
+    ("law", "effect", "steps"),
     [
-        ("offsets-survive", _spoilt(offsets=()), 2),
-        ("restored-as-recorded", _spoilt(protocol_type="connect"), 4),
-        ("restored-as-recorded", _spoilt(members=()), 4),
-        ("restored-sessions", _load_tired, 4),
-        ("restored-generation", _spoilt(generation_id=7), 2),
+        ("offsets-survive", _changed(offsets=()), 2),
+        ("restored-as-recorded", _changed(protocol_type="connect"), 4),
+        ("restored-as-recorded", _changed(members=()), 4),
+        ("restored-sessions", _shorten_sessions, 4),
+        ("restored-generation", _changed(generation_id=7), 2),
     ],
+    ids=lambda value: getattr(value, "words", None),
 )
-def test_a_load_that_forgets_or_makes_something_up_breaks_a_law(
-    law: str, load: Callable[[Step], None], steps: int, monkeypatch: pytest.MonkeyPatch
+def test_a_load_that_changes_what_was_recorded_violates_a_property(
+    law: str, effect: Effect, steps: int
 ) -> None:
-    monkeypatch.setattr(failover, "_load", load)
-    found = by_law(explored(NEW, "failover"))[law]
+    rules = ("failover/restored", "failover/restored-empty")
+    profile = NEW.edited(
+        *(ReplaceEffects(rule, (*NEW.rules[rule].effects, effect)) for rule in rules)
+    )
+    found = by_law(explored(profile, "failover"))[law]
     assert (len(found.hops), found.known) == (steps, None)
 
 
-def test_a_commit_that_is_acknowledged_and_not_recorded_breaks_the_law_of_offsets(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(log, "record_offsets", lambda _step, _offsets: None)
-    assert len(by_law(explored(NEW, "failover"))["offsets-survive"].hops) == 1
+def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_survive() -> None:
+    @partial(Effect, "append the offsets, which are not in the log")
+    def lose(step: Step, request: Request) -> None:
+        log, appended = step.log, step.appended
+        _store(NEW).apply(step, request)
+        step.log, step.appended = log, appended
+
+    assert len(by_law(explored(storing(NEW, lose), "failover"))["offsets-survive"].hops) == 1
 
 
-def test_a_commit_that_fails_and_is_recorded_breaks_the_law_of_failing_appends(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def store(step: Step, entry: OffsetsAppend) -> None:
-        record_offsets(step, entry)
-        log.append(step, entry._replace(error=next_error(step)))
+def test_a_commit_that_fails_and_is_recorded_violates_failed_appends_leave_nothing() -> None:
+    @partial(Effect, "record the offsets, although the append may fail")
+    def record(step: Step, request: Request) -> None:
+        if step.failing is not None:
+            offsets = tuple(offsets_of(step, request))
+            record_offsets(step, OffsetsAppend(request.request_id, offsets, ()))
+        _store(NEW).apply(step, request)
 
-    monkeypatch.setattr(offset_commit, "store_offsets", store)
-    assert len(by_law(explored(NEW, "failing"))["failed-appends-leave-nothing"].hops) == 2
+    found = by_law(explored(storing(NEW, record), "failing"))
+    assert len(found["failed-appends-leave-nothing"].hops) == 2
 
 
-def test_an_unload_that_tells_nobody_breaks_the_law_of_who_waits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def unload(step: Step) -> None:
+def test_an_unload_that_answers_no_parked_request_violates_lost_are_told() -> None:
+    @partial(Effect, "unload the partition without an answer")
+    def unload(step: Step, _subject: object) -> None:
         step.group, step.appends, step.serving = None, (), Serving.UNLOADED
 
-    monkeypatch.setattr(failover, "_unload", unload)
-    assert len(by_law(explored(NEW, "failover"))["lost-are-told"].hops) == 2
+    silent = NEW.edited(ReplaceEffects("failover/unload", (unload,)))
+    assert len(by_law(explored(silent, "failover"))["lost-are-told"].hops) == 2
 
 
-def test_a_shutdown_that_unloads_and_tells_nobody_breaks_the_law_of_who_waits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_shutdown_that_unloads_without_an_answer_violates_lost_are_told() -> None:
     assert "lost-are-told" not in by_law(explored(NEWEST, "failover"))
 
-    def unload(step: Step) -> None:
-        step.group, step.serving = None, Serving.UNLOADED
+    @partial(Effect, "unload the partition without an answer")
+    def unload(step: Step, _subject: object) -> None:
+        step.group = None
 
-    monkeypatch.setattr(failover, "_unload", unload)
-    assert len(by_law(explored(NEWEST, "failover"))["lost-are-told"].hops) == 2
+    silent = NEWEST.edited(
+        replace_effect(NEWEST, "failover/shutdown", "unload the partition", unload)
+    )
+    assert len(by_law(explored(silent, "failover"))["lost-are-told"].hops) == 2
 
 
-def test_answers_that_wait_and_are_lost_without_a_word_break_the_law_of_who_waits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def lose(step: Step, _error: ErrorCode) -> None:
+def test_deferred_answers_that_are_lost_without_an_answer_violate_lost_are_told() -> None:
+    @partial(Effect, "forget every request that waits")
+    def forget(step: Step, _error: object) -> None:
         step.appends = ()
 
-    monkeypatch.setattr(failover, "lose", lose)
-    assert len(by_law(explored(NEWEST, "failover"))["lost-are-told"].hops) == 3
+    silent = NEWEST.edited(ReplaceEffects("log/answers-lost", (forget,)))
+    assert len(by_law(explored(silent, "failover"))["lost-are-told"].hops) == 3
 
 
-def test_answers_that_wait_and_are_forgotten_at_the_release_break_the_law_of_the_unanswered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    complete = log.complete_append
-
-    def forget(step: Step, entry: Append) -> None:
-        if not isinstance(entry, HeldAnswer):
-            complete(step, entry)
-
-    monkeypatch.setattr(log, "complete_append", forget)
-    found = by_law(explored(NEWEST, "failover"))["unanswered"]
+def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered() -> None:
+    silent = NEWEST.edited(DropEffect("log/answer-released", "send the answer"))
+    found = by_law(explored(silent, "failover"))["unanswered"]
     assert (len(found.hops), found.known) == (3, None)
 
 
-def test_a_failed_append_that_forgets_a_group_that_was_written_is_no_break_kafka_is_known_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_violation() -> None:
     known = by_law(explored(NEWEST, "failing"))["only-empty-groups-go"].known
     assert known is not None
     assert known.profile == "4.1"
 
-    def settle(step: Step, error: ErrorCode) -> None:
-        if error is not ErrorCode.NONE:
+    @partial(Effect, "append the offsets, and remove the group if that fails")
+    def forget(step: Step, request: Request) -> None:
+        failing = step.failing is not None
+        _store(NEWEST).apply(step, request)
+        if failing and step.group is not None:
             revert.forget(step)
 
-    monkeypatch.setattr(log, "settle", settle)
-    assert by_law(explored(NEWEST, "failing"))["only-empty-groups-go"].known is None
+    forgetful = storing(NEWEST, forget)
+    assert by_law(explored(forgetful, "failing"))["only-empty-groups-go"].known is None
 
 
-def test_a_commit_that_is_taken_by_the_wrong_coordinator_breaks_the_law_of_who_refuses() -> None:
-    rules = tuple(r for r in NEW.offset_commit if r.name != "commit/not-coordinator")
-    found = by_law(explored(NEW._replace(offset_commit=rules), "failover"))
-    assert len(found["refused-elsewhere"].hops) == 2
+def test_a_commit_that_another_coordinator_accepts_violates_refused_elsewhere() -> None:
+    accepting = NEW.edited(DropRule("commit/not-coordinator"))
+    assert len(by_law(explored(accepting, "failover"))["refused-elsewhere"].hops) == 2
 
 
-def test_a_dead_group_that_keeps_its_generation_breaks_the_law_of_the_dead(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def bury(step: Step) -> None:
+def test_a_dead_group_that_keeps_its_generation_violates_dead_is_final() -> None:
+    @partial(Effect, "move to Dead")
+    def move(step: Step, _subject: object) -> None:
         step.group = step.existing._replace(state=GroupState.DEAD, join_timer=None)
 
-    monkeypatch.setattr(rebalance, "bury", bury)
-    space = explore(virtual_time_instances(PROFILES["0.10.0"], 1)["metadata"])
-    broken = by_law(space)["dead-is-final"]
+    oldest = PROFILES["0.10.0"].edited(ReplaceEffects("rebalance/complete-dead", (move,)))
+    broken = by_law(explore(virtual_spaces(oldest, 1)["metadata"]))["dead-is-final"]
     assert broken.known is None
     assert len(broken.hops) == 3
