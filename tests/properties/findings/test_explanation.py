@@ -8,7 +8,9 @@ from contextlib import suppress
 import pytest
 
 from groupcheck.model.engine.edits import DropRule
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, HoldAppends
 from groupcheck.model.step import Outcome, Profile
@@ -203,7 +205,7 @@ def _rules() -> Iterator[str]:
             yield from (rule.id for rule in PROFILE.version.tables[table])
 
 
-def _without(rule: str, space: Space) -> Iterator[tuple[Finding, str]]:
+def _without(rule: str, space: StateSpace) -> Iterator[tuple[Finding, str]]:
     """Some findings of a coordinator that lacks the rule, and the rule that it applies."""
     lacking = PROFILE.edited(DropRule(rule))
     found = 0

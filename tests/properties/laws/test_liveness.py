@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.model.engine.edits import AddRule, DropEffect, DropGuard, DropRule, ReplaceEffects
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.exploring.explorer import Space, explore
-from groupcheck.model.exploring.graph import Hop
+from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.instance import Instance, spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.session import restart_session
-from groupcheck.model.spaces.clients import Feature
-from groupcheck.model.spaces.instance import Instance, spaces, virtual_spaces
 from groupcheck.model.state import JoinTimer, Member, Pending
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import GroupState, Request
@@ -67,7 +67,7 @@ def newer() -> StateSpace:
 def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
     profile: Profile, members: int
 ) -> None:
-    found = liveness.broken(whole(virtual_spaces(profile, members)["membership"]))
+    found = liveness.broken(whole(virtual_time_instances(profile, members)["membership"]))
     expected = {
         "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
         "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},

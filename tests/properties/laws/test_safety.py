@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from groupcheck.model.engine.edits import DropEffect, DropRule, ReplaceEffects
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.instances import environment
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.rules.subscription import subscription
-from groupcheck.model.spaces import clients
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import log
@@ -216,7 +216,7 @@ def _end_join_phase(step: Step, request: Request) -> None:
 
 
 def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(request.request_id, log.commit_response([((clients.TOPIC, 0), error)]))
+    step.answer(request.request_id, log.commit_response([((environment.TOPIC, 0), error)]))
 
 
 @partial(Effect, "answer NONE without appending the offsets")
@@ -233,7 +233,7 @@ def _accept_simple_commit(step: Step, request: Request) -> None:
 @partial(Effect, "answer ILLEGAL_GENERATION, and store the offset")
 def _store_refused_commit(step: Step, request: Request) -> None:
     _commit_answer(step, request, ErrorCode.ILLEGAL_GENERATION)
-    offsets = (((clients.TOPIC, 0), Offset(5, -1, "")),)
+    offsets = (((environment.TOPIC, 0), Offset(5, -1, "")),)
     step.group = step.existing._replace(offsets=offsets)
 
 
@@ -366,8 +366,8 @@ BOTH = (Protocol("range", b"one"), Protocol("roundrobin", b"one"))
 def test_members_that_offer_two_protocols_in_either_order_get_one_that_wins_the_vote(
     members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "PROTOCOLS", BOTH)
-    monkeypatch.setattr(clients, "OTHER_PROTOCOLS", BOTH[::-1])
+    monkeypatch.setattr(environment, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(environment, "OTHER_PROTOCOLS", BOTH[::-1])
     space = explored(NEW, "metadata", members)
     names = {node.group.protocol_name for node in space.nodes if node.group}
     assert names == {None, "range", "roundrobin"}
@@ -397,7 +397,7 @@ ROUNDROBIN = NEW.edited(
 def test_a_protocol_that_loses_the_vote_violates_only_protocol_voted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clients, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(environment, "PROTOCOLS", BOTH)
     found = by_law(explored(ROUNDROBIN, "membership", 1))
     assert {law: len(each.hops) for law, each in found.items()} == {"protocol-voted": 2}
 

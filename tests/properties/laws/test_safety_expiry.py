@@ -8,12 +8,12 @@ from typing import NamedTuple
 import pytest
 
 from groupcheck.model.engine.edits import DropRule, Edit, FromVersion, ReplaceEffects
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.rules import Effect, decide
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import cleanup
 from groupcheck.model.rules.transactions import forget
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.step import Profile, Step
 from groupcheck.properties.laws import safety
 from groupcheck.properties.laws.safety import expiry as safety_expiry

@@ -9,10 +9,10 @@ import pytest
 
 from groupcheck.model.apis.offset_commit import offsets_of
 from groupcheck.model.engine.edits import DropEffect, DropRule, ReplaceEffects
+from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.exploring.explorer import Space, explore
+from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import feature_spaces, virtual_spaces
 from groupcheck.model.state import Log, OffsetsAppend, Serving
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import revert
@@ -173,6 +173,6 @@ def test_a_dead_group_that_keeps_its_generation_violates_dead_is_final() -> None
         step.group = step.existing._replace(state=GroupState.DEAD, join_timer=None)
 
     oldest = PROFILES["0.10.0"].edited(ReplaceEffects("rebalance/complete-dead", (move,)))
-    broken = by_law(explore(virtual_spaces(oldest, 1)["metadata"]))["dead-is-final"]
+    broken = by_law(explore(virtual_time_instances(oldest, 1)["metadata"]))["dead-is-final"]
     assert broken.known is None
     assert len(broken.hops) == 3

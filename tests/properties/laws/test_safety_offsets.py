@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from groupcheck.model.engine.edits import ReplaceEffects
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.exploring.explorer import explore
+from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.spaces.instance import spaces
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,
