@@ -47,14 +47,16 @@ def _remove_group(step: Step, _subject: object) -> None:
     decide(step, cleanup.GROUP_GONE, None)
 
 
-@partial(Effect, "drop what transactions have pending")
-def _drop_pending(step: Step, _subject: object) -> None:
-    if step.group is not None:
-        partitions = {pending.partition for pending in step.group.transactions}
-        step.group = forget(step.group, partitions)
-
-
 REMOVE_EXPIRED = NEW.rules["cleanup/simple"].effects
+
+
+@partial(Effect, "remove offsets whose time is over, and those pending for their partitions")
+def _remove_with_pending(step: Step, subject: object) -> None:
+    before = dict(step.existing.offsets)
+    for effect in REMOVE_EXPIRED:
+        effect.apply(step, subject)
+    if step.group is not None:
+        step.group = forget(step.group, before.keys() - dict(step.group.offsets).keys())
 
 
 class Fault(NamedTuple):
@@ -97,7 +99,7 @@ FAULTS = (
     Fault(
         "cleanups-spare-the-rest",
         NEW,
-        (ReplaceEffects("cleanup/simple", (*REMOVE_EXPIRED, _drop_pending)),),
+        (ReplaceEffects("cleanup/simple", (_remove_with_pending,)),),
         4,
         "expiry-transactions",
     ),
