@@ -52,7 +52,7 @@ def test_responses_that_are_left_out_are_not_expected(
 ) -> None:
     assert status(without(session, unseen), tmp_path) == 0, capsys.readouterr().out
     result = capsys.readouterr().out
-    assert result.endswith("tolerances: none, all is by the coordinator's own clock\n")
+    assert result.endswith("tolerances: none, all times are the coordinator's own\n")
 
 
 def test_responses_of_other_apis_are_expected(
