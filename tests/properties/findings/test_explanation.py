@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from groupcheck.model.engine.edits import DropRule
+from groupcheck.model.engine.edits import DropGuard, DropRule
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.instances.instance import virtual_time_instances
@@ -205,9 +205,18 @@ def _rules() -> Iterator[str]:
             yield from (rule.id for rule in PROFILE.version.tables[table])
 
 
+# So that a request to which no other rule applies is answered, too.
+LAST_RULES_HOLD_ALWAYS = [
+    DropGuard(rule.id, guard.words)
+    for api in REQUESTS
+    for rule in PROFILE.version.tables[tables_of(api)[-1]][-1:]
+    for guard in rule.guards
+]
+
+
 def _without(rule: str, space: StateSpace) -> Iterator[tuple[Finding, str]]:
     """Some findings of a coordinator that lacks the rule, and the rule that it applies."""
-    lacking = PROFILE.edited(DropRule(rule))
+    lacking = PROFILE.edited(*LAST_RULES_HOLD_ALWAYS, DropRule(rule))
     found = 0
     for node, edges in zip(space.nodes, space.edges, strict=True):
         for edge in edges:
