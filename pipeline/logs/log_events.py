@@ -52,7 +52,7 @@ _SINCE_2_2: Final = {
     "leave/member": "left",
     "leave/pending-member": "pending left",
     "rebalance/drop-not-rejoined": "dropped",
-    "rebalance/nobody-rejoined": "nobody rejoined",
+    "rebalance/nobody-rejoined": "none rejoined",
     NEW: "joined",
     "join/static-unchanged": "back",
     "join/static-changed": "back",
