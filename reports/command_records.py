@@ -158,15 +158,15 @@ def _rejected(row: Any, finding: Finding | None) -> saved.FindingRecord:  # noqa
 
 def _violation(each: Counterexample) -> saved.FindingRecord:
     """A property that the model violates, with the trace."""
-    law, instance = each.law, each.instance
+    prop, instance = each.law, each.instance
     lines = explored.broken_in_words(each)
     steps = tuple(step.given for step in each.steps)
     trace = dump(Sequence(instance.profile.name, instance.broker, steps))
     return replace(
-        _bare(lines[0].removesuffix(":"), instance.profile.name, each.space, law.name),
+        _bare(lines[0].removesuffix(":"), instance.profile.name, each.space, prop.name),
         text="".join(f"{bounded(line)}\n" for line in lines),
         accepted_steps=max(len(steps) - 1, 0),
-        property=saved.Property(name=law.name, description=law.says, source=law.source),
+        property=saved.Property(name=prop.name, description=prop.says, source=prop.source),
         trace=tuple(json.loads(line) for line in trace.splitlines()),
     )
 

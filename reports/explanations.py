@@ -21,12 +21,12 @@ LINE: Final = re.compile(r"[A-Za-z]+\.(scala|java):\d+")
 
 def explanations(finding: Finding) -> tuple[tuple[Explanation, ...], Property | None]:
     """The rules by which the last answer would be correct, and the property that it violates."""
-    unapplied, law = explain(finding)
-    if law is None:
+    unapplied, prop = explain(finding)
+    if prop is None:
         return tuple(map(_explanation, unapplied)), None
-    old = LINE.fullmatch(law.source) and finding.sequence.profile != "2.7"
-    source = f"{law.source} at 2.7.2" if old else law.source
-    violated = Property(name=law.name, description=law.says, source=source)
+    old = LINE.fullmatch(prop.source) and finding.sequence.profile != "2.7"
+    source = f"{prop.source} at 2.7.2" if old else prop.source
+    violated = Property(name=prop.name, description=prop.says, source=source)
     return tuple(map(_explanation, unapplied)), violated
 
 

@@ -116,13 +116,13 @@ def _checked(broken: list[Counterexample]) -> list[dict[str, Any]]:
     known = {each.law.name: each.known is not None for each in broken}
     return [
         {
-            "name": law.name,
-            "description": law.says,
-            "source": law.source,
-            "holds": law.name not in known,
-            "expected": known.get(law.name, False),
+            "name": prop.name,
+            "description": prop.says,
+            "source": prop.source,
+            "holds": prop.name not in known,
+            "expected": known.get(prop.name, False),
         }
-        for law in LAWS
+        for prop in LAWS
     ]
 
 
@@ -298,8 +298,10 @@ def _properties(broken: list[Counterexample]) -> list[str]:
 
 def broken_in_words(broken: Counterexample) -> list[str]:
     """A violated property, with a trace."""
-    law, why = broken.law, broken.known
-    lines = [f"The property {law.name} ({law.says}) [{law.source}] is violated in {broken.space}:"]
+    prop, why = broken.law, broken.known
+    lines = [
+        f"The property {prop.name} ({prop.says}) [{prop.source}] is violated in {broken.space}:"
+    ]
     lines += _steps(broken.steps)
     if broken.cycle:
         first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)

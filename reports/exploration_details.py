@@ -15,7 +15,7 @@ def details(exploration: Exploration, broken: list[Counterexample] | None) -> st
     """The lines after the summary; `broken` is as in it."""
     sections = [_digests(exploration), *map(_rules, exploration.spaces)]
     if broken is not None:
-        sections.append(list(_laws({each.law.name: each for each in broken})))
+        sections.append(list(_properties({each.law.name: each for each in broken})))
     return "".join("\n" + "".join(f"{line}\n" for line in lines) for lines in sections)
 
 
@@ -37,7 +37,7 @@ def _rules(space: Explored) -> list[str]:
     return table([[f"transitions by rule, {space.name}", ""], *rows])
 
 
-def _laws(broken: dict[str, Counterexample]) -> Iterator[str]:
-    for law in LAWS:
-        head = "violated" if law.name in broken else "holds"
-        yield from wrapped(head, [f"{law.name}: {law.says} [{law.source}]"])
+def _properties(broken: dict[str, Counterexample]) -> Iterator[str]:
+    for prop in LAWS:
+        head = "violated" if prop.name in broken else "holds"
+        yield from wrapped(head, [f"{prop.name}: {prop.says} [{prop.source}]"])

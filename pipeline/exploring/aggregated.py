@@ -107,13 +107,13 @@ def _arrows(instance: Instance, sums: _Sums) -> Projection:
 def unsafe(name: str, instance: Instance, levels: Levels) -> list[Counterexample]:
     """The invariants that do not hold, each with a shortest trace."""
     first: dict[str, tuple[bool, _At]] = {}
-    for (law, detail), at in _Sums(levels).first.get("violation", {}).items():
+    for (prop, detail), at in _Sums(levels).first.get("violation", {}).items():
         here = (detail != "", at)  # violations that are not known of Kafka come first
-        first[law] = min(here, first.get(law, here))
+        first[prop] = min(here, first.get(prop, here))
     found = []
-    for law, (excused, at) in first.items():
+    for prop, (excused, at) in first.items():
         way = _way(instance, levels, at)
-        broken = (each for each in laws.unsafe(name, way) if each.law.name == law)
+        broken = (each for each in laws.unsafe(name, way) if each.law.name == prop)
         found += [each for each in broken if (each.known is not None) == excused]
     return found
 
@@ -123,8 +123,8 @@ def unending(
 ) -> list[Counterexample]:
     """The temporal properties that do not hold, each with the cycle in its rows of `LEG`."""
     found = []
-    for law in liveness.LAWS:
-        edges = [leg for leg in legs if leg["law"] == law.name]
+    for prop in liveness.LAWS:
+        edges = [leg for leg in legs if leg["property"] == prop.name]
         if edges:
             at = [_At(leg["depth"], leg["id"]) for leg in edges]
             round_ = [next(_before(levels, each)) for each in at]
@@ -137,7 +137,7 @@ def unending(
                 Leg(here, there, leg["tick"])
                 for here, there, leg in zip(ends, [*ends[1:], ends[0]], edges, strict=True)
             ]
-            broken = liveness.lasso(graph, law, edges[0]["why"], cycle)
+            broken = liveness.lasso(graph, prop, edges[0]["why"], cycle)
             found.append(laws.told(name, graph.space, broken))
     return found
 

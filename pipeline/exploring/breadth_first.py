@@ -154,7 +154,7 @@ def _legs(spark: SparkSession, which: Which, levels: Levels) -> list[dict[str, A
         return []
     uris = [levels.unfinished_uri(depth) for depth in range(len(levels.whole) - 1)]
     unfinished = spark.read.schema(UNFINISHED).parquet(*uris)
-    legs = cycles(unfinished, which.profile).orderBy("law", "place").collect()
+    legs = cycles(unfinished, which.profile).orderBy("property", "place").collect()
     return [row.asDict() for row in legs]
 
 

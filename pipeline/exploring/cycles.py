@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEG: Final = table(
-    Field("law", STRING, "the property that does not hold"),
+    Field("property", STRING, "the property that does not hold"),
     Field("why", INT, "the index of the known violation of Kafka", may_be_null=True),
     Field("place", INT, "of the edge in the cycle, from 0, where it is entered"),
     Field("depth", INT, "the steps to the state where it begins"),
@@ -35,7 +35,7 @@ LEG: Final = table(
     Field("tick", BOOL, "whether it is by a step in which time passes, or by any"),
 )
 
-_LAWS: Final = {law.name: law for law in OF_COURSES}
+_PROPERTIES: Final = {prop.name: prop for prop in OF_COURSES}
 
 
 class _Graph(NamedTuple):
@@ -55,23 +55,23 @@ class _Graph(NamedTuple):
 def cycles(unfinished: DataFrame, profile: str) -> DataFrame:
     """Rows of `LEG`, of rows of `UNFINISHED`: the cycles of the properties that do not hold."""
 
-    def of_law(rows: pa.Table) -> pa.Table:
+    def of_property(rows: pa.Table) -> pa.Table:
         return _cycle(profile, rows)
 
-    return unfinished.groupBy("law").applyInArrow(of_law, LEG)
+    return unfinished.groupBy("property").applyInArrow(of_property, LEG)
 
 
 def _cycle(profile: str, rows: pa.Table) -> pa.Table:
-    """The same of one law."""
-    law, graph = _LAWS[rows["law"][0].as_py()], _graph(rows)
+    """The cycle of one property."""
+    prop, graph = _PROPERTIES[rows["property"][0].as_py()], _graph(rows)
     legs: list[dict[str, Any]] = []
-    for why in excuses(PROFILES[profile], law):
+    for why in excuses(PROFILES[profile], prop):
         taking = graph.covers == 0
         if why is not None:
             taking |= graph.covers & (1 << why) != 0
         legs = [*_legs(rows, graph, _for_ever(graph, taking))]
         if legs:
-            legs = [{"law": law.name, "why": why, **leg} for leg in legs]
+            legs = [{"property": prop.name, "why": why, **leg} for leg in legs]
             break
     return pa.Table.from_pylist(legs, arrow(LEG))
 

@@ -80,9 +80,9 @@ class Tally:
 
     def check(self, step: Taken) -> None:
         """Count the invariants that a step violates; its node is an id."""
-        for law, why in safety.breaches(step):
-            detail = "" if why is None else str(known(step.profile, law).index(why))
-            self._count("violation", law.name, detail, first=step.node)
+        for prop, why in safety.breaches(step):
+            detail = "" if why is None else str(known(step.profile, prop).index(why))
+            self._count("violation", prop.name, detail, first=step.node)
 
     def take(self, space: StateSpace, ids: list[int]) -> None:
         """Count a part; its first nodes have these ids, and edges."""

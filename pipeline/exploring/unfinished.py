@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupcheck.properties.laws.law import Taken
 
 UNFINISHED: Final = table(
-    Field("law", STRING, "the property with the obligation"),
+    Field("property", STRING, "the property with the obligation"),
     Field("covers", LONG, "a bit for each known violation of the version that the step is part of"),
     Field("depth", INT, "the steps to the state"),
     Field("id", LONG, "the `id` of the state in its level"),
@@ -40,17 +40,17 @@ class Unfinished:
 
     def see(self, node: int, step: Taken, seen: Seen) -> None:
         """Add the obligations that stay unfinished over a step from a node."""
-        for law, (here, there, tick, covers) in unfinished(step, seen.names):
+        for prop, (here, there, tick, covers) in unfinished(step, seen.names):
             if tick or (node, here) != (seen.target, there):
                 bits = sum(1 << place for place in covers)
-                self._found.setdefault((law.name, bits, node, here, seen.target, there, tick))
+                self._found.setdefault((prop.name, bits, node, here, seen.target, there, tick))
 
     def rows(
         self, depth: int, ids: list[int], keys: list[bytes], nodes: Sequence[Coordinator]
     ) -> Iterator[dict[str, Any]]:
         """Rows of `UNFINISHED`; the first nodes have these ids, and all have these keys."""
-        for nth, (law, covers, node, here, target, there, tick) in enumerate(self._found):
+        for nth, (prop, covers, node, here, target, there, tick) in enumerate(self._found):
             at = {"depth": depth, "id": ids[node], "nth": nth}
             ends = {"here": keys[node] + here.encode(), "there": keys[target] + there.encode()}
             how = {"covers": covers, "tick": tick, "holding": nodes[node].holding}
-            yield {"law": law, **at, **ends, **how}
+            yield {"property": prop, **at, **ends, **how}

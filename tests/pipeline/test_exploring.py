@@ -91,10 +91,10 @@ def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
 def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
     unfinished: list[Going[int]], held: frozenset[int]
 ) -> None:
-    law = next(law for law in LAWS if law.name == "silence-ends")
+    prop = next(prop for prop in LAWS if prop.name == "silence-ends")
     unfinished = sorted(dict.fromkeys(unfinished), key=attrgetter("here"))
     expected = []
-    for why in excuses(PROFILES["2.7"], law):
+    for why in excuses(PROFILES["2.7"], prop):
         legs = Course(unfinished, why).cycle(lambda node: node, held.__contains__)
         if legs is not None:
             expected = [(why, leg.here, leg.tick) for leg in legs]
@@ -102,7 +102,7 @@ def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
     ends = [node.to_bytes(KEY_BYTES, "big") + b"m1" for node in range(NODE_COUNT)]
     rows = [
         {
-            "law": law.name,
+            "property": prop.name,
             "covers": sum(1 << place for place in going.covers),
             "depth": going.here,
             "id": 7 * going.here,
@@ -198,7 +198,7 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
     assert "not computed" in said
     assert main([*command, "--json"]) == 0
     record: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert [each["name"] for each in record["properties"]] == [law.name for law in LAWS]
+    assert [each["name"] for each in record["properties"]] == [prop.name for prop in LAWS]
     assert f"metadata {record['instances'][0]['states']} " in " ".join(said.split())
 
 
