@@ -1,4 +1,4 @@
-"""A finding as a row: what was seen, what the model allows and why, and which rules refused it."""
+"""A finding as a row: the observed answer, the allowed answers, and the rules of both."""
 
 from __future__ import annotations
 

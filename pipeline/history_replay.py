@@ -90,7 +90,7 @@ class HistoryReplay:
 
     @property
     def rejected(self) -> bool:
-        """Whether the history is rejected, whatever follows."""
+        """Whether the history is rejected; later events do not change this."""
         return self.finding is not None
 
     def finish(self) -> None:

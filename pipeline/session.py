@@ -45,9 +45,9 @@ EMBEDDED: Final = {
     "spark.sql.shuffle.partitions": "8",
 }
 
-# The same for what is done in Python by far the most: there Java's second compiler takes more than
-# it saves, and another garbage collector more memory (`python bench/exploring.py`, beside
-# the same with `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
+# The same if Python does most of the work: Java's second compiler takes more time than it saves, and
+# another garbage collector more memory (`python bench/exploring.py`, compared with
+# `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
 IN_PYTHON: Final = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
@@ -70,12 +70,12 @@ def session(
     *,
     in_python: bool = False,
 ) -> Iterator[SparkSession]:
-    """A Spark session, which is stopped at the end; one that is there already is used, and stays.
+    """A Spark session, stopped at the end. An existing session is reused and not stopped.
 
     Args:
-        master: where Spark runs, in Spark's form; embedded if nothing is said.
+        master: where Spark runs, in Spark's form; embedded by default.
         conf: Spark's settings by name.
-        in_python: whether what is to be done is done in Python by far the most.
+        in_python: whether Python does most of the work.
 
     Raises:
         PipelineError: the packages or a Java are missing, or Spark cannot be started.
@@ -110,10 +110,10 @@ def _active() -> SparkSession | None:
 
 
 def parse_conf(settings: list[str]) -> dict[str, str]:
-    """Settings as they are said on the command line, `NAME=VALUE`.
+    """Settings in the form of the command line, `NAME=VALUE`.
 
     Raises:
-        PipelineError: one is not.
+        PipelineError: a setting has another form.
     """
     found = {}
     for each in settings:
@@ -129,7 +129,7 @@ def _started(
     scratch: Path, master: str | None, conf: dict[str, str], usual: dict[str, str]
 ) -> SparkSession:
     try:
-        # Which Spark, and what is done with it, would ask for only in the middle.
+        # Spark imports these packages late; a missing one is reported now.
         for package in ("pandas", "pyarrow", "scipy"):
             import_module(package)
         from pyspark.errors import PySparkException  # noqa: PLC0415 - hundreds of MB, for few

@@ -49,7 +49,7 @@ class Automaton(Generic[S, W]):
         self.moves[start].setdefault(symbol, {}).setdefault((weight, target), rules)
 
     def seen_as(self, look: Callable[[S], S | None]) -> Automaton[S, W]:
-        """The automaton for an observer to whom a symbol looks like another, or is not visible."""
+        """The automaton for an observer that cannot distinguish, or see, some symbols."""
         found: Automaton[S, W] = Automaton()
         for moves in self.moves:
             state = found.moves[found.new()]

@@ -14,7 +14,7 @@ VERDICTS: Final = ("accepted", "rejected", "undecided")
 
 
 class FindingRow(NamedTuple):
-    """A finding as its table has it, with the reason of its verdict."""
+    """A row of the table of findings, with the reason of its verdict."""
 
     group_id: str
     source: str

@@ -30,7 +30,7 @@ class _Texts:
 
 
 def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]:
-    """The columns, the texts that their numbers stand for, and the outcomes as letters."""
+    """The columns, the texts of their numbers, and the outcomes as letters."""
     texts = {name: _Texts() for name in COLUMNS}
     columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
     kinds: list[str] = []

@@ -12,7 +12,7 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports.formatting import counted, duration
 from groupcheck.reports.record import CitedRule, Explanation, Property
 
-# So many rules are printed; the others are counted.
+# The number of rules that are printed; the others are counted.
 MOST_RULES: Final = 5
 
 # A source without a version is a line of Kafka 2.7.2.
@@ -47,7 +47,7 @@ def lines(finding: Finding) -> list[str]:
 
 
 def _what(finding: Finding) -> str:
-    """What differs: an answer, the internal state, or that there is no answer."""
+    """The kind of difference: an answer, the internal state, or a missing answer."""
     difference = finding.difference
     if difference is None or difference.seen is not None:
         return "answer"

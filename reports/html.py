@@ -28,7 +28,7 @@ from groupcheck.reports.record import FindingRecord, ResultRecord, Run
 from groupcheck.reports.state_graph import GraphArrow, element
 from groupcheck.reports.svg import as_svg
 
-# So many of the last states of a finding stand side by side.
+# The number of last states of a finding that the page shows side by side.
 MOST_STATES: Final = 12
 
 WORDS: Final = {
@@ -86,7 +86,7 @@ class Guard(NamedTuple):
 
 
 def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
-    """The page; `graphs` are those of the result's instances, as far as they are known."""
+    """The page; `graphs` are those of the result's instances, if they are known."""
     environment = Environment(
         loader=PackageLoader("groupcheck.reports", "page"),
         autoescape=True,

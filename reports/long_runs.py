@@ -31,7 +31,7 @@ def stage_in_words(stage: Stage) -> str:
 
 
 def outage_in_words(outage: Outage) -> str:
-    """When an outage began, what was seen, and how long it lasted."""
+    """The start, the symptom and the duration of an outage."""
     back = "not back since"
     if outage.seconds is not None:
         back = f"back {outage.seconds:.1f} s later"

@@ -12,7 +12,7 @@ from groupcheck.reports.formatting import bounded, counted, percent
 from groupcheck.reports.mermaid import as_mermaid
 from groupcheck.reports.record import FindingRecord, ResultRecord
 
-# A summary has at most a megabyte: so many findings are in full.
+# A summary has at most a megabyte: this many findings are in full.
 MOST_IN_FULL: Final = 20
 
 

@@ -1,4 +1,4 @@
-"""Merges several results: coverage is united, each finding is there once, nothing is run again."""
+"""Merges several results: a transition is covered if a run covers it, each finding appears once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Named(NamedTuple):
 
 
 def merged(several: Sequence[Named]) -> ResultRecord:
-    """The results merged; a single one is returned as it is.
+    """The results merged; a single one is returned unchanged.
 
     Raises:
         NotMergedError: they are of different commands, versions of Kafka or models, they are

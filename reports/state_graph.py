@@ -113,7 +113,7 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
 
 
 def _places(arrows: list[GraphArrow]) -> dict[str, _Point]:
-    """Where each state stands: on an ellipse, in the order of a group's life from its top."""
+    """The position of each state: on an ellipse, in the order of a group's life from its top."""
     there = {name for arrow in arrows for name in arrow[:2]}
     names = [name for name in ORDER if name in there]
     across, down = WIDE / 2 - 110, HIGH / 2 - 40

@@ -32,7 +32,7 @@ def summary(
     *,
     more: bool = False,
 ) -> str:
-    """The findings, what was run and covered, and the verdict.
+    """The findings, the runs and their coverage, and the verdict.
 
     Args:
         result: the result.

@@ -38,7 +38,7 @@ from groupcheck.reports.formatting import (
 
 REPORTED_SEPARATELY = "!! differs from Kafka: reported as a finding of its own"
 DURING = {"open": "while opening the test", "close": "while closing the test"}
-# What is printed for a kind of difference that has no fields to contrast.
+# The text for a kind of difference without fields to contrast.
 KINDS = {"answered too early": "answered; Kafka would still be waiting"}
 
 
@@ -288,7 +288,7 @@ def _seen(finding: Finding, numbers: dict[int, int], names: Names) -> str:
 
 
 def internal_state(finding: Finding, field: str) -> tuple[str, str]:
-    """A field of the internal state: as the port reports it, and as Kafka has it."""
+    """A field of the internal state: the value of the port, and that of Kafka."""
     view = next(iter(finding.exchanges[-1].seen.groups or ()), None)
     group = finding.outcome.coordinator.group if finding.outcome else None
     return (

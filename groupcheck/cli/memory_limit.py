@@ -45,7 +45,7 @@ class Progress:
         self._display = display
 
     def __call__(self, phase: str, total: int | None) -> Counter:
-        """Begin a phase; one that counts nothing is about the states of the phase before."""
+        """Begin a phase; a phase without a count keeps the states of the phase before."""
         self.phase = phase
         count_display, states = self._display(phase, total), 0
 

@@ -50,12 +50,12 @@ class Found(NamedTuple):
 
 
 def explore(spark: SparkSession, settings: Settings, work: str) -> Found:
-    """Explore instances, each in a folder in `work`; levels that are there already are used.
+    """Explore instances, each in a folder in `work`; existing levels are reused.
 
     Raises:
-        PipelineError: something else is there, or it cannot be written to, or Spark gave up.
-        TooManyStatesError: a space has more than `most_states`; what was explored stays there.
-        UnfitSettingsError: there is no such space.
+        PipelineError: the folder has other content or is not writable, or Spark failed.
+        TooManyStatesError: an instance has more than `most_states` states; its levels stay.
+        UnfitSettingsError: there is no such instance.
     """
     check_witness(settings)
     spaces: list[Explored] = []
@@ -159,7 +159,7 @@ def _legs(spark: SparkSession, which: Which, levels: Levels) -> list[dict[str, A
 
 
 def _discovered(spark: SparkSession, levels: Levels) -> dict[int, int]:
-    """For each number of discovered states, how many states discovered so many."""
+    """A histogram: for each number of discovered states, the states that discovered that many."""
     found: dict[int, int] = {}
     for uri in levels.uris()[1:]:
         parents = spark.read.schema("parent long").parquet(uri).groupBy("parent").count()

@@ -1,4 +1,4 @@
-"""The broker that coordinates a group, by its lines; two at once are a contradiction."""
+"""The broker that coordinates a group, by its lines; two brokers at a time are a contradiction."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Brokers:
         return Moved(lost=known, unknown=not known)
 
     def _alternates(self, broker: int, file: str, at_ms: int) -> bool:
-        """Whether the file goes on after another file of the same broker."""
+        """Whether the file continues another file of the same broker."""
         now = self._files.get(broker)
         if now != file:
             if now is not None:

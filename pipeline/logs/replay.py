@@ -1,6 +1,6 @@
-"""Checks the log of a group against the automaton of the version; only what is logged counts.
+"""Checks the log of a group against the automaton of the version; only logged events count.
 
-A history begins in any state, and so it goes on after a gap.
+A history begins in any state, and continues in any state after a gap.
 """
 
 from __future__ import annotations

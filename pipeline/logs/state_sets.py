@@ -35,7 +35,7 @@ class StateSets:
     def take(self, line: EventPattern, generation: int | None) -> frozenset[Transition] | None:
         """Take a line with this generation, or none; None if no state allows it.
 
-        Returns the transitions that may end with the line; none of them if one may go on.
+        Returns the transitions that may end with the line; none if one of them may continue.
         """
         found: dict[int | None, int] = {}
         ended: set[frozenset[Transition] | None] = set()

@@ -186,7 +186,7 @@ def _member(fields: _Bytes, version: int) -> Json:
 
 
 def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
-    """The profile of the version that has written the records, as far as they reveal it."""
+    """The profile of the version that wrote the records, if they reveal it."""
     seen = {found for key, value in records if (found := _written(key, value)) is not None}
     for what, version, profile in WRITTEN_BY:
         if (what, version) in seen:

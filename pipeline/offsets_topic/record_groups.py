@@ -1,6 +1,6 @@
 """Checks the records of one group against the records of the model, partition by partition.
 
-Only the records count: the log has what was stored, and not why.
+Only the records count: the log has the stored values, not their causes.
 """
 
 from __future__ import annotations

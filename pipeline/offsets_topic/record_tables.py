@@ -13,7 +13,7 @@ STORED: Final = "a generation is stored"
 
 
 class RecordTables(Tables):
-    """The tables of one history; a state is what was stored, so rebalances have no state."""
+    """The tables of one history; a state has the stored values, so rebalances have no state."""
 
     def __init__(self) -> None:
         super().__init__()

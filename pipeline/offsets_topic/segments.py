@@ -37,7 +37,7 @@ class Record(NamedTuple):
 class Batch(NamedTuple):
     """A batch at a `position` in the file: records, a marker, or the reason why it is unreadable.
 
-    `base_offset` and `next_offset` are known of whatever could be read so far. With a producer the
+    `base_offset` and `next_offset` have the values read so far. With a producer the
     records are part of a transaction, or a marker ends it.
     """
 

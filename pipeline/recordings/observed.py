@@ -81,7 +81,7 @@ class Observed(Tables):
     """The tables of one recording so far.
 
     Where the observations allow several states, the first stands for all: in most cases they
-    differ only in who the leader is.
+    differ only in the leader.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Observed(Tables):
             self._commits(answers, at_ms)
 
     def passed(self, state: str, times: int, ms: int) -> None:
-        """Nothing but time has passed, so many times, for `ms` together."""
+        """Only time has passed, `times` times, for `ms` in total."""
         self.transitions[Transition(state, Advance.__name__, ("time/pass",), state)] += times
         self._ms[state] += ms
 

@@ -70,7 +70,7 @@ class Replay(HistoryReplay):
             self.last_ms = events.at_ms[stop - 1]
 
     def _run_steadily(self, events: Columns, start: int, stop: int) -> int:
-        """Go on with known pairs alone; the event at which they end."""
+        """Take known pairs; returns the event at which they end."""
         steady, checker = self._steady, self.checker
         oracle = checker.checker.run.oracle
         if not (self._is_idle() and steady.enter(oracle.states, len(oracle.names), checker.now_ms)):
@@ -134,7 +134,7 @@ class Replay(HistoryReplay):
 
     @property
     def rejected(self) -> bool:
-        """Whether the history is rejected, whatever follows."""
+        """Whether the history is rejected; later events do not change this."""
         return self.finding is not None and self.checker.answered
 
     def finish(self) -> None:
@@ -190,7 +190,7 @@ class Replay(HistoryReplay):
         return minimised(self._header(), self._kept, same)
 
     def _header(self) -> str:
-        """The first line of a recording of the group, as far as its events are kept."""
+        """The first line of a recording of the group, for the events that are kept."""
         header = {"type": "open", **self.header}
         header.pop("before", None)
         if self.checker.unknown is not None:

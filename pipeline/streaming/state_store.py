@@ -25,7 +25,7 @@ class Following(NamedTuple):
         state: the folder of the buckets.
         batch: the number of the batch.
         now_s: when it began, in seconds since 1970.
-        idle_s: a history without an event for so long is over.
+        idle_s: a history without an event for this time is over.
         profile: the version to check against, instead of that of the sources.
         unknown: the version for a history whose begin is unknown.
 
@@ -83,7 +83,7 @@ class Bucket:
         saved = checkpoint(replay)
         if replay.rejected and not reported:
             reported = True
-            # A copy is ended: the history goes on.
+            # The copy ends; the history continues.
             yield from (row for row in restore(saved).end() if row[0] == "finding")
         self._waiting[key] = _Waiting(saved, seq, how.now_s, reported)
 

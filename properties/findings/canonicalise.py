@@ -30,7 +30,7 @@ MOST_LONGER = 4
 
 
 def canonicalise(finding: Finding, trial: Trial, graphs: Several[StateGraph]) -> Finding:
-    """The finding by the first trace of the graphs that ends in it, or as it is if none does."""
+    """The finding with the first trace of the graphs that ends in it; unchanged if none does."""
     if finding.is_the_end:
         return finding
     length = len(finding.sequence.steps)

@@ -28,7 +28,7 @@ from groupcheck.properties.laws.breach import law_broken
 from groupcheck.properties.laws.law import Law
 from groupcheck.properties.oracle import view_of
 
-# The rules are applied in so many of the states that the port may be in.
+# The number of possible states of the port in which the rules are applied.
 MOST_STATES: Final = 8
 
 # No timer is longer.

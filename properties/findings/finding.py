@@ -20,7 +20,7 @@ from groupcheck.properties.sequence import Sequence, dump
 class Exchange(NamedTuple):
     """One step of a test with the observation after it, member ids as symbols.
 
-    A step that is `passed_over` does not conform; the test ignores this and goes on.
+    A step that is `passed_over` does not conform; the test ignores this and continues.
     """
 
     given: Input
@@ -29,7 +29,7 @@ class Exchange(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A sequence whose last step the port answers as Kafka does not allow, or at which it fails.
+    """A sequence at whose last step the port gives an answer that Kafka does not allow, or fails.
 
     `exchanges` are its steps with the observations; `names` maps the port's member ids to symbols.
     If the port failed at the last step, `failure` says how, and `rejection` has what Kafka allows;

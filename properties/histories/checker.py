@@ -36,7 +36,7 @@ GIVEN: Final[Mapping[str, Callable[[], Input]]] = {"hold": HoldAppends, "release
 
 
 class GroupsChecked(NamedTuple):
-    """The result for a recording: groups, steps, the first finding, and what was not checked."""
+    """The result for a recording: groups, steps, the first finding, and the unchecked parts."""
 
     groups: int
     steps: int
@@ -57,7 +57,7 @@ def load(path: Path) -> list[Recorded]:
 
 
 def check_groups(recordings: list[Recorded]) -> GroupsChecked:
-    """Check what was recorded of each group, up to the first finding."""
+    """Check the recorded events of each group, up to the first finding."""
     steps = 0
     cut = []
     for each in recordings:

@@ -23,7 +23,7 @@ NO_AGES: Final = ()
 
 
 class StateEquivalence:
-    """The equivalence for a history, with grains of so many ms."""
+    """The equivalence for a history, with grains of `grain_ms`."""
 
     def __init__(self, whole: Iterable[Operation | Event], grain_ms: int) -> None:
         self.grain_ms = grain_ms
@@ -46,7 +46,7 @@ class StateEquivalence:
         return _coarse(_without_ages(state) if ages else state, self.moment(now_ms)), ages
 
     def _ages(self, state: Coordinator, now_ms: int) -> tuple[int | None, ...]:
-        """The expiry of each offset and group, as far as it matters."""
+        """The expiry of each offset and group, if it matters."""
         left = [each.left_ms for each in _retained(state)]
         group, record = state.group, state.log and state.log.group
         left += [holder.empty_left_ms for holder in (group, record) if holder is not None]
@@ -109,7 +109,7 @@ def _without_ages(state: Coordinator) -> Coordinator:
 
 
 def _coarse(state: Coordinator, moment: Moment) -> Coordinator:
-    """The state with the grain in which each timer ends, instead of what is left."""
+    """The state with the grain in which each timer ends, instead of the remaining time."""
     group = state.group
     if group is None:
         return state

@@ -1,4 +1,4 @@
-"""Checks what was recorded of one group against the model, exchange by exchange."""
+"""Checks the recorded events of one group against the model, exchange by exchange."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ExchangeChecker:
         self.begin(profile, broker)
 
     def begin(self, profile: str, broker: Mapping[str, int]) -> None:
-        """Begin, or begin again: there is no group."""
+        """Start, or restart, without a group."""
         self._port = _RecordedPort()
         self.run = Run(self._port, PROFILES[profile], broker)
 
@@ -69,7 +69,7 @@ class ExchangeChecker:
 
 
 class _RecordedPort(Playback):
-    """A port that returns `next`, whatever the request is."""
+    """A port that returns `next` for every request."""
 
     def __init__(self) -> None:
         super().__init__(())

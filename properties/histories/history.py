@@ -17,7 +17,7 @@ MOST_POINTS: Final = 200_000
 
 
 class Operation(NamedTuple):
-    """A request that a client sent, and what is known of its response.
+    """A request that a client sent, and the known facts of its response.
 
     Times are in ns. The request takes effect after `begins` and, if `by` is known, before it. The
     response arrived before `ends`, if that is known. `answer` is the response in its comparable

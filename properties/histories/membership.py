@@ -1,4 +1,4 @@
-"""Infers members from JoinGroups and their responses, whatever the state of the group."""
+"""Infers members from JoinGroups and their responses, in any state of the group."""
 
 from __future__ import annotations
 

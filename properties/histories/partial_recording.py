@@ -1,7 +1,7 @@
 """The history of a group in a recording that leaves some responses out.
 
-A recording has everything in order, so each request takes effect, and each response is given, where
-it stands. The first line names the APIs without responses (`unseen`); of all other APIs every
+A recording has everything in order, so each request takes effect, and each response is sent, at
+its place. The first line names the APIs without responses (`unseen`); of all other APIs every
 response is there.
 """
 
@@ -73,7 +73,7 @@ class PartialHistory:
         for each in self._operations.values():
             if each.is_over:
                 found.append(each)
-            elif self._cut is not None:  # what was cut off may have caused the response
+            elif self._cut is not None:  # an event that was cut off may have caused the response
                 found.append(Operation(each.request, each.begins))
             elif each.request.api in self._unseen:
                 found.append(each)

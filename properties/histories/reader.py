@@ -21,7 +21,7 @@ from groupcheck.properties.histories.fast_parser import Fast, Line, parse_fast
 from groupcheck.properties.sequence import MalformedTraceError, header
 
 Row = dict[str, Any]
-# Why nothing is known of a group that the coordinator found in its log.
+# Why the state of a group that the coordinator found in its log is unknown.
 BEFORE: Final = "it was there before the recording began"
 MOST_MS: Final = 2**53  # that a JSON number represents exactly
 MOST_ID: Final = 2**63 - 1
@@ -144,7 +144,7 @@ class RecordingReader:
         self._torn = None
 
     def skip(self, line: Line, rejected: RejectedLineError) -> None:
-        """Go on after a line that `take` rejected."""
+        """Continue after a line that `take` rejected."""
         if rejected.gap:
             self._torn = line.number
             if self._session is not None:

@@ -20,7 +20,7 @@ from groupcheck.properties.brokers.catalogue import definitions
 PATIENCE_S = 60
 
 
-def test_brokers_lists_what_each_broker_needs_and_whether_it_can_run(
+def test_brokers_lists_the_requirements_of_each_broker_and_whether_it_can_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

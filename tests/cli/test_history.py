@@ -62,7 +62,7 @@ tolerances: a timer may fire up to 1000 ms late, never early; an answer that is 
     assert history((OPEN, *ALONE)) == (0, printed, "")
 
 
-def test_of_another_history_it_prints_the_longest_order_and_what_is_allowed_next(
+def test_a_rejected_history_prints_the_longest_order_and_the_allowed_responses(
     history: Callable[..., Any],
 ) -> None:
     # The second member joins while the first beats; whichever comes first, it is no error 22.

@@ -43,7 +43,7 @@ def test_a_difference_names_every_rule_that_only_one_version_has(
     assert all(f"\n{rule}: " in printed for rule in only)
 
 
-def test_a_cell_and_what_differs_in_it_fit_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_and_its_differences_fit_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
     where = ("--api", "joingroup", "--state", "completingrebalance", "--diff", "2.7", "4.1")
     printed = _printed(capsys, *where)
     cell = printed.partition("join/changed-completing: ")[2].partition("\n\n")[0].splitlines()

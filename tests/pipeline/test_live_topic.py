@@ -153,7 +153,7 @@ def _followed(how: Following, records: list[Record]) -> dict[str, Any]:
         ("kafka://127.0.0.1:9?sasl.jaas.config=s", "/__consumer_offsets: no broker can be reached"),
     ],
 )
-def test_where_there_is_no_topic_it_is_said_in_a_line(
+def test_a_missing_topic_is_reported_in_one_line(
     source: str, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", source]) == 2
@@ -164,7 +164,7 @@ def test_where_there_is_no_topic_it_is_said_in_a_line(
 
 
 @pytest.mark.usefixtures("spark")
-def test_what_fetches_the_source_is_said_where_it_is_missing(
+def test_a_missing_kafka_source_package_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:

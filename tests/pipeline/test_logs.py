@@ -167,7 +167,7 @@ def test_the_time_zone_is_that_of_the_line_or_else_the_option() -> None:
     assert began[0] - began[1] == 3_600_000
 
 
-def test_time_goes_on_when_clocks_are_put_back_for_winter() -> None:
+def test_time_never_goes_back_when_daylight_saving_time_ends() -> None:
     times = ("02:30:00,000", "02:59:59,000", "02:00:01,000", "03:00:00,000")
     prefix = "[GroupCoordinator 1]: Assignment received from leader for group g for generation 1"
     texts = [

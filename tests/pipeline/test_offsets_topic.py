@@ -123,7 +123,9 @@ def test_a_wrong_record_is_a_finding_and_no_other(
         _assert_found(made, place, batch, tmp_path)
 
 
-def test_a_removal_of_what_was_never_committed_is_found(made: Made, tmp_path: Path) -> None:
+def test_a_removal_of_an_offset_that_was_never_committed_is_found(
+    made: Made, tmp_path: Path
+) -> None:
     record = OffsetCommitRecord(OffsetCommitKey("group-1", "never", 3), None)
     place = next(i for i, each in enumerate(made.batches) if _group_of(each) == "group-1") + 1
     _assert_found(made, place, Batch((record,)), tmp_path)

@@ -30,7 +30,7 @@ OWN = {"port": "kafka:2.7", "shared": False, "answers": ["no error | at all"]}
 SHARED = {**OWN, "shared": True}
 
 
-def test_a_row_has_what_each_broker_does_of_a_rule() -> None:
+def test_a_row_has_the_behaviour_of_each_broker_for_a_rule() -> None:
     found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", OWN)
     text = page(
         [

@@ -65,7 +65,7 @@ def test_no_line_is_wider_than_a_screen(exploration: Exploration) -> None:
     assert max(len(line) for line in lines if str(MODEL) not in line) <= 110
 
 
-def test_without_symmetry_it_says_what_tlc_counts_and_how_to_run_it() -> None:
+def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
     found = run(Settings(PROFILE, spaces=("metadata",), symmetry=False), _silent)
     said = summary(found, [])
     assert f"{found.spaces[0].figures.edges + 1:,}" in said.split()
@@ -73,7 +73,7 @@ def test_without_symmetry_it_says_what_tlc_counts_and_how_to_run_it() -> None:
     assert 'Names = {"m1", "m2"}' in said
 
 
-def test_what_part_of_the_model_does_not_show_is_named(exploration: Exploration) -> None:
+def test_rules_that_a_part_of_the_model_never_applies_are_listed(exploration: Exploration) -> None:
     metadata = exploration.settings._replace(spaces=("metadata",))
     said = summary(run(metadata, _silent), [])
     assert "\nunapplied  " in said
@@ -96,7 +96,9 @@ def test_arrows_that_part_of_the_model_does_not_go_along_are_named(
     assert "ERROR" not in said
 
 
-def test_errors_come_last_and_take_the_place_of_what_they_deny(exploration: Exploration) -> None:
+def test_errors_come_last_and_replace_the_lines_that_they_contradict(
+    exploration: Exploration,
+) -> None:
     first = exploration.spaces[0]
     arrows = dict(first.projection.arrows)
     arrow = next(iter(arrows))
@@ -119,7 +121,7 @@ def test_a_witness_is_printed_step_by_step_with_every_answer(exploration: Explor
     assert "  4. A sends LeaveGroup v4\n       <- (to step 2) UNKNOWN_MEMBER_ID (25)" in said
 
 
-def test_the_json_has_what_the_screen_has(exploration: Exploration) -> None:
+def test_the_json_has_the_printed_values(exploration: Exploration) -> None:
     said = as_json(exploration)
     assert said["format"] == 1
     assert said["errors"] == said["rules_not_applied"] == []

@@ -71,7 +71,7 @@ def test_a_finding_is_written_as_text_traces_pictures_and_test(
     assert len(expected) >= 7
 
 
-def test_the_record_has_what_the_console_prints(result: Result, report: Path) -> None:
+def test_the_record_has_the_printed_lines(result: Result, report: Path) -> None:
     written = json.loads((report / "result.json").read_text())
     assert written["conforms"] is False
     assert written["sequences"] == result.sequences

@@ -223,7 +223,7 @@ def test_in_a_browser_a_line_of_code_lists_its_transitions(
 
 
 @needs("chromedriver")
-def test_in_a_browser_there_is_a_dark_mode_and_print_opens_all_details(
+def test_the_page_has_a_dark_mode_and_printing_opens_all_details(
     opened: Browser,
 ) -> None:
     colour = "return getComputedStyle(document.body).backgroundColor"

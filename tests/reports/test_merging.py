@@ -32,7 +32,7 @@ def _together(*several: ResultRecord) -> ResultRecord:
     return merged([Named(f"{place}.json", saved) for place, saved in enumerate(several)])
 
 
-def test_a_single_result_is_returned_as_it_is() -> None:
+def test_a_single_result_is_returned_unchanged() -> None:
     assert _together(diverging()) is diverging()
 
 

@@ -80,7 +80,7 @@ def test_verify_prints_and_writes_the_same_record(
     assert set(printed["rules"]["not_applied"]).isdisjoint(printed["rules"]["applied"])
 
 
-def test_a_record_is_read_as_it_was_written(diverging: dict[str, Any], tmp_path: Path) -> None:
+def test_a_record_survives_writing_and_reading(diverging: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text(json.dumps(diverging))
     saved = read(path)

@@ -14,7 +14,7 @@ from support.log_records import commit, end, logs, offset
 @pytest.mark.parametrize("tombstones_end_pending", [False, True], ids=["2.7", "4.1"])
 @settings(max_examples=400, deadline=None)
 @given(before=logs(), after=logs())
-def test_compacted_log_loads_like_the_whole_one_whatever_is_appended(
+def test_compacted_log_loads_like_the_whole_one(
     before: list[Batch], after: list[Batch], *, tombstones_end_pending: bool
 ) -> None:
     def loaded(log: list[Batch]) -> object:

@@ -84,7 +84,9 @@ def test_each_group_is_checked_on_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_of_small_histories_it_says_what_trying_every_order_says(seed: int, tmp_path: Path) -> None:
+def test_the_verdict_on_small_histories_equals_that_of_trying_every_order(
+    seed: int, tmp_path: Path
+) -> None:
     random = Random(seed)
     lines = Overlapping(seed, clients=2, way_ms=6, think_ms=3, delay_ms=0).run(6)
     answers = [line for line in lines if line["type"] == "response"]
@@ -110,7 +112,7 @@ def test_of_small_histories_it_says_what_trying_every_order_says(seed: int, tmp_
     assert verdict.allowed is any(explained(*each) for each in searched)
 
 
-def test_small_histories_come_out_both_ways(tmp_path: Path) -> None:
+def test_small_histories_include_accepted_and_rejected_ones(tmp_path: Path) -> None:
     lines = Overlapping(clients=2, way_ms=6, think_ms=3, delay_ms=0).run(6)
     number = next(line["id"] for line in lines if line["type"] == "response")
     assert accepted(lines, tmp_path)
@@ -146,7 +148,7 @@ def test_unobserved_responses_are_not_checked_and_the_others_are(
     assert not accepted(spoiled(kept, number), tmp_path)
 
 
-def test_an_answer_is_blamed_only_as_far_as_it_was_seen(tmp_path: Path) -> None:
+def test_a_response_is_rejected_only_by_its_observed_fields(tmp_path: Path) -> None:
     lines = Overlapping(2).run(60)
     number = next(line["id"] for line in lines if line.get("api") == "Heartbeat")
     wrong = changed(lines, number, lambda body: body.update(errorCode=22))

@@ -57,7 +57,7 @@ def test_a_history_that_needs_a_crash_is_rejected_unless_crashes_are_assumed(
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_crash_does_not_explain_what_no_log_has(profile: str, seed: int, tmp_path: Path) -> None:
+def test_a_crash_does_not_explain_a_wrong_response(profile: str, seed: int, tmp_path: Path) -> None:
     lines = Breaking(seed, profile=profile).run(80)
     answered = [line["id"] for line in lines if line["type"] == "response"]
     assert checked(spoiled(lines, answered[-15]), tmp_path).rejected is not None
@@ -96,7 +96,7 @@ def _small(random: Random, seed: int, *, slow: bool) -> list[Line]:
 
 @pytest.mark.parametrize("slow", [False, True], ids=["at-once", "slow"])
 @pytest.mark.parametrize("part", range(8))
-def test_of_small_histories_with_events_it_says_what_trying_every_order_says(
+def test_the_verdict_on_small_histories_with_events_equals_that_of_trying_every_order(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, slow: bool
 ) -> None:
     searched: list[tuple[tuple[Operation | Event, ...], Setting]] = []

@@ -104,7 +104,9 @@ def test_after_a_crash_the_rest_of_the_group_is_not_checked(
     assert "nothing is known after fault " in capsys.readouterr().out
 
 
-def test_a_cleanup_happened_where_it_stands(session: list[Line], tmp_path: Path) -> None:
+def test_a_cleanup_takes_effect_at_its_place_in_the_recording(
+    session: list[Line], tmp_path: Path
+) -> None:
     lines = without(session, ("Heartbeat",))
     lines.insert(len(lines) // 2, {"type": "fault", "fault": "cleanup"})
     assert status(lines, tmp_path) == 0

@@ -91,7 +91,7 @@ def test_the_recording_of_a_server_with_several_groups_is_accepted(
     assert capsys.readouterr().out == result
 
 
-def test_each_session_of_a_file_is_checked_by_itself(session: Path, tmp_path: Path) -> None:
+def test_each_session_of_a_file_is_checked_on_its_own(session: Path, tmp_path: Path) -> None:
     path = tmp_path / "twice"
     path.write_bytes(session.read_bytes() * 2)
     assert check_groups(load(path)).groups == 8

@@ -205,7 +205,7 @@ def test_second_done_is_a_protocol_error_at_the_next_message(program: MakePort) 
 # --- no process is left
 
 
-def test_shutdown_lets_the_program_end_by_itself(program: MakePort, tmp_path: Path) -> None:
+def test_shutdown_waits_for_the_program_to_exit(program: MakePort, tmp_path: Path) -> None:
     goodbye = tmp_path / "goodbye"
     port = opened(program(script=PROGRAM % "" + f"open({str(goodbye)!r}, 'w').close()\n"))
     pid = pid_of(port)
