@@ -45,8 +45,8 @@ EMBEDDED: Final = {
     "spark.sql.shuffle.partitions": "8",
 }
 
-# The same if Python does most of the work: Java's second compiler takes more time than it saves, and
-# another garbage collector more memory (`python bench/exploring.py`, compared with
+# The same if Python does most of the work: Java's second compiler takes more time than it saves,
+# and another garbage collector more memory (`python bench/exploring.py`, compared with
 # `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
 IN_PYTHON: Final = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
