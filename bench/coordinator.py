@@ -110,9 +110,9 @@ def filled(members: int, size: int = GROUP_SIZE) -> tuple[Coordinator, list[Hear
     names = [f"group-{number}" for number in range(max(members // size, 1))]
     for number in range(members):
         made.receive(Request(number, 3, _join(names[number % len(names)]), *_client(number)))
-    told = {r.request_id: r.body for ms in (3_000, 3_000) for r in made.advance(ms)}
+    responses = {r.request_id: r.body for ms in (3_000, 3_000) for r in made.advance(ms)}
     beats = []
-    for number, answer in told.items():
+    for number, answer in responses.items():
         name, member_id = names[number % len(names)], answer.member_id  # type: ignore[union-attr]
         body = SyncGroupRequest(name, 1, member_id)
         if answer.members:  # type: ignore[union-attr]

@@ -40,7 +40,7 @@ SAME: Final = (
     "rules",
     "digest",
 )
-OF_LAWS: Final = ("properties", "violations")
+OF_PROPERTIES: Final = ("properties", "violations")
 SPACES: Final = (
     ("2.7", "membership", "2"),
     ("2.7", "membership", "3"),
@@ -57,25 +57,25 @@ def _measured(engine: str, command: list[str]) -> tuple[str, int, int]:
     began = time.monotonic()
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
     peak = Peak(process.pid)
-    told, _ = process.communicate()
+    output, _ = process.communicate()
     seconds = time.monotonic() - began
     mb, processor_s = peak.stop()
-    states = json.loads(told)["instances"][0]["states"] if told else 0
+    states = json.loads(output)["instances"][0]["states"] if output else 0
     sys.stdout.write(
         f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"
         f" {states / max(processor_s, 0.1):8,.0f} states a second of it {mb:7,} MB\n"
     )
     sys.stdout.flush()
-    return told, process.returncode, mb
+    return output, process.returncode, mb
 
 
 def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], int]:
     """What an engine of `groupcheck explore` finds of a space, and its peak in MB."""
-    told, status, mb = _measured(engine, [*_command(asked), "--engine", engine, *more])
+    output, status, mb = _measured(engine, [*_command(asked), "--engine", engine, *more])
     assert status == 0
-    found = json.loads(told)
-    of_laws = {name: found[name] for name in OF_LAWS}
-    return {name: found["instances"][0][name] for name in SAME} | of_laws, mb
+    found = json.loads(output)
+    of_properties = {name: found[name] for name in OF_PROPERTIES}
+    return {name: found["instances"][0][name] for name in SAME} | of_properties, mb
 
 
 def _command(asked: Asked) -> list[str]:
@@ -86,16 +86,16 @@ def _command(asked: Asked) -> list[str]:
 
 def _states(asked: Asked) -> dict[str, Any]:
     """The same of the explorer in one process alone, without what is asked of its graph."""
-    told, _, _ = _measured("states", [__file__, "--states", *asked])
-    found: dict[str, Any] = json.loads(told)["instances"][0]
+    output, _, _ = _measured("states", [__file__, "--states", *asked])
+    found: dict[str, Any] = json.loads(output)["instances"][0]
     return found
 
 
-def _told_of_states(profile: str, space: str, members: str) -> None:
+def _print_states(profile: str, space: str, members: str) -> None:
     found = explore(chosen(Settings(PROFILES[profile], int(members), (space,)))[space])
     keys = (key(written(node)) for node in found.nodes)
-    told = {"states": len(found.nodes), "edges": found.transition_count, "depth": found.depth}
-    sys.stdout.write(json.dumps({"instances": [{**told, "digest": digest(keys)}]}))
+    counts = {"states": len(found.nodes), "edges": found.transition_count, "depth": found.depth}
+    sys.stdout.write(json.dumps({"instances": [{**counts, "digest": digest(keys)}]}))
 
 
 def _compared(asked: Asked, more: list[str]) -> None:
@@ -129,7 +129,7 @@ def main() -> None:
     options = parser.parse_args()
     more = [each for setting in options.conf for each in ("--conf", setting)]
     if options.states:
-        _told_of_states(*options.states)
+        _print_states(*options.states)
         return
     one = (options.profile, options.instance, options.members)
     for asked in [one] if options.instance else SPACES:

@@ -43,7 +43,7 @@ STEPS = 60  # of one test
 EXAMPLES = 100
 TABLE = (1_000, 10_000, 100_000)
 PER_DECADE = 12  # points of a curve
-# Colours and greys that can be told apart and read on white as well as on black.
+# Colours and greys that differ and can be read on white as well as on black.
 COLOURS = {"uniform": "#e08a1e", "swarm": "#b0609e", "guided": "#2f8fd8", "tours": "#2aa876"}
 GREY = "#808890"
 
@@ -124,7 +124,7 @@ def measured(sources: dict[str, Work], clock: Callable[[], float], rounds: int) 
 
 
 def walked(tracks: Tracks, choice: str, seed: int) -> Iterator[tuple[int, int]]:
-    """The steps done and the edges shown, after each walk."""
+    """The steps done and the transitions covered, after each walk."""
     random = Random(seed)
     walker, done = Walker(tracks, BuiltinPort(seed)), 0
     choose = CHOICES[choice](tracks, random)

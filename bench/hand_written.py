@@ -80,8 +80,8 @@ class HandWritten(RuleBasedStateMachine):
     ) -> str:
         body = JoinGroupRequest(GROUP_ID, session, rebalance, protocols=protocols)
         answers = self.ask(version, body)
-        told: str = getattr(answers[0].body, "member_id", "") if answers else ""
-        return told
+        member_id: str = getattr(answers[0].body, "member_id", "") if answers else ""
+        return member_id
 
     @rule(
         member=members,

@@ -29,11 +29,11 @@ HEADER: Final = {"trace": 1, "profile": "2.7", "config": BROKER}
 AGAIN_MS: Final = 15_000  # in which everybody has had whole numbers of heartbeats and commits
 OFFSETS: Final = re.compile(r'(?<="committedOffset":)(\d+)')
 AT_ONCE: Final = 250_000  # events that are made at once
-LAWFUL: Final = '{"errorCode":0}'
+SUCCESS: Final = '{"errorCode":0}'
 
 
 class Bulk(NamedTuple):
-    """So many groups of so many events each, in so many files, some with one unlawful answer.
+    """Groups of so many events each, in so many files, some with one answer that is not allowed.
 
     There are so many `kinds` of histories. One more group has `huge` events, if that is not 0.
     """
@@ -41,18 +41,18 @@ class Bulk(NamedTuple):
     groups: int
     events: int
     files: int = 8
-    unlawful: int = 0
+    violations: int = 0
     huge: int = 0
     kinds: int = 20
     seed: int = 0
 
 
 class Group(NamedTuple):
-    """A group's history, and which of its events is unlawful."""
+    """A group's history, and which of its events is not allowed."""
 
     name: str
     history: pa.Table
-    unlawful: int | None
+    violation: int | None
 
 
 def events(directory: Path, wanted: Bulk) -> Made:
@@ -60,7 +60,7 @@ def events(directory: Path, wanted: Bulk) -> Made:
     (directory / "events").mkdir(parents=True)
     schema = arrow(EVENTS)
     found: dict[str, tuple[str, int]] = {}
-    told = 0
+    events = 0
     for number, groups in enumerate(_files(wanted)):
         source = f"made-{number}"
         path = directory / "events" / f"part-{number:05}.zstd.parquet"
@@ -68,18 +68,18 @@ def events(directory: Path, wanted: Bulk) -> Made:
             for group in groups:
                 for table in _events(group, source, schema):
                     writer.write_table(table)
-                told += len(group.history)
-                if group.unlawful is not None:
-                    found[group.name] = source, group.unlawful + 2  # after the opening
+                events += len(group.history)
+                if group.violation is not None:
+                    found[group.name] = source, group.violation + 2  # after the opening
     marker = {"format": FORMAT, "kind": "events"}
     (directory / MARKER).write_text(json.dumps(marker), encoding="utf-8")
-    return Made(told, 0, wanted.groups + bool(wanted.huge), found)
+    return Made(events, 0, wanted.groups + bool(wanted.huge), found)
 
 
 def recordings(directory: Path, wanted: Bulk) -> Made:
     """Write what is wanted as recordings, in which the groups of a file go on side by side."""
     found: dict[str, tuple[str, int]] = {}
-    told = lines = 0
+    events = lines = 0
     for number, groups in enumerate(_files(wanted)):
         path = directory / f"recording-{number}.jsonl"
         with path.open("wb") as file:
@@ -87,10 +87,10 @@ def recordings(directory: Path, wanted: Bulk) -> Made:
             side_by_side = _Lines([*groups])
             for text in side_by_side:
                 file.write(text)
-        told += side_by_side.told
+        events += side_by_side.events
         lines += side_by_side.lines
-        found |= {name: (str(path), line) for name, line in side_by_side.unlawful.items()}
-    return Made(told, lines, wanted.groups + bool(wanted.huge), found)
+        found |= {name: (str(path), line) for name, line in side_by_side.violations.items()}
+    return Made(events, lines, wanted.groups + bool(wanted.huge), found)
 
 
 def _files(wanted: Bulk) -> Iterator[Iterator[Group]]:
@@ -101,7 +101,7 @@ def _files(wanted: Bulk) -> Iterator[Iterator[Group]]:
         for _ in range(min(wanted.kinds, wanted.groups))
     ]
     huge = _huge(Production(random), wanted.huge) if wanted.huge else None
-    chosen = set(random.sample(range(wanted.groups), wanted.unlawful))
+    chosen = set(random.sample(range(wanted.groups), wanted.violations))
 
     def file(number: int) -> Iterator[Group]:
         if huge is not None and number == 0:
@@ -129,11 +129,11 @@ def _table(happened: list[Happened]) -> pa.Table:
 
 
 def _huge(production: Production, most: int) -> pa.Table:
-    """A history that begins as others do, and then goes on for long in peace."""
+    """A history that begins as others do and goes on with heartbeats and commits alone."""
     begun = _table(production.go(4_000))
     at_ms, api = begun["at_ms"].to_numpy(), np.array(begun["api"].to_pylist())
-    peaceful = np.isin(api, ("Heartbeat", "OffsetCommit"))
-    last = np.flatnonzero(~peaceful)  # after each of them there may be peace
+    routine = np.isin(api, ("Heartbeat", "OffsetCommit"))
+    last = np.flatnonzero(~routine)  # a routine span may follow each of them
     ends = np.append(last[1:], len(api))
     first, end = max(zip(last + 1, ends, strict=True), key=lambda span: span[1] - span[0])
     # Everybody has committed by then, and has as much time from one round to the next.
@@ -141,11 +141,11 @@ def _huge(production: Production, most: int) -> pa.Table:
     inside = np.flatnonzero((at_ms >= start_ms) & (at_ms < start_ms + AGAIN_MS))
     assert inside[-1] < end
     round_ = begun.slice(inside[0], len(inside))
-    tables, told, rounds = [begun.slice(0, inside[0])], int(inside[0]), 0
-    while told < most:
-        again = max(min((most - told) // len(inside), AT_ONCE // len(inside)), 1)
+    tables, events, rounds = [begun.slice(0, inside[0])], int(inside[0]), 0
+    while events < most:
+        again = max(min((most - events) // len(inside), AT_ONCE // len(inside)), 1)
         tables.append(_again(round_, rounds, again))
-        rounds, told = rounds + again, told + again * len(inside)
+        rounds, events = rounds + again, events + again * len(inside)
     return pa.concat_tables(tables).slice(0, most)
 
 
@@ -175,9 +175,9 @@ def _again(round_: pa.Table, done: int, times: int) -> pa.Table:
 def _spoilt(history: pa.Table, random: Random) -> tuple[pa.Table, int]:
     """The history with one answer that Kafka never gives here, and which event that is."""
     bodies = history["body"].to_pylist()
-    simple = [n for n, body in enumerate(bodies) if body == LAWFUL]
+    simple = [n for n, body in enumerate(bodies) if body == SUCCESS]
     at = random.choice(simple[len(simple) // 4 :])
-    bodies[at] = LAWFUL.replace("0", str(random.choice((16, 82, 23))))
+    bodies[at] = SUCCESS.replace("0", str(random.choice((16, 82, 23))))
     return history.set_column(history.column_names.index("body"), "body", pa.array(bodies)), at
 
 
@@ -223,9 +223,9 @@ class _Lines:
 
     def __init__(self, groups: list[Group]) -> None:
         self._groups = groups
-        self.told = sum(len(group.history) for group in groups)
+        self.events = sum(len(group.history) for group in groups)
         self.lines = 0
-        self.unlawful: dict[str, int] = {}
+        self.violations: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[bytes]:
         groups = self._groups
@@ -239,9 +239,9 @@ class _Lines:
         self.lines = int(lines[-1])
         firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
         for group, first in zip(groups, firsts, strict=True):
-            if group.unlawful is not None:
-                place = int(np.flatnonzero(order == first + group.unlawful)[0])
-                self.unlawful[group.name] = int(lines[place])
+            if group.violation is not None:
+                place = int(np.flatnonzero(order == first + group.violation)[0])
+                self.violations[group.name] = int(lines[place])
         ids = _ids(of[order], number[order])
         rest = pa.chunked_array([chunk for group in groups for chunk in _rest(group)])
         for start in range(0, len(order), AT_ONCE):
@@ -253,9 +253,9 @@ class _Lines:
             )
             time = pc.if_else(pc.greater(passed, 0), time, "")
             head = pc.if_else(pc.starts_with(texts, ',"api"'), "request", "response")
-            told = pa.array(ids[those]).cast(pa.string())
+            numbers = pa.array(ids[those]).cast(pa.string())
             line = pc.binary_join_element_wise(
-                time, '{"type":"', head, '","id":', told, texts, "}\n", ""
+                time, '{"type":"', head, '","id":', numbers, texts, "}\n", ""
             )
             yield "".join(_one(line).to_pylist()).encode()
 

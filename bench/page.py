@@ -51,8 +51,8 @@ def main() -> None:
         for name, each in instances.items():
             path = Path(directory) / f"{name}.html"
             members = 1 if name == "small" else 2
-            told = _measured(_result(each, members), path, opened)
-            sys.stdout.write(f"{name:<8}{told}\n")
+            line = _measured(_result(each, members), path, opened)
+            sys.stdout.write(f"{name:<8}{line}\n")
 
 
 def _result(instances: dict[str, Instance], members: int) -> saved.ResultRecord:

@@ -46,7 +46,7 @@ OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segme
 
 
 def plain(directory: Path) -> dict[str, tuple[str, int]]:
-    """The same check of a table of events in this process alone: what is unlawful, by group."""
+    """The same check of a table of events in this process alone: the violations, by group."""
     from groupcheck.pipeline.ingest import stored  # noqa: PLC0415 - in a process of its own
     from groupcheck.pipeline.kernels import event_batches, replay  # noqa: PLC0415
 
@@ -71,9 +71,9 @@ def _run(command: list[str]) -> tuple[str, Took]:
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     peak = Peak(process.pid)
-    told, _ = process.communicate()
+    output, _ = process.communicate()
     seconds = time.monotonic() - began
-    return told, Took(seconds, *peak.stop())
+    return output, Took(seconds, *peak.stop())
 
 
 def _line(what: str, events: int, took: Took, note: str = "") -> None:
@@ -88,13 +88,13 @@ def _groupcheck(cores: int, conf: list[str], *command: str) -> tuple[str, Took]:
     return _run([sys.executable, "-m", "groupcheck", *command, *common])
 
 
-def _judged(report: Path, made: Made, told: str) -> str:
-    """Whether all that is unlawful was found where it is, and nothing else."""
+def _verdict(report: Path, made: Made, output: str) -> str:
+    """Check that exactly the violations were found, each at its line."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - it comes with the extra
 
     rows = pq.read_table(report / "findings", columns=["group_id", "source", "line"]).to_pylist()
     found = {r["group_id"]: (r["source"].removeprefix("file://"), r["line"]) for r in rows}
-    assert json.loads(told)["undecided"] == 0
+    assert json.loads(output)["undecided"] == 0
     return _same(found, made)
 
 
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=1_000)
     parser.add_argument("--events", type=int, default=1_000, help="of each group")
     parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--unlawful", type=int, default=50)
+    parser.add_argument("--violations", type=int, default=50)
     parser.add_argument("--huge", type=int, default=0, help="events of one more group")
     parser.add_argument("--table", action="store_true", help="make a table of events")
     parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
@@ -134,7 +134,7 @@ def main() -> None:
     if options.plain:
         sys.stdout.write(json.dumps(plain(options.plain)))
         return
-    wanted = Bulk(options.groups, options.events, options.files, options.unlawful, options.huge)
+    wanted = Bulk(options.groups, options.events, options.files, options.violations, options.huge)
     conf = [part for each in options.conf for part in ("--conf", each)]
     with tempfile.TemporaryDirectory(prefix="pipeline-", dir=options.scratch) as scratch:
         measure(Path(scratch), wanted, options.cores, conf, options)
@@ -157,11 +157,11 @@ def measure(
             command = ("ingest", str(sources), "--out", str(table))
             _line(f"ingest, local[{number}]", made.events, _groupcheck(number, conf, *command)[1])
         command = ("check", str(table), "--report", str(report))
-        told, took = _groupcheck(number, conf, *command)
-        _line(f"check, local[{number}]", made.events, took, _judged(report, made, told))
+        output, took = _groupcheck(number, conf, *command)
+        _line(f"check, local[{number}]", made.events, took, _verdict(report, made, output))
     if not options.no_plain:
-        told, took = _run([sys.executable, str(HERE), "--plain", str(table)])
-        found = {group: (path, line) for group, (path, line) in json.loads(told).items()}
+        output, took = _run([sys.executable, str(HERE), "--plain", str(table)])
+        found = {group: (path, line) for group, (path, line) in json.loads(output).items()}
         _line("check, plain process", made.events, took, _same(found, made))
 
 
@@ -195,9 +195,11 @@ def logs(profile: str, texts: list[bytes]) -> None:
         if event.group_id not in replays:
             replays[event.group_id] = begun(event)
         replays[event.group_id].take(event)
-    told = [row for replay in replays.values() for name, row in replay.end() if name == "verdict"]
+    verdicts = [
+        row for replay in replays.values() for name, row in replay.end() if name == "verdict"
+    ]
     over = time.process_time()
-    wrong = [row for row in told if row["verdict"] != "accepted"]
+    wrong = [row for row in verdicts if row["verdict"] != "accepted"]
     assert not wrong, wrong[0]
     for what, number, seconds in (
         ("read", len(texts), read - built),

@@ -62,8 +62,8 @@ def tell_shown() -> list[Shown]:
     for name, fault in KAFKA.items():
         found.append(shown(name, fault))
         _, _, finding_id, steps, least, seconds = found[-1]
-        told = f"{name:12} {finding_id} {steps} steps, {least} at least, {seconds:.1f} s"
-        print(told, flush=True)  # noqa: T201
+        line = f"{name:12} {finding_id} {steps} steps, {least} at least, {seconds:.1f} s"
+        print(line, flush=True)  # noqa: T201
     return found
 
 
@@ -106,7 +106,7 @@ def tell_whole() -> list[Whole]:
 
 
 def main(*, whole: bool) -> None:
-    """Write the page; without `whole` what finds each bug is told as before."""
+    """Write the page; without `whole` the table of what finds each bug stays."""
     table = whole_table(tell_whole()) if whole else whole_of(PAGE.read_text(encoding="utf-8"))
     PAGE.write_text(page(tell_shown(), table), encoding="utf-8")
 

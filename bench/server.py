@@ -151,7 +151,7 @@ def real_consumers(served: Served) -> None:
     real.poll_until(lambda: time.perf_counter() - began > SECONDS)
     row("commits, 50 consumers of confluent-kafka", real.commits / SECONDS, "a second")
     real.committing = False
-    # All at once: one that leaves waits for the others, whom nobody polls any more.
+    # All at once: one that leaves waits for the others, which no thread polls any more.
     with ThreadPoolExecutor(CONSUMERS) as threads:
         list(threads.map(Consumer.close, real.consumers))
 

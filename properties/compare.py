@@ -1,7 +1,7 @@
-"""Observed and expected, made comparable: ids as symbols, free orders sorted, old versions trimmed.
+"""Makes observed and expected answers comparable: ids as symbols, lists sorted, fields trimmed.
 
-What Kafka leaves open is taken out here and nothing else: the names behind member ids and the
-order of members, topics and partitions in an answer.
+This removes exactly the nondeterminism that Kafka allows: the values of member ids and the order
+of members, topics and partitions in an answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BY_TOPIC = (
     OffsetDeleteResponse,
 )
 
-UNREVEALED = "?"  # an id that nobody has been told yet
+UNREVEALED = "?"  # an id that the port has not revealed yet
 
 Names = Mapping[str, str]
 Record = TypeVar("Record")
@@ -48,7 +48,7 @@ def _symbol(member_id: str, names: Names) -> str:
 
 
 def _symbols(member_ids: list[str], names: Names) -> list[str]:
-    """What the ids of one list stand for; one that is there twice is no member's nobody knows."""
+    """The symbols of the ids of one list; an unknown id that occurs twice stands for itself."""
     times = Counter(member_ids)
     return [names.get(name, UNREVEALED if times[name] == 1 else name) for name in member_ids]
 
@@ -137,7 +137,7 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
 
 
 def _revealed(member_id: str | None, names: Names) -> str | None:
-    """A member's symbol, if the port has told its id; of one that was loaded it may never have."""
+    """A member's symbol, if the port has revealed its id; a loaded member's may never be."""
     return UNREVEALED if member_id and member_id not in names.values() else member_id
 
 
@@ -163,7 +163,7 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
 
 
 def _unrevealed_differ(members: list[Member], views: list[MemberView]) -> bool:
-    """Compare members whose id nobody was told: by what else is shown of them."""
+    """Compare members with unrevealed ids by the other fields that the view shows."""
     rows = [
         (m.session_timeout_ms, m.rebalance_timeout_ms, m.awaiting_join is not None, False)
         for m in members

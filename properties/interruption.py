@@ -1,4 +1,4 @@
-"""Being told to stop: by Ctrl-C, or by a signal that would leave programs behind."""
+"""Interruption by Ctrl-C, or by a signal that would leave child processes behind."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SIGNALS: Final = tuple(
 def interruptible() -> Iterator[Callable[[], None]]:
     """In the block SIGTERM and SIGHUP raise KeyboardInterrupt, as SIGINT does.
 
-    An exception that is raised while the interpreter runs a callback of its own (of the garbage
-    collector, say) is lost; and a port may catch anything. The function that is given raises it
-    again, if there was one. Signals that are ignored stay so, and in another thread than the main
-    one, which never gets any, nothing is changed.
+    The interpreter drops an exception that is raised in one of its own callbacks (of the garbage
+    collector, say), and a port may catch any exception. The yielded function raises the interrupt
+    again, if there was one. Ignored signals stay ignored. In other threads than the main one,
+    which receive no signals, the block changes nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
@@ -47,7 +47,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """In the block nothing is interrupted: what was to be is when it has ended."""
+    """Defer interruptions to the end of the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -19,25 +19,25 @@ from groupcheck.properties.compare import Names, differing, differing_field, nor
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.tolerances import Tolerances
 
-# How much of the slack for late timers it may take that a request came later than is presumed.
+# The share of the tolerance for late timers that a later arrival of a request may use up.
 UNNOTICED = 0.25
 
 
-# What tells, if it is another, that the coordinator has gone elsewhere.
+# Fields that show by their difference that the coordinator is in another state.
 TELLING = frozenset({"error_code", "generation_id", "leader", "member_id", "topics", "groups"})
 
-# How far an answer is from none.
+# The distance between an answer and no answer.
 SILENCE = 1_000
 
 DEFAULTS = Config()
 
 
 class Difference(NamedTuple):
-    """Why one lawful outcome is not what was seen.
+    """Why one allowed outcome differs from the observation.
 
-    `kind` says what sort of difference it is; `request_id` is the request whose answer differs
-    (None if the inner state does); `field` is the inner state's field. `distance` says how far the
-    outcome is from what was seen, over all answers, so that the nearest can be told.
+    `kind` is the kind of the difference; `request_id` is the request whose answer differs (None
+    if the inner state does); `field` is the field of the inner state. `distance` is the distance
+    of the outcome from the observation, over all answers, to find the nearest outcome.
     """
 
     kind: str
@@ -49,17 +49,17 @@ class Difference(NamedTuple):
 
     @property
     def reported_only(self) -> bool:
-        """Whether the port told something else, and as far as is known did nothing else."""
+        """Whether only the answer differs, and as far as is known not the state."""
         if self.allowed is None or self.seen is None:
             return False
         return TELLING.isdisjoint(differing(self.allowed, self.seen))
 
 
 class Rejection(NamedTuple):
-    """Nothing lawful is left: each outcome that Kafka allows here, with its difference.
+    """No allowed outcome matches: each outcome that Kafka allows here, with its difference.
 
-    `states` are those in which the port may have been when the last step began; on a real clock,
-    as what was due before it may have left them.
+    `states` are the states in which the port may have been when the last step began; on a real
+    clock, after the timers that were due before it.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -77,7 +77,7 @@ class DivergedError(Exception):
 
 
 class Oracle:
-    """Judges one test, within `tolerances` if on a real clock; `states` are those it may be in."""
+    """Checks one test, within `tolerances` on a real clock; `states` are the possible states."""
 
     def __init__(
         self, profile: Profile, broker: Mapping[str, int], tolerances: Tolerances | None = None
@@ -101,28 +101,27 @@ class Oracle:
         return frozenset(outcome.fired for outcome in self.kept)
 
     def has_revealed(self, symbols: Iterable[str]) -> bool:
-        """Whether these symbols stand for ids that somebody was told."""
+        """Whether the port has revealed the ids of these symbols."""
         return all(symbol in self._symbols for symbol in symbols)
 
     def bind(self, member_id: str, symbol: str) -> None:
-        """Note what symbol stands for an id that the port has told."""
+        """Bind an id that the port has revealed to its symbol."""
         self.names[member_id] = self._symbols[symbol] = symbol
 
     def predict(self, given: Input) -> list[Outcome]:
-        """Every lawful outcome of an input, from every state the port may be in."""
+        """Every allowed outcome of an input, from every possible state."""
         if isinstance(given, Request):
             self.requests[given.request_id] = given
         return [o for state in self.states for o in self._successors(state, given)]
 
     def accept(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
-        """Keep the outcomes that the observation allows; `lawful` is what was predicted.
+        """Keep the outcomes that the observation allows; `allowed` are the predicted ones.
 
         Raises:
             DivergedError: it allows none.
         """
         if self.config.timer_late_ms:
-            # On a real clock it is not the time that was meant to pass that counts, but the time
-            # that did.
+            # On a real clock the elapsed time counts, not the intended time.
             allowed = self._within(given, seen.elapsed_ms)
         self._bind(seen)
         answers = {r.request_id: self._normal(r, self.names) for r in seen.responses}
@@ -151,11 +150,11 @@ class Oracle:
         return other
 
     def pass_over(self, rejection: Rejection, seen: Observation) -> bool:
-        """Go on from what was not lawful as if it had been; False if nobody can say from where.
+        """Continue after an answer that is not allowed; False if the next state is unknown.
 
-        That is known only if the port told something else than Kafka, and did nothing else: there
-        is an answer where there is to be one, it says the same of errors and of what the group is,
-        and so does the inner state, if it shows.
+        It is known only if the port differs from Kafka in its answer and in nothing else: each
+        expected answer is there, its error and its fields of the group are the expected ones, and
+        so is the inner state, if the port shows it.
         """
         nearest = min((d.distance for d in rejection.differences), default=SILENCE)
         self._agreed = (None, None)
@@ -186,7 +185,7 @@ class Oracle:
         return tuple(dict.fromkeys(before.coordinator for before in moments))
 
     def _within(self, given: Input, ms: int) -> list[Outcome]:
-        """Every lawful outcome of an input in the `ms` of real time since the last observation."""
+        """Every allowed outcome of an input in the `ms` of real time since the last observation."""
         if isinstance(given, Advance):
             return self.predict(Advance(ms))
         outcomes = (
@@ -199,20 +198,20 @@ class Oracle:
         return list(dict.fromkeys(outcomes))
 
     def _moments(self, state: Coordinator, ms: int) -> Iterator[tuple[Outcome, int]]:
-        """When in the last `ms` a request may have come: what was before, and the time after it.
+        """When in the last `ms` a request may have arrived: the outcome before, the time after it.
 
-        It came at some moment that nobody knows, which shows in two things: which timers had fired
-        by then, and when those timers began that the request sets.
+        The moment of its arrival is unknown. It decides which timers had fired by then, and when
+        the timers that the request sets began.
 
-        Timers fire in the order of their deadlines, so the ones that had fired are the first few.
-        Every such few come up here: at the start, and at each deadline, where the slack leaves it
-        open whether the timer fired before the request or after it. (A timer of which that was
-        left open at an earlier deadline still has it open, until it would be too late.)
+        Timers fire in the order of their deadlines, so the fired ones are a prefix of that order.
+        This yields every prefix: at the start, and at each deadline, where the tolerance allows
+        the timer to fire before the request or after it. (A timer for which both were possible at
+        an earlier deadline keeps both, until it would be too late.)
 
-        A timer that the request sets began after the last of the few was due. That moment is the
-        earliest; beginning later, it fires later, which the slack for late timers has room for.
-        Only where much of that would be used up is the end tried too: as if the request had come
-        as late as a timer may be.
+        A timer that the request sets began after the last timer of the prefix was due. That is the
+        earliest moment; a timer that begins later fires later, which the tolerance for late timers
+        covers. Only where that would use up much of the tolerance, this tries the end too: as if
+        the request had arrived as late as a timer may be.
         """
         reached = [(o, ms) for o in self._then(_nothing_yet(state), Advance(0))]
         while reached:
@@ -226,7 +225,7 @@ class Oracle:
             reached = list(dict.fromkeys(later))
 
     def _next_moment(self, group: Group | None, left_ms: int, passed_ms: int) -> int:
-        """How long until the next moment that counts of the `left_ms`; 0 if there is none."""
+        """The time to the next relevant moment within `left_ms`, in ms; 0 if there is none."""
         late_ms = self.config.timer_late_ms
         deadline_ms = min((at_ms for at_ms in _deadlines(group) if at_ms > 0), default=None)
         if deadline_ms is not None and deadline_ms <= left_ms + self.config.timer_early_ms:
@@ -235,7 +234,7 @@ class Oracle:
         return last_ms if last_ms > late_ms * UNNOTICED else 0
 
     def _then(self, before: Outcome, given: Input) -> Iterator[Outcome]:
-        """An outcome and what may come next, as one step; that time passes is not said."""
+        """An outcome and each next outcome, as one step, without the rule of passing time."""
         for after in self._successors(before.coordinator, given):
             yield Outcome(
                 after.coordinator,
@@ -245,13 +244,13 @@ class Oracle:
             )
 
     def _bind(self, seen: Observation) -> None:
-        """An answer to a JoinGroup without a member id tells the id: its symbol is bound."""
+        """Bind the id that an answer to a JoinGroup without a member id reveals."""
         for response in seen.responses:
             request = self.requests[response.request_id].body
             if isinstance(request, JoinGroupRequest) and not request.member_id:
-                told: str = response.body.member_id  # type: ignore[union-attr]
-                if told and told not in self.names:
-                    self.bind(told, f"#{response.request_id}")
+                revealed: str = response.body.member_id  # type: ignore[union-attr]
+                if revealed and revealed not in self.names:
+                    self.bind(revealed, f"#{response.request_id}")
 
     def _normal(self, response: Response, names: Names) -> ResponseBody:
         return normal(response.body, names, self.requests[response.request_id].api_version)
@@ -299,7 +298,7 @@ def _nothing_yet(state: Coordinator) -> Outcome:
 
 
 def _deadlines(group: Group | None) -> Iterator[int]:
-    """What each running timer has left."""
+    """The time that each running timer has left, in ms."""
     if group is None:
         return
     yield from (m.session_left_ms for m in group.members if m.session_left_ms is not None)
@@ -309,7 +308,7 @@ def _deadlines(group: Group | None) -> Iterator[int]:
 
 
 def view_of(groups: tuple[GroupView, ...]) -> GroupView | None:
-    """The group that all is about, as a port shows it."""
+    """The tested group, as the port shows it."""
     for view in groups:
         if view.group_id == GROUP_ID:
             return view

@@ -1,6 +1,6 @@
-"""Whether an answer is the lawful one: first as it is written, then as it is meant.
+"""Response matching: whether an answer is the allowed one, first literally, then normalised.
 
-As it is written takes no longer than it must, as it is asked at each step of each walk.
+Each step of each walk asks for the literal match, so it is fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupcheck.properties.generators.walk_state import WalkState
 
 
 def agree(allowed: ResponseBody, answer: ResponseBody, at: WalkState) -> bool:
-    """Whether two answers are written alike, but for names, generations, the order of members."""
+    """Whether two answers are equal but for names, generations and the order of members."""
     kind = type(allowed)
     if kind is not type(answer):
         return False
@@ -53,7 +53,7 @@ def _descriptions_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # no
 
 
 def _listed_alike(ours: Any, theirs: Any, at: WalkState) -> bool:  # noqa: ANN401
-    """Whether two lists have the same members, in whatever order; one may not be told its id."""
+    """Whether two lists have the same members in any order; one id may be unrevealed."""
     if not ours or not theirs:
         return not ours and not theirs
     if len(ours) != len(theirs):
@@ -82,7 +82,7 @@ _BEARING_NAMES: Final[dict[type, Callable[[Any, Any, WalkState], bool]]] = {
 
 
 def agree_at_last(allowed: ResponseBody, answer: ResponseBody, at: WalkState, version: int) -> bool:
-    """Whether two answers to a request of that version agree that are not written alike."""
+    """Whether two answers to a request of that version are equal in their normal form."""
     if type(allowed) is not type(answer) or _led_otherwise(allowed, answer, at):
         return False
     known = {name: name for name, real in at.names.items() if real in at.revealed}

@@ -157,7 +157,7 @@ class Outage(msgspec.Struct, frozen=True):
 
 @dataclass
 class Result:
-    """What a verification found. `reports.told` makes the record of it that is saved."""
+    """What a verification found. `reports.verification_record` makes its record."""
 
     port: str
     settings: Settings

@@ -1,7 +1,7 @@
 """A verification in parts, each a test of its own: one for each rule, and random sequences.
 
-The labelled edges of all spaces are divided among the rules, so that the parts together show what
-a verification shows. Which test runner asks for them is not known here.
+The transitions of all model instances are divided among the rules, so that the parts together
+cover what a verification covers. They do not depend on the test runner.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ RANDOM_PARTS = 10
 
 
 class Division:
-    """The spaces of a profile with so many members, and which rule each labelled edge goes to.
+    """The model instances of a profile, and the rule to which each transition belongs.
 
-    That is the rarest of the rules it applies, so that no rule goes without; ties go by name.
-    `rules` are those that any edge goes to, in the profile's order.
+    That is the rarest of the rules it applies, so that each rule gets one; ties go by name.
+    `rules` are the rules that have a transition, in the profile's order.
     """
 
     def __init__(self, explored: Explored, rules: tuple[str, ...]) -> None:
@@ -38,7 +38,7 @@ class Division:
         self.rules = tuple(rule for rule in rules if rule in rarest)
 
     def rule_of(self, edge: Transition) -> str:
-        """The rule that a labelled edge goes to."""
+        """The rule to which a transition belongs."""
         return min(edge.fired, key=lambda rule: (self._applied[rule], rule))
 
     @cached_property
@@ -70,11 +70,11 @@ class Parts:
         self.settings = settings
 
     def skip_features(self, features: Collection[Feature]) -> Parts:
-        """The same parts for a port that lacks these features: it is not asked for them."""
+        """The same parts for a port without these features, which sends it no such inputs."""
         return Parts(skip_features(self.source, features), self.settings)
 
     def rule(self, name: str) -> Verification:
-        """Try every labelled edge that goes to that rule."""
+        """Try every transition that belongs to a rule."""
         divided = division(self.settings)
         return _done(
             Verification(

@@ -1,4 +1,4 @@
-"""One test on one port: send each step, observe, let the oracle judge."""
+"""One test on one port: send each step, observe, let the oracle check it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from groupcheck.properties.ports.port import Observation, Port, PortFailedError,
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
 
-# What is told of a lawful step: the model before it, what was done, and what may have come of it.
+# Called after an allowed step: with the state before it, its input, and the oracle after it.
 Stepped = Callable[[Coordinator, Input, Oracle], None]
 
-# A port may draw what Kafka leaves open, as which of two timers is first, and a finding may hang on
-# it: where no time is lost a sequence is done again, that a repaired port is told from a lucky one.
+# A port may choose at random where Kafka allows several outcomes, such as which of two timers fires
+# first, and a finding may depend on it. In virtual time a replay repeats the sequence, so that a
+# lucky run does not pass for a fixed port.
 DRAWS: Final = 20
-SLICE_MS: Final = 50  # in which it is looked whether what is waited for has come
+SLICE_MS: Final = 50  # how often a wait checks for the expected answers
 
 
 class FoundError(Exception):
@@ -36,11 +37,11 @@ class FoundError(Exception):
 
 
 class NotReplayedError(Exception):
-    """Nothing can be said of a port by this sequence; the message says why."""
+    """The sequence cannot check the port; the message says why."""
 
 
 class UnfairError(NotReplayedError):
-    """A request uses a member id that the port has not told: no client could send it."""
+    """A request uses a member id that the port has not revealed: no client could send it."""
 
 
 class Run:
@@ -61,7 +62,7 @@ class Run:
         self._late_ms = tolerances.late_ms if tolerances else 0
         self.oracle = Oracle(profile, broker, tolerances)
         self.exchanges: list[Exchange] = []
-        # A port that is watched is told what each step came to.
+        # A port with code coverage receives each step and its result.
         self._stepped: Stepped | None = getattr(port, "stepped", None)
         try:
             port.open(profile.name, self.broker)
@@ -73,11 +74,11 @@ class Run:
 
         Raises:
             FoundError: the port has left the model, or failed.
-            UnfairError: the request uses a member id that nobody was told.
+            UnfairError: the request uses a member id that the port has not revealed.
         """
         if isinstance(given, Request):
             given = self._capped(given)
-            # Whom a leader assigns something to is not looked at: only its own members count.
+            # The ids in a leader's assignments need not be revealed: Kafka ignores unknown ones.
             sender = given.body._replace(assignments=()) if _assigns(given.body) else given.body
             if not self.oracle.has_revealed(symbols_of(sender)):
                 raise UnfairError
@@ -133,9 +134,9 @@ class Run:
         return self.port.fault(fault_of(given), ids)
 
     def _wait(self, ms: int, ids: Collection[int]) -> Observation:
-        """Let time pass; on a real clock what is due has surely happened a little later.
+        """Let time pass; on a real clock, until the timers that are due must have fired.
 
-        What has been answered has happened: then nothing more is waited for.
+        Once all expected answers have arrived, it waits no longer.
         """
         seen = self.port.advance(ms, ids)
         surely = Advance(ms + self._late_ms)
@@ -176,16 +177,16 @@ def _assigns(body: RequestBody) -> TypeGuard[SyncGroupRequest]:
 
 
 def expected(allowed: list[Outcome]) -> set[int]:
-    """The requests that every lawful outcome answers."""
+    """The requests that every allowed outcome answers."""
     answered = [{r.request_id for r in outcome.responses} for outcome in allowed]
     return set.intersection(*answered) if answered else set()
 
 
 class Replayed(NamedTuple):
-    """What came of a sequence: the finding it ends in, if any, and what was not supported.
+    """The result of a sequence: the finding it ends in, if any, and the unsupported steps.
 
-    The `exchanges` are what was done and seen; `names` turns the port's ids into symbols. It ended
-    at the step with the number `unfair`, if that is one, which uses an id that nobody was told.
+    `exchanges` are the inputs and observations; `names` maps the port's ids to symbols. `unfair` is
+    the number of the step at which it ended for an unrevealed member id, or 0.
     """
 
     finding: Finding | None

@@ -1,6 +1,6 @@
 """The one sequence type: what is done to a coordinator, from whatever source, and its JSON Lines.
 
-Member ids are symbols: `#7` is the id that the coordinator told in its answer to request 7. A
+Member ids are symbols: `#7` is the id that the coordinator revealed in its answer to request 7. A
 sequence therefore says the same to every port.
 """
 
@@ -91,7 +91,7 @@ class MalformedTraceError(ValueError):
 
 
 class Sequence(NamedTuple):
-    """A test: the profile it is judged by, the broker's settings, and the inputs in order.
+    """A test: the profile that checks it, the broker's settings, and the inputs in order.
 
     `past` are the keys of findings that it goes past, to what is behind them.
     """
@@ -355,7 +355,7 @@ def _check_in_the_model(body: RequestBody) -> None:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
         msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
         raise MalformedTraceError(msg)
-    # A port might by chance have given out any other, which nobody was told in the trace.
+    # A port might by chance have created any other id, which the trace does not reveal.
     for member_id in member_ids(body):
         if member_id not in {"", NOBODY} and not member_id.startswith("#"):
             msg = f"a member id is that of a JoinGroup ('#7') or {NOBODY!r}, not {shown(member_id)}"
@@ -376,7 +376,7 @@ def outside_the_model(body: RequestBody) -> str | None:
     if isinstance(body, JoinGroupRequest):
         names = [protocol.name for protocol in body.protocols]
         # Kafka counts such a vote twice and fails in the middle of the rebalance; and a protocol
-        # without a name cannot be told from none.
+        # without a name is the same as no protocol.
         if len({"", *names}) <= len(names):
             return "a JoinGroup that names a protocol twice, or '', is not part of the model"
     return None

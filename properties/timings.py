@@ -1,4 +1,4 @@
-"""How long each phase of a run took, noted beside whoever shows the progress."""
+"""Measures the time of each phase of a run, and passes its progress on."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Timed:
-    """A progress that passes on what it is told, and notes the time; a phase ends the one before.
+    """A progress that passes each phase on and measures it; a phase ends the one before.
 
-    `seconds` has each phase by its name, in the order in which they began; what is begun several
-    times is counted together.
+    `seconds` has each phase by its name, in the order in which they began; phases of one name
+    count together.
     """
 
     def __init__(self, progress: Progress) -> None:

@@ -6,15 +6,15 @@ from typing import Final, NamedTuple
 
 
 class Tolerances(NamedTuple):
-    """What is allowed for the time that nobody sees.
+    """How far observed times may differ from Kafka's.
 
     Args:
-        late_ms: how late a timer may fire, and still be lawful. Kafka's purgatory ticks every
+        late_ms: how late a timer may fire. Kafka's purgatory ticks every
             millisecond and its reaper runs every 200 ms; the rest is for loaded machines.
-        early_ms: by how much a timer may seem to fire early to an observer whose clock is another;
+        early_ms: how early a timer may seem to fire to an observer with another clock;
             never more than `late_ms`.
-        answer_ms: how long an answer that must come is waited for.
-        grace_ms: how long it is waited whether an answer comes that must not.
+        answer_ms: how long to wait for a required answer.
+        grace_ms: how long to wait to confirm that no answer arrives.
     """
 
     late_ms: int = 1_000

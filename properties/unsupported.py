@@ -1,7 +1,7 @@
-"""Features that are skipped, as the author of a port knows that it lacks them.
+"""Skips features that a port is known to lack.
 
-A port that is spared a feature is never asked for it. It is as if it said itself that it does not
-support it, so that whoever asks does without it from there on.
+The wrapped port never receives an input of a skipped feature. It reports the input as unsupported,
+so that the caller continues without the feature.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from groupcheck.properties.ports.source import PortSource
 # Every coordinator has a clock, and members that may change what they offer.
 SKIPPABLE: Final = tuple(f for f in Feature if f not in {Feature.TIME, Feature.METADATA})
 
-# How what is skipped is told apart from what a port says that it does not support.
+# Marks a skipped feature, unlike one that the port itself reports as unsupported.
 SKIPPED: Final = " (skipped)"
 
 
 class SkippingPort:
-    """A port that is spared some features; the methods are those of `Port`."""
+    """A port with some features skipped; the methods are those of `Port`."""
 
     def __init__(self, port: Port, skipped: Collection[Feature]) -> None:
         self._port = port
@@ -36,12 +36,12 @@ class SkippingPort:
 
     @property
     def real_time(self) -> bool:
-        """Whether its clock is the one on the wall."""
+        """Whether it runs on a real clock."""
         return self._port.real_time
 
     @property
     def max_versions(self) -> Mapping[str, int] | None:
-        """The highest version of each API it speaks."""
+        """The highest version of each API that it supports."""
         return self._port.max_versions
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
@@ -50,7 +50,7 @@ class SkippingPort:
         return self._port.open(profile, config)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
-        """Send one request, if it is not spared."""
+        """Send one request, if its features are not skipped."""
         skipped = features_of(request) | ({Feature.MAX_SIZE} if self._sized else set())
         if not skipped.isdisjoint(self.skipped):
             return _unsupported(skipped & self.skipped)
@@ -61,7 +61,7 @@ class SkippingPort:
         return self._port.advance(ms, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Let something happen to the coordinator, if it is not spared."""
+        """Apply a fault to the coordinator, if its feature is not skipped."""
         if FAULT_FEATURES[fault.name] in self.skipped:
             return _unsupported({FAULT_FEATURES[fault.name]})
         return self._port.fault(fault, expected)
@@ -71,7 +71,7 @@ class SkippingPort:
         self._port.close()
 
     def shutdown(self) -> None:
-        """Let go of what it holds."""
+        """Release its resources."""
         self._port.shutdown()
 
 
@@ -80,7 +80,7 @@ def _unsupported(features: Iterable[Feature]) -> Observation:
 
 
 def skip_features(source: PortSource, skipped: Collection[Feature]) -> PortSource:
-    """A source of the same ports, spared some features; another process can not make them."""
+    """A source of the same ports with some features skipped; only this process can make them."""
     if not skipped:
         return source
     return source._replace(connect=lambda: SkippingPort(source.connect(), skipped), typed=False)
@@ -101,7 +101,7 @@ def needs(spaces: Iterable[StateSpace]) -> dict[str, frozenset[Feature]]:
 
 
 class _Marked:
-    """A space whose labelled edges are marked with the features that their inputs are of."""
+    """A state space whose transitions have the features of their inputs."""
 
     def __init__(self, space: StateSpace) -> None:
         sized = {Feature.MAX_SIZE} & space.instance.features
@@ -114,7 +114,7 @@ class _Marked:
         self.applied = {rule for _, _, fired in every for rule in fired}
 
     def without(self, feature: Feature) -> set[str]:
-        """The rules that are still applied where nothing of a feature is asked, or happens."""
+        """The rules that still apply without the inputs of a feature."""
         if feature not in self.features:
             return self.applied
         applied, seen, queue = set[str](), {0}, deque([0])

@@ -67,10 +67,10 @@ SIDE_BY_SIDE = 48
 
 
 class Progress(Protocol):
-    """Is told what is being done; `total` is None where it cannot be known."""
+    """Shows the progress; `total` is None where it is unknown."""
 
     def __call__(self, what: str, total: int | None, /) -> Callable[[int], None]:
-        """Begin a phase; the function returned is told how much of it was done since."""
+        """Begin a phase; the returned function receives how much was done since its last call."""
         ...
 
 
@@ -95,7 +95,7 @@ class Explored:
 def explored(
     spaces: Mapping[str, Instance], tell: Callable[[int], None] = lambda _states: None
 ) -> Explored:
-    """Explore the spaces that ports are to be verified on; `tell` is told of states found."""
+    """Explore the spaces that ports are to be verified on; `tell` receives the states found."""
     found = {name: explore(each, tell) for name, each in spaces.items()}
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
 
@@ -111,7 +111,7 @@ def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:
 
 
 class Verification:
-    """One verification of one port, of all its labelled edges or of those that are `wanted`.
+    """One verification of one port, of all its transitions or of those that are `wanted`.
 
     Spaces that were explored before can be `given`.
     """
@@ -223,7 +223,7 @@ class Verification:
         self.result.findings = sorted(found.values(), key=lambda f: (_length(f), f.finding_id))
 
     def _kept(self) -> list[Finding]:
-        """The findings, without those that are too many to be told."""
+        """The findings, up to the maximum to report."""
         raw = sorted(self._raw.values(), key=_length)
         most = self.settings.max_findings
         self.result.more += len(raw[most:])
@@ -262,7 +262,7 @@ class Verification:
 
     def _tour(self, past: Collection[tuple[str, ...]] = ()) -> None:
         hangs = 0
-        edges = ((f"labelled edges, {n}", each) for n, each in self._coverages.items())
+        edges = ((f"transitions, {n}", each) for n, each in self._coverages.items())
         pairs = ((f"pairs of edges, {n}", each) for n, each in self._pairs.items())
         for what, coverage in chain(edges, pairs):
             tell = self.progress(what, coverage.space.transition_count)
@@ -277,7 +277,7 @@ class Verification:
                         break
 
     def _tour_past_what_was_found(self) -> None:
-        """Tour on, as if what was told wrongly had been told as Kafka would: more may be behind."""
+        """Tour on as if wrong answers had been correct: they may hide further findings."""
         past: set[tuple[str, ...]] = set()
         while not self._is_over:
             met = set().union(*(coverage.met for coverage in self._coverages.values()))

@@ -1,1 +1,1 @@
-"""A port's code held against the model: which of its lines run under which labelled edge."""
+"""Code coverage of a port by transition: which of its lines run in which transition."""

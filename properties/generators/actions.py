@@ -1,6 +1,6 @@
-"""The moves of random sequences: what may be done next, each built of a choice and the state.
+"""The actions of random sequences: each builds the next step from a choice and the state.
 
-Hypothesis chooses among them (`machine`), and so do random walks (`wandering`).
+Hypothesis (`machine`) and random walks (`fuzzing`) choose among them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from groupcheck.properties.generators.context import Choices, Context
 
 
 class Action(NamedTuple):
-    """One sort of step; `may` says whether there is any use in it now.
+    """One kind of step; `may` says whether it is useful now.
 
-    `build` may find that there is nothing to be done after all, and then gives None.
+    `build` returns None if there is nothing to do after all.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Action(NamedTuple):
 
 
 def asks(api: str) -> Callable[[Context], bool]:
-    """Whether the port speaks an API."""
+    """Whether the port supports an API."""
     return lambda context: bool(context.capabilities.versions.get(api))
 
 

@@ -1,4 +1,4 @@
-"""Moves that nobody asks for: time passes, and what may happen to a coordinator and its log."""
+"""Actions without a request: time passes, and faults of a coordinator and its log."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def release(_context: Context, _choices: Choices) -> Input:
 
 
 def may_fail(context: Context) -> bool:
-    """Whether appends can be told to fail, and none are."""
+    """Whether the port can make appends fail, and none fail yet."""
     return "append" in context.capabilities.faults and context.state.failing is None
 
 
@@ -80,7 +80,7 @@ def fail(_context: Context, choices: Choices) -> Input:
 
 
 def may_happen(context: Context) -> bool:
-    """Whether anything can happen to the coordinator."""
+    """Whether the port supports any fault of the coordinator."""
     return not context.capabilities.faults.isdisjoint(
         {"cleanup", "crash", "unload", "load", "loading"}
     )
@@ -96,5 +96,5 @@ def happen(context: Context, choices: Choices) -> Input | None:
         likely = [("load", Load())] * 4 + [("loading", Loading()), *likely]
     else:
         likely += [*likely, ("unload", Unload()), ("loading", Loading()), ("shutdown", Shutdown())]
-    can = [happening for name, happening in likely if name in faults]
+    can = [fault for name, fault in likely if name in faults]
     return can[choices.of(len(can))] if can else None

@@ -1,4 +1,4 @@
-"""Moves of members: they join, sync, say that they are alive, and leave."""
+"""Actions of members: join, sync, heartbeat and leave."""
 
 from __future__ import annotations
 
@@ -107,23 +107,23 @@ def carry_on(context: Context, choices: Choices) -> Input:  # noqa: PLR0911 - on
     In a stable group members are alive, and static ones come back.
     """
     group, version = context.group, context.version(choices)
-    told = [m for m in group.members if m.revealed]
+    known = [m for m in group.members if m.revealed]
     if group.pending:
         return context.request(_plain_join(group.pending[-1].member_id), version)
     if group.state is GroupState.PREPARING_REBALANCE:
-        missing = [m for m in told if m.awaiting_join is None]
+        missing = [m for m in known if m.awaiting_join is None]
         if missing:
             return context.request(_as_before(missing[choices.of(len(missing))]), version)
         if group.join_timer is not None:
             return Advance(group.join_timer.left_ms)
     if group.state is GroupState.COMPLETING_REBALANCE:
         missing = sorted(
-            (m for m in told if m.awaiting_sync is None), key=lambda m: m.member_id == group.leader
+            (m for m in known if m.awaiting_sync is None), key=lambda m: m.member_id == group.leader
         )
         if missing:
             return context.request(_sync(group, missing[0]), version)
-    if told:
-        member = told[choices.of(len(told))]
+    if known:
+        member = known[choices.of(len(known))]
         if member.group_instance_id and choices.of(2):
             offered = member.protocols if choices.of(2) else PROTOCOL_LISTS[choices.of(4)]
             back = _as_before(member)._replace(member_id="", protocols=offered)

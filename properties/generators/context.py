@@ -1,6 +1,6 @@
-"""What random sequences choose from: values, the versions a port speaks, and requests of them.
+"""The test context of random sequences: values, the capabilities of a port, and requests.
 
-How requests follow upon each other is not here, nor who chooses: a choice is a number, its picks.
+The order of requests is not decided here: a choice is a number, from which a request takes parts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     SUBSCRIBED_PROTOCOLS,
     TOPIC_PROTOCOLS,
 )
-# The odd ones are few, and the last: a group that nobody can join shows nothing.
+# Unusual values are few, and last: a group that no member can join covers nothing.
 SESSION_TIMEOUTS_MS = (10_000, 10_000, 10_000, 30_000, 20_000, 6_000, 5_999, 1)
 REBALANCE_TIMEOUTS_MS = (20_000, 20_000, 20_000, 3_000, 3_000, 60_000, 400_000, 0)
 METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 units of UTF-16
@@ -70,12 +70,12 @@ BROKERS: Final[Mapping[str, tuple[int | None, ...]]] = {
     "group.max.session.timeout.ms": (None, None, None, 10_000, 20_000),
     "offset.metadata.max.bytes": (None, None, 3, 0),
 }
-# What only those are set to who know it: those who clean up, and those who know static members,
-# which came after groups had a largest size.
+# Settings for ports that support them: retention needs clean-ups, and the maximum size needs static
+# members, which came after it.
 RETENTION: Final = {"offsets.retention.minutes": (None, 1, 5)}
 SIZES: Final = {"group.max.size": (None, None, 2, 1)}
 
-# What a port is asked to see whether it speaks it, by somebody it does not know.
+# Requests of an unknown member, to find out whether a port supports them.
 ASKED: tuple[RequestBody, ...] = (
     JoinGroupRequest(GROUP_ID, 10_000, 20_000, NOBODY, protocols=PROTOCOL_LISTS[0]),
     SyncGroupRequest(GROUP_ID, 0, NOBODY),
@@ -111,10 +111,9 @@ class Choices:
 
 
 class Capabilities(NamedTuple):
-    """What a port speaks of a profile: the versions of each API, newest first, and the faults.
+    """What a port supports of a profile: the versions of each API, newest first, and the faults.
 
-    If it knows no static members, it is `static` that says so, and `sized` if its groups have no
-    largest size.
+    `static` says whether it has static members, `sized` whether its groups have a maximum size.
     """
 
     versions: Mapping[str, tuple[int, ...]]
@@ -134,7 +133,7 @@ class Capabilities(NamedTuple):
 
 
 class Context:
-    """Builds requests out of the present state; picks fold into what there is to pick from."""
+    """Builds requests from the current state; choices are taken modulo the number of options."""
 
     def __init__(self, capabilities: Capabilities, *, hasty: bool = False) -> None:
         self.capabilities = capabilities._replace(static=capabilities.static and not hasty)
@@ -142,7 +141,7 @@ class Context:
         self.least_ms = 3_000 if self.capabilities.static else 0
         self.request_id = 0
         self.state = Coordinator()
-        self.given: list[str] = []  # every id that was ever told, the dead ones too
+        self.given: list[str] = []  # every id that was ever revealed, those of removed members too
         self.sent: list[Request] = []  # the last ones
         self.late: list[Request] = []  # made, and not sent yet
 
@@ -152,16 +151,16 @@ class Context:
         return self.state.group or Group()
 
     def learn(self, state: Coordinator, revealed: Mapping[str, str]) -> None:
-        """What the model is in, and which ids the port has told, each with its symbol."""
+        """Update the state of the model, and the revealed ids, each with its symbol."""
         self.state = state
         if len(revealed) != len(self.given):
             self.given += [symbol for symbol in revealed.values() if symbol not in self.given]
 
     def request(self, body: RequestBody, version: int, client: int = 0) -> Request:
-        """The request at one of the versions that the port speaks, the newest for pick 0."""
+        """The request at one of the versions that the port supports, the newest for 0."""
         self.request_id += 1
-        spoken_versions = self.capabilities.versions[API_OF[type(body)]]
-        api_version = spoken_versions[version % len(spoken_versions)]
+        versions = self.capabilities.versions[API_OF[type(body)]]
+        api_version = versions[version % len(versions)]
         if isinstance(body, LeaveGroupRequest) and api_version < 3:
             body = body._replace(members=body.members[:1])
         if isinstance(body, OffsetFetchRequest) and api_version < 2 and body.topics is None:
@@ -195,7 +194,7 @@ class Context:
         return max(choices.of(16) - 7, 0)
 
     def member(self, choices: Choices) -> str:
-        """One of the ids that were ever told, mostly the newest, or one that never was."""
+        """One of the ids that were ever revealed, mostly the newest, or one that never was."""
         pick, known = choices.of(8), len(self.given)
         if pick == 7 or not known:
             return NOBODY
@@ -233,7 +232,7 @@ def capabilities_of(port: Port, profile: Profile) -> Capabilities:
     try:
         return _asked(port, profile, everything)
     except PortFailedError:
-        return everything  # a test will fail in the same way, and tell how
+        return everything  # a test will fail in the same way and report it
 
 
 def _asked(port: Port, profile: Profile, everything: Capabilities) -> Capabilities:

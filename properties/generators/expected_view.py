@@ -1,7 +1,7 @@
-"""How a node looks when a port shows all of it, so that a walk sees at once that it is there.
+"""The expected view of a node, for a port that shows its whole inner state: a fast comparison.
 
-A shape fits or says nothing: what is not as it stands here may still be lawful, and is compared
-field by field (`compare`).
+A view that fits is allowed. One that does not fit may still be allowed: `compare` compares it
+field by field.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestTopic,
 )
 
-UNREVEALED = "?"  # an id that nobody has been told yet
+UNREVEALED = "?"  # an id that the port has not revealed yet
 
 
 class Shape:
@@ -36,11 +36,11 @@ class Shape:
     def fits(
         self, view: GroupView, names: Mapping[str, str], revealed: Mapping[str, str], cut: int
     ) -> bool:
-        """Whether a view is that, to the letter.
+        """Whether a view is exactly the expected one.
 
-        `names` lead from the node's names to the port's ids, `told` has the ids that the port has
-        told, and so many generations are `cut` in the node. Of those whose ids were not told there
-        may be one: several cannot be told apart so quickly.
+        `names` maps the node's names to the port's ids, `revealed` has the ids that the port has
+        revealed, and `cut` is the number of generations cut in the node. At most one member may
+        have an unrevealed id: this comparison cannot distinguish several.
         """
         _, state, generation_id, kind, protocol, leader, members, pending, offsets = view
         if (

@@ -1,6 +1,7 @@
-"""Random walks beyond the explored spaces: the moves of the state machine, without Hypothesis.
+"""Fuzzing: random walks beyond the explored model instances, without Hypothesis.
 
-Every version, odd values, other settings of the broker, any time: the oracle runs beside.
+They take the actions of the state machine, with every version, unusual values, other settings of
+the broker, and any time. The oracle checks each step.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from groupcheck.properties.generators.context import CHOICES, Capabilities, Choi
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
-# Every other walk does without half of the moves, but for these, which are more likely, too:
-# without them nothing begins.
+# Every other walk leaves out half of the actions, but none of these, which are also more likely:
+# without them no group forms.
 ALWAYS: Final = ("join", "join_again", "sync", "advance", "carry_on", "carry_on", "carry_on")
 
-# So many of the last requests may come again.
+# The number of last requests that may be sent again.
 REMEMBERED: Final = 8
 
 
 class FuzzTest:
-    """A test of random moves under way: what it knows, and what it does with a move."""
+    """A test of random actions under way: its context, and how it runs an action."""
 
     def __init__(
         self, port: Port, profile: Profile, capabilities: Capabilities, choice: int
@@ -37,7 +38,7 @@ class FuzzTest:
         self.context = Context(capabilities, hasty=choices.of(2) == 0)
 
     def do(self, action: Action, choice: int) -> None:
-        """One step, if the move finds anything to do.
+        """Run one step, if the action has anything to do.
 
         Raises:
             FoundError: the port has left the model, or failed.
@@ -48,7 +49,7 @@ class FuzzTest:
             return
         try:
             unsupported = self.run.step(given)
-        except UnfairError:  # of who was loaded, and was never told its id
+        except UnfairError:  # of a loaded member whose id was never revealed
             return
         if isinstance(given, Request) and unsupported is None:
             context.sent = [*context.sent[1 - REMEMBERED :], given]
@@ -69,7 +70,7 @@ class Fuzzed(NamedTuple):
 def fuzz(
     port: Port, profile: Profile, capabilities: Capabilities, random: Random, limit: int
 ) -> Fuzzed:
-    """One walk of so many steps at the most."""
+    """Run one walk of at most `limit` steps."""
     actions = _swarm(random)
     try:
         test = FuzzTest(port, profile, capabilities, random.randrange(CHOICES))

@@ -1,8 +1,8 @@
 """The lockstep as a Hypothesis state machine: model and port are driven together.
 
-Hypothesis chooses which of the moves run (a random subset in each test: its swarm), in what order
-and with what, and climbs towards tests that show more sorts of labelled edges. The spaces are
-narrower and walked whole; this is where what they leave out is met.
+Hypothesis chooses which of the actions run (a random subset in each test: its swarm), their order
+and their values, and prefers tests that cover more kinds of transitions. The model instances are
+narrower and explored exhaustively; this covers what they leave out.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class HungError(BaseException):
 
 
 class CoordinatorMachine(RuleBasedStateMachine):
-    """Drives one port; made concrete by `lockstep`. Its rules are the moves, put in below."""
+    """Drives one port; made concrete by `lockstep`. Its rules are the actions, added below."""
 
     port: ClassVar[Port]
     profile: ClassVar[Profile]
@@ -70,7 +70,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
             self._found(found)
 
     def may(self, action: Action) -> bool:
-        """Whether there is any use in a move."""
+        """Whether an action is useful now."""
         return not self.over and self.test is not None and action.may(self.test.context)
 
     def do(self, action: Action, choice: int) -> None:
@@ -104,7 +104,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
             self.test.run.close()
         except FoundError as found:
             self._found(found)
-        target(float(len(self.sorts)), label="sorts of labelled edges")
+        target(float(len(self.sorts)), label="kinds of transitions")
 
 
 def _rule_of(action: Action) -> Callable[..., None]:
@@ -136,10 +136,10 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
 ) -> Finding | None:
     """Run the state machine; the smallest finding that is not known yet, if there is one.
 
-    A hang ends it at once, and is told as it was found.
+    A hang ends it at once, and the finding is returned as it is, not minimised.
 
-    `tally` is told the steps of each test, those of shrinking included; in `applied` is counted
-    how often each rule may have been applied.
+    `tally` receives the number of steps of each test, shrinking included; `applied` counts how
+    often each rule may have been applied.
     """
     found: list[Finding] = []
     attributes = {

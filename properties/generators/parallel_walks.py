@@ -1,7 +1,6 @@
-"""Random walks in bulk: in parts, each from a seed of its own, on as many processes as wanted.
+"""Parallel random walks: in parts, each from a seed of its own, on any number of processes.
 
-A part does the same whichever process does it, and whatever was done before: it has a port of its
-own, and a guide of its own.
+A part does the same in every process and after any other part: it has its own port and guide.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ def processors() -> int:
 class Part(NamedTuple):
     """What one part came to.
 
-    `times` has, for each space, how often each labelled edge was shown, and `pairs` the numbers of
-    pairs.
+    `times` has, for each model instance, how often each transition was covered, and `pairs` the
+    numbers of the covered pairs.
     """
 
     walks: int
@@ -114,9 +113,9 @@ class Bulk(NamedTuple):
 
 
 def _plain(instance: Instance) -> Instance:
-    """An instance as it can be told another process, which has profiles of its own."""
-    nobody: Any = None
-    return instance._replace(profile=nobody, settings=dict(instance.settings))
+    """An instance that can be sent to another process, which has profiles of its own."""
+    no_profile: Any = None
+    return instance._replace(profile=no_profile, settings=dict(instance.settings))
 
 
 class Parts:

@@ -30,15 +30,15 @@ from groupcheck.properties.input_kinds import sort_of
 # The name that a newcomer has in the step that brings it: the symbol of request 0.
 NEWCOMER = "#0"
 
-# Makes the body of a request of the ids that its names stand for, those of them that were told,
-# and the generations cut; None if somebody would have to ask who was never told its id.
+# Makes the body of a request from the ids of its names, the revealed ids and the number of cut
+# generations; None if the sender's id was never revealed.
 Builder = Callable[[Mapping[str, str], Mapping[str, str], int], RequestBody | None]
 
 Pairs = tuple[tuple[int, int], ...]
 
 
 class Branch(NamedTuple):
-    """One outcome of an input: the labelled edge it belongs to, by its place, and where it leads.
+    """One outcome of an input: the transition it belongs to, by its place, and where it leads.
 
     `answers` are in the names of the node; `names` and `ids` lead to those of the target, and so
     many more `generations` are cut there; `renames` and `renumbers` say whether any of those is
@@ -60,7 +60,7 @@ class Branch(NamedTuple):
 
 
 class Track:
-    """One input of a node; `places` are those of its labelled edges."""
+    """One input of a node; `places` are those of its transitions."""
 
     __slots__ = ("branches", "build", "given", "places", "sort", "version")
 
@@ -78,8 +78,8 @@ class Track:
 class Tracks:
     """The tracks of each node of a space, made when a walk first comes there.
 
-    The labelled edges are numbered: those of a node follow its `first`. So are the pairs that an
-    edge is first in: they follow its `first_pair`.
+    The transitions are numbered: those of a node follow its `first`. So are the pairs that a
+    transition is first in: they follow its `first_pair`.
     """
 
     def __init__(self, space: StateSpace) -> None:
@@ -215,5 +215,5 @@ def builder(body: RequestBody) -> Builder:
 
 
 def _named(member_id: str) -> bool:
-    """Whether that is the name of somebody in the canonical form, as those of nobody are not."""
+    """Whether that is the name of a member in the canonical form, not an unknown id."""
     return member_id[:1] in {"m", "p"} and member_id[1:].isdecimal()

@@ -1,6 +1,6 @@
-"""Suites: bounded tests that show every labelled edge of a space, planned on the graph alone.
+"""Suites: bounded tests that cover every transition of an instance, planned on the graph alone.
 
-At a fork the coordinator is presumed to take the branch that is wanted. One that chooses as it
+At a fork the plan assumes that the coordinator takes the wanted branch. One that chooses as it
 likes is walked by `tour`, which plans in the same way and goes on from where the port went.
 """
 
@@ -35,7 +35,7 @@ class Suite(NamedTuple):
 
 
 def suite(space: StateSpace, limit: int, seed: int = 0, kept: tuple[Path, ...] = ()) -> Suite:
-    """Tests of at most `limit` steps that show every labelled edge that so many steps reach.
+    """Tests of at most `limit` steps that cover every transition within so many steps.
 
     Those that are `kept` are taken as they are, and what they show is not planned again.
     """

@@ -1,7 +1,7 @@
-"""Tours: tests that walk the state graph until every labelled edge has been tried.
+"""Tours: tests that walk the state graph until every transition has been tried.
 
 A walk is planned on the graph and goes on from where the port went: at a fork the port decides,
-and the way is planned anew.
+and the tour plans the path again.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class Walk:
                 return False
             if self.node != self.coverage.space.edges[hop.node][hop.edge].target:
                 self.coverage.miss(hop)
-                return True  # at a fork the port went elsewhere: plan anew
+                return True  # at a fork the port went elsewhere: plan again
             self.coverage.meet(hop)
         fork = self.coverage.take(self.node) if self.node != OUTSIDE else None
         return fork is None or self._try(fork)
 
     def _try(self, fork: Fork) -> bool:
-        """Do one input; False if the port does not support it, or nobody can ask it."""
+        """Do one input; False if the port does not support it, or no member can send it."""
         node, self.steps = self.node, self.steps + 1
         before, self._last = self._last, None
         self._wanted = self.coverage.wants(node, fork)
@@ -95,7 +95,7 @@ class Walk:
             self.coverage.diverge(node, fork)
             raise
         except UnfairError:
-            # Who was loaded from the log may never have been told its id, and then cannot ask.
+            # The id of a member loaded from the log may be unrevealed: it cannot send a request.
             self.coverage.miss_fork(node, fork)
             return False
         if unsupported is not None:

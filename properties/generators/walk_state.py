@@ -1,4 +1,4 @@
-"""Where a walk over an explored space is, what it calls things there, and how it goes on."""
+"""The state of a walk over an explored instance: its node and the names there."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from groupcheck.properties.generators.precomputed import NEWCOMER, Branch
 
 
 class WalkState(NamedTuple):
-    """Where a walk is, and what it calls things there.
+    """The node of a walk, and the names there.
 
-    `names` lead from the node's names to the port's ids, or to symbols for those that were never
-    told; `told` from the port's ids to their symbols; `ids` from the node's request ids to those
-    of the walk.
+    `names` maps the node's names to the port's ids, or to symbols for ids that were never
+    revealed; `revealed` maps the port's ids to their symbols; `ids` maps the node's request ids
+    to those of the walk.
     """
 
     node: int
@@ -26,7 +26,7 @@ class WalkState(NamedTuple):
 def bound(
     pairs: list[tuple[ResponseBody, ResponseBody, int]], at: WalkState, number: int
 ) -> WalkState:
-    """The place once answers to newcomers have told their ids; the same if none did."""
+    """The walk state after answers have revealed ids of new members; the same if none has."""
     names, revealed = at.names, at.revealed
     for allowed, answer, _ in pairs:
         if type(allowed) is JoinGroupResponse and type(answer) is JoinGroupResponse:
@@ -41,7 +41,7 @@ def bound(
 
 
 def moved(branch: Branch, at: WalkState, number: int) -> WalkState:
-    """Where a branch leads to from a place where all is known that its answers told."""
+    """The walk state after a branch, from one that has the ids its answers revealed."""
     names, ids = at.names, at.ids
     if branch.renames or len(names) != len(branch.names):
         symbol = f"#{number}"

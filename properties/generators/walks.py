@@ -1,8 +1,8 @@
-"""Random walks over an explored space, in bulk: many thousand steps a second, from a seed.
+"""Random walks over an explored model instance: many thousand steps a second, from a seed.
 
-What a port shows is compared with what the space's tracks expect. What they do not expect is no
-finding yet: then the oracle is told the whole walk, and judges it; if it is lawful, the walk goes
-on from where the oracle says that the port is.
+The walk compares observations with the precomputed steps. An unexpected observation is no finding
+yet: the oracle then checks the whole walk. If it is allowed, the walk continues from the state
+that the oracle determines.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Choice = Callable[[int, list[Track]], Track | None]
 class Walker:
     """Walks one space on one port.
 
-    `times` has for each labelled edge how often it was shown, and `pairs` the numbers of the pairs
-    that were.
+    `times` has for each transition how often it was covered, and `pairs` the numbers of the
+    covered pairs.
     """
 
     def __init__(self, tracks: Tracks, port: Port) -> None:
@@ -84,7 +84,7 @@ class Walker:
                     at = self._at
                     body = track.build(at.names, at.revealed, at.cut)
                     if body is None:
-                        continue  # nobody can ask that
+                        continue  # no member can send that
                     given = asked = Request(number, track.version, body)
                     seen = request(asked, ())
                 if seen.unsupported is not None:
@@ -102,7 +102,7 @@ class Walker:
         return len(self._record), None
 
     def _happen(self, given: Input) -> Observation:
-        """Let something happen that nobody asks for."""
+        """Advance the time or apply a fault."""
         if isinstance(given, Advance):
             return self.port.advance(given.ms, ())
         return self.port.fault(fault_of(given), ())  # type: ignore[arg-type]
@@ -184,7 +184,7 @@ class Walker:
     def _pairs(
         self, branch: Branch, number: int, seen: Observation
     ) -> list[tuple[ResponseBody, ResponseBody, int]] | None:
-        """Each lawful answer with the one that was seen, and the request."""
+        """Each allowed answer with the observed one, and the request."""
         if branch.own is not None:  # as most are
             only = seen.responses[0]
             return [(branch.own, only.body, number)] if only.request_id == number else None
@@ -218,23 +218,23 @@ class Walker:
 
     def _barred(self, track: Track) -> bool:
         """Whether the port does not support that, or it was found often enough what comes of it."""
-        return track.sort in self.unsupported or self._alike[self._likeness(track)] >= ALIKE
+        return track.sort in self.unsupported or self._alike[self._cause(track)] >= ALIKE
 
-    def _likeness(self, track: Track) -> tuple[object, ...]:
+    def _cause(self, track: Track) -> tuple[object, ...]:
         return track.sort[:2], self.tracks.space.edges[self.node][track.places[0]].fired
 
     def _ask(self, track: Track) -> bool:
-        """Ask the oracle about the whole walk; False if it is lawful, but has left the space.
+        """Check the whole walk with the oracle; False if it is allowed, but has left the instance.
 
         Raises:
-            FoundError: it is not lawful.
+            FoundError: it is not allowed.
         """
         self.asked += 1
         self._led = NO_PAIR
         try:
             oracle = replay_recorded(self._instance.profile, self._broker, self.record).oracle
         except FoundError:
-            self._alike[self._likeness(track)] += 1
+            self._alike[self._cause(track)] += 1
             raise
         space = self.tracks.space
         frame = space.canonical(oracle.states[0])

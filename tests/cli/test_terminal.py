@@ -147,7 +147,7 @@ def test_the_phases_of_a_run_are_no_longer_than_it_was() -> None:
         (run,) = saved.runs
         assert 0 < sum(phase.seconds for phase in run.phases) <= run.seconds + 0.01
         names = [phase.name for phase in run.phases]
-        assert names[1] == "labelled edges, membership"
+        assert names[1] == "transitions, membership"
         assert len(names) == len(set(names))
 
 

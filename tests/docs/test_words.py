@@ -85,7 +85,8 @@ REST: Final = (
     "groupcheck",
     "model",
     "pipeline",
-    "properties",
+    *(f"properties/{name}" for name in ("brokers", "coverage", "findings", "histories", "laws")),
+    *(f"properties/{name}" for name in ("long_runs", "ports")),
     "reports",
     *(f"tests/{name}" for name in ("cli", "model", "pipeline", "properties", "reports", "support")),
 )

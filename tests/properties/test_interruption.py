@@ -49,8 +49,8 @@ def test_interruption_lost_in_an_interpreter_callback_is_raised_again(
 
 
 def test_other_unraisable_exceptions_are_reported_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: reported.append(lost.exc_type))
 
     def callback(_phase: str, _info: object) -> None:
         gc.callbacks.remove(callback)
@@ -59,7 +59,7 @@ def test_other_unraisable_exceptions_are_reported_as_usual(monkeypatch: pytest.M
     with interruptible():
         gc.callbacks.append(callback)
         gc.collect()
-    assert told == [LookupError]
+    assert reported == [LookupError]
 
 
 def test_ignored_signal_stays_ignored() -> None:

@@ -47,7 +47,7 @@ ALIKE: dict[type, st.SearchStrategy[Json]] = {
 
 
 @cache
-def _lawful() -> list[list[Json]]:
+def _well_formed() -> list[list[Json]]:
     """The messages of traces in which every API and fault is used."""
     traces = []
     for name, every in (("metadata", 25), ("storing", 40)):
@@ -74,7 +74,7 @@ def _places(value: Json) -> Iterator[tuple[Any, Any]]:
 
 @st.composite
 def _mutated(draw: st.DrawFn) -> list[Json]:
-    messages: list[Json] = json.loads(json.dumps(draw(st.sampled_from(_lawful()))))
+    messages: list[Json] = json.loads(json.dumps(draw(st.sampled_from(_well_formed()))))
     for _ in range(draw(st.integers(1, 3))):
         places = list(_places(messages))
         container, key = draw(st.sampled_from(places))

@@ -98,8 +98,8 @@ def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
     given = together(virtual_time_instances(PROFILES[profile], 2))
     result = _verify(lambda: ModelPort(2), Settings(profile, examples=40), given)
     assert result.conforms
-    # Where in 4.1 an expiry and the end of a round of initial delay come together, nobody can see
-    # whether the next delay will be prolonged: what follows is lawful but not told apart.
+    # Where in 4.1 an expiry and the end of a round of initial delay coincide, no observation shows
+    # whether the next delay is prolonged: both outcomes are allowed and look the same.
     assert result.covered_transitions >= {"4.1": 0.8}.get(profile, 0.95) * result.transitions
 
 
@@ -273,7 +273,7 @@ def _interrupted_in(phase: str, port: Port, after: int) -> Result:
     return result
 
 
-@pytest.mark.parametrize("phase", ["labelled edges, metadata", "random sequences"])
+@pytest.mark.parametrize("phase", ["transitions, metadata", "random sequences"])
 def test_interrupted_run_keeps_its_findings_even_if_the_interruption_is_lost(phase: str) -> None:
     result = _interrupted_in(phase, ModelPort(), 100)
     assert result.ended_early == "interrupted"

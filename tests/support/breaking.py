@@ -23,8 +23,8 @@ class SlowLog(ControlledLog):
         """Complete the oldest append, or all of them if the log completes them together."""
         held = self._held or []
         count = len(held) if self._fails_at_once else 1
-        told, self._held = held[:count], held[count:]
-        for tell in told:
+        due, self._held = held[:count], held[count:]
+        for tell in due:
             tell()
 
 
@@ -91,6 +91,6 @@ class Breaking(Overlapping):
         coming = {number for _, number, *_ in self._queue}
         for number in self._sent.keys() - coming:
             client, _ = self._sent.pop(number)
-            told_ms = self.now_ms + self.random.randint(0, self.way_ms)
-            self.lines.append({"type": "lost", "id": number, "endMs": told_ms})
-            self._send(client, told_ms + 1 + self.random.randint(0, self.think_ms))
+            lost_ms = self.now_ms + self.random.randint(0, self.way_ms)
+            self.lines.append({"type": "lost", "id": number, "endMs": lost_ms})
+            self._send(client, lost_ms + 1 + self.random.randint(0, self.think_ms))

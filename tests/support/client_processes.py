@@ -57,8 +57,8 @@ class Consumer:
     def committed(self) -> dict[int, int]:
         """What is committed for all that it has."""
         self._tell("committed")
-        told = self._answers.get(timeout=PATIENCE_S)["committed"]
-        return {int(partition): offset for partition, offset in told.items()}
+        committed = self._answers.get(timeout=PATIENCE_S)["committed"]
+        return {int(partition): offset for partition, offset in committed.items()}
 
     def leave(self) -> None:
         """Leave in good order."""
@@ -88,12 +88,12 @@ class Consumer:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            told = json.loads(line)
-            if "assigned" in told:
-                self.assigned = told["assigned"]
+            answer = json.loads(line)
+            if "assigned" in answer:
+                self.assigned = answer["assigned"]
                 self.assignments.append(self.assigned)
             else:
-                self._answers.put(told)
+                self._answers.put(answer)
 
     def _hear_complaints(self) -> None:
         assert self._process.stderr is not None

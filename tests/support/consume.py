@@ -171,12 +171,12 @@ def say(**what: Any) -> None:
 
 def main(library: str, address: str, group: str, topic: str, settings: str) -> None:
     """Consume until the command to leave."""
-    told: queue.Queue[str] = queue.Queue()
+    commands: queue.Queue[str] = queue.Queue()
 
     def listen() -> None:
         for line in sys.stdin:
-            told.put(line.strip())
-        told.put("leave")  # whoever started this is gone
+            commands.put(line.strip())
+        commands.put("leave")  # the process that started this one has ended
 
     threading.Thread(target=listen, daemon=True).start()
     consumer: Consumer = LIBRARIES[library](address, group, topic, json.loads(settings))
@@ -187,8 +187,8 @@ def main(library: str, address: str, group: str, topic: str, settings: str) -> N
         if assigned != known:
             known = assigned
             say(assigned=assigned, at=time.monotonic())
-        if not told.empty():
-            command, _, argument = told.get().partition(" ")
+        if not commands.empty():
+            command, _, argument = commands.get().partition(" ")
             if command == "leave":
                 consumer.close()
                 return

@@ -50,14 +50,14 @@ class Consumers:
         self, name: str, protocols: tuple[Protocol, ...] = COOPERATIVE, *, lost: bool = False
     ) -> Call[JoinGroupResponse]:
         """JoinGroup, with the consumer's id if it knows one; the response may be lost."""
-        told = self._told(name)
+        joined = self._last_join(name)
         call = self.play.join(
-            told.member_id if told else "",
+            joined.member_id if joined else "",
             session_ms=self._session_s.get(name, 10) * 1_000,
             rebalance_ms=self._rebalance_s * 1_000,
             protocols=protocols,
         )
-        if told is None:
+        if joined is None:
             self._names[f"#{call.request_id}"] = name  # the id that it is given, if it is added
         self.joins_sent[name] += 1
         if not lost:
@@ -85,9 +85,9 @@ class Consumers:
 
     def generation(self, name: str) -> int:
         """The generation that the consumer knows."""
-        told = self._told(name)
-        assert told is not None, f"{name} was never admitted"
-        return told.generation_id
+        joined = self._last_join(name)
+        assert joined is not None, f"{name} was never admitted"
+        return joined.generation_id
 
     def received(self, name: str) -> list[bytes]:
         """The assignments that reached the consumer, with each of which it is called back."""
@@ -117,13 +117,13 @@ class Consumers:
         timer = self.play.group.join_timer
         return None if timer is None else (self._now_ms + timer.left_ms) / 1_000
 
-    def _told(self, name: str) -> JoinGroupResponse | None:
+    def _last_join(self, name: str) -> JoinGroupResponse | None:
         """The last answer that admitted the consumer to a generation."""
         answers = [call.answer for call in self._joins.get(name, ()) if call.answered]
         admitted = [answer for answer in answers if answer.error_code is ErrorCode.NONE]
         return admitted[-1] if admitted else None
 
     def _id(self, name: str) -> str:
-        told = self._told(name)
-        assert told is not None, f"{name} was never told an id"
-        return told.member_id
+        joined = self._last_join(name)
+        assert joined is not None, f"{name} has no member id"
+        return joined.member_id

@@ -22,7 +22,7 @@ def explained(whole: Sequence[Operation | Event], setting: Setting) -> bool:
     over = [n for n, each in enumerate(whole) if each.ends != NEVER]
     others = [n for n, each in enumerate(whole) if each.ends == NEVER]
     return any(
-        _Order([whole[n] for n in order], setting).is_lawful()
+        _Order([whole[n] for n in order], setting).is_allowed()
         for size in range(len(others) + 1)
         for some in combinations(others, size)
         for order in permutations([*over, *some])
@@ -36,7 +36,7 @@ class _Order:
         self.config = Config.of(setting.broker)
         self.asked = {e.request.request_id: e for e in order if isinstance(e, Operation)}
 
-    def is_lawful(self) -> bool:
+    def is_allowed(self) -> bool:
         order = self.order
         pairs = ((each, late) for n, each in enumerate(order) for late in order[n + 1 :])
         if any(min(late.ends, late.gone) < each.begins for each, late in pairs):

@@ -19,7 +19,7 @@ WRITER: Final = Path(__file__).with_name("log_writer.py")
 
 
 class Kill(NamedTuple):
-    """What one killed writer had been told, and what was found afterwards."""
+    """What was acknowledged to one killed writer, and what was found afterwards."""
 
     acknowledged: int
     lost: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Segments of the offsets topic that lawful groups have left, rendered from walks of the model."""
+"""Segments of the offsets topic as allowed groups write them, rendered from walks of the model."""
 
 from __future__ import annotations
 

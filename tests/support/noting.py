@@ -46,10 +46,10 @@ class Notes:
             lost = {"type": "lost", "id": request.request_id, "endMs": now_ms()}
             self.lines.append(lost)
             raise
-        told = codec.answer_body(request.api, version, answer, null_as_empty=False)
-        response = Response(request.request_id, told)
+        body = codec.answer_body(request.api, version, answer, null_as_empty=False)
+        response = Response(request.request_id, body)
         self.lines.append(response_line(response, version, now_ms()))
-        return told
+        return body
 
     def hang_up(self) -> None:
         """Stop the clients."""
@@ -73,7 +73,7 @@ class NotingClient(threading.Thread):
         with suppress(PortFailedError):  # the client has to stop, or the server is gone
             while True:
                 version, body = self.client.next()
-                self.client.told(body, self.notes.ask(version, body))
+                self.client.receive(body, self.notes.ask(version, body))
                 time.sleep(0.002)
 
     def stop(self) -> list[Line]:

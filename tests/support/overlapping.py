@@ -79,8 +79,8 @@ class Client:
             (12, 3, 3, 1, 0.5),
         )[0]
 
-    def told(self, asked: RequestBody, answer: Any) -> None:
-        """What it was answered."""
+    def receive(self, asked: RequestBody, answer: Any) -> None:
+        """Process the response to a request."""
         error = getattr(answer, "error_code", ErrorCode.NONE)
         if isinstance(answer, JoinGroupResponse):
             self.member_id = answer.member_id
@@ -166,7 +166,7 @@ class Overlapping:
             client, request = self._sent.pop(response.request_id)
             ends_ms = now_ms + self.random.randint(0, self.way_ms)
             self.lines.append(response_line(response, request.api_version, ends_ms))
-            client.told(request.body, response.body)
+            client.receive(request.body, response.body)
             self._send(client, ends_ms + 1 + self.random.randint(0, self.think_ms))
 
 

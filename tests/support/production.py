@@ -186,9 +186,9 @@ class Production:
             who, request = self._asked.pop(answer.request_id)
             self._note("response", request, encode(answer.body, request.api_version))
             if who in self._there:
-                self._told(who, answer.body)
+                self._learn(who, answer.body)
 
-    def _told(self, who: Consumer, body: ResponseBody) -> None:
+    def _learn(self, who: Consumer, body: ResponseBody) -> None:
         error = getattr(body, "error_code", ErrorCode.NONE)
         if isinstance(body, JoinGroupResponse) and error == ErrorCode.MEMBER_ID_REQUIRED:
             who.member_id = body.member_id
@@ -214,5 +214,5 @@ class Production:
 
     def _note(self, kind: str, request: Request, body: dict[str, Any]) -> None:
         text = json.dumps(body, separators=(",", ":"))
-        told = (request.request_id, request.api, request.api_version, request.client_id, text)
-        self.happened.append(Happened(self._now_ms, kind, *told))
+        about = (request.request_id, request.api, request.api_version, request.client_id, text)
+        self.happened.append(Happened(self._now_ms, kind, *about))

@@ -103,13 +103,13 @@ def all_rows(replay: Replay) -> Rows:
 
     The recording of a finding is replaced by the finding of `replay FILE` for it.
     """
-    rows = [(name, repr(sorted(_judged(row).items()))) for name, row in replay.end()]
+    rows = [(name, repr(sorted(_verdict(row).items()))) for name, row in replay.end()]
     return sorted(
         [*rows, *(("transition", repr(each)) for each in replay.tables.transitions.items())]
     )
 
 
-def _judged(row: dict[str, Any]) -> dict[str, Any]:
+def _verdict(row: dict[str, Any]) -> dict[str, Any]:
     if not row.get("trace"):  # it begins mid-stream, or it has no response
         return row
     lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
@@ -117,5 +117,5 @@ def _judged(row: dict[str, Any]) -> dict[str, Any]:
     assert finding is not None
     events = sum(b'"type":"advance"' not in line for line in lines) + row["omitted"]
     assert row["trace"] == dump(finding.sequence.renumbered())
-    judged = finding_row(finding, {}, [])
-    return {**row, "omitted": events, "recording": judged, "trace": None}
+    row_of_finding = finding_row(finding, {}, [])
+    return {**row, "omitted": events, "recording": row_of_finding, "trace": None}

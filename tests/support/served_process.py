@@ -59,7 +59,7 @@ def served(data_dir: Path, *options: str) -> Iterator[Process]:
         process.kill()
 
 
-class Told(NamedTuple):
+class Known(NamedTuple):
     """The last acknowledged state of a client: a stable generation, and an offset."""
 
     member_id: str = ""
@@ -71,9 +71,9 @@ class Told(NamedTuple):
 class Client(threading.Thread):
     """The one member of a group, which commits, and now and then begins a new generation."""
 
-    def __init__(self, port: int, group_id: str, before: Told, seed: int) -> None:
+    def __init__(self, port: int, group_id: str, before: Known, seed: int) -> None:
         super().__init__(daemon=True)
-        self.told = before
+        self.known = before
         self._port, self._group_id, self._random = port, group_id, Random(seed)
 
     def run(self) -> None:
@@ -96,7 +96,7 @@ class Client(threading.Thread):
             "protocol_type": "consumer",
             "protocols": [("range", b"")],
         }
-        joined = wire.ask("JoinGroup", 3, member_id=self.told.member_id, **fields)
+        joined = wire.ask("JoinGroup", 3, member_id=self.known.member_id, **fields)
         if joined.error_code == 25:  # it never was a member for good
             joined = wire.ask("JoinGroup", 3, member_id="", **fields)
         assert joined.error_code == 0
@@ -113,13 +113,13 @@ class Client(threading.Thread):
         self._keep(member_id=member_id, generation_id=generation_id)
 
     def _commit(self, wire: Wire) -> None:
-        offset = self.told.offset + 1
-        member = self.told.generation_id, self.told.member_id
+        offset = self.known.offset + 1
+        member = self.known.generation_id, self.known.member_id
         assert commit(wire, self._group_id, offset, *member) == 0
         self._keep(offset=offset)
 
     def _keep(self, **news: Any) -> None:
-        self.told = self.told._replace(answers=self.told.answers + 1, **news)
+        self.known = self.known._replace(answers=self.known.answers + 1, **news)
 
 
 def commit(
@@ -138,15 +138,15 @@ def committed(wire: Wire, group_id: str) -> int:
     return int(answer.topics[0].partitions[0].committed_offset)
 
 
-def lost(port: int, told: dict[str, Told]) -> list[str]:
+def lost(port: int, known: dict[str, Known]) -> list[str]:
     """The acknowledged state that the server has lost."""
     found = []
     with connected_to(port) as wire:
-        for group_id, (member_id, generation_id, offset, _) in told.items():
+        for group_id, (member_id, generation_id, offset, _) in known.items():
             kept = committed(wire, group_id)
             if kept < offset:
                 found.append(f"{group_id}: offset {kept} and not {offset}")
-            # The next one may have been stored without anybody being told.
+            # The next one may have been stored without an acknowledgement.
             errors = [
                 wire.ask(
                     "Heartbeat",
@@ -172,14 +172,14 @@ class Kills(NamedTuple):
 def kills(data_dir: Path, times: int, seed: int, longest_s: float, *options: str) -> Kills:
     """Load a server, kill it after a random while, start it again and look; so many times."""
     random = Random(seed)
-    told = {f"group-{number}": Told() for number in range(CLIENTS)}
+    known = {f"group-{number}": Known() for number in range(CLIENTS)}
     for _ in range(times):
         with served(data_dir, *options) as server:
-            if found := lost(server.port, told):
+            if found := lost(server.port, known):
                 return Kills(0, found)
             clients = {
                 group_id: Client(server.port, group_id, before, random.randrange(10**9))
-                for group_id, before in told.items()
+                for group_id, before in known.items()
             }
             for client in clients.values():
                 client.start()
@@ -187,7 +187,7 @@ def kills(data_dir: Path, times: int, seed: int, longest_s: float, *options: str
             server.kill()
             for client in clients.values():
                 client.join()
-        told = {group_id: client.told for group_id, client in clients.items()}
+        known = {group_id: client.known for group_id, client in clients.items()}
     with served(data_dir, *options) as server:
-        found = lost(server.port, told)
-    return Kills(sum(each.answers for each in told.values()), found)
+        found = lost(server.port, known)
+    return Kills(sum(each.answers for each in known.values()), found)

@@ -39,13 +39,13 @@ class Way(NamedTuple):
 
 
 def shortest(space: StateSpace, port: FaultyPort, bound: int = NONE) -> int:
-    """The length of the shortest sequence of a space that the port answers unlawfully.
+    """The length of the shortest sequence of a space with an answer that is not allowed.
 
-    Every labelled edge is tried after a shortest way to its node, the nearest first; times that
-    pass one after the other count as one step. That proves the length: the port shows its inner
-    state, which is compared after every step, and what it hides is told apart, so that of two
-    lawful ways to the same there need be only one. What is not shorter than the `bound` is not
-    looked for.
+    The search tries every transition after a shortest path to its node, the nearest first;
+    consecutive advances of time count as one step. That proves the length: the port shows its
+    inner state, which the search compares after every step, and hidden states count as different,
+    so that one of several allowed paths to the same state is enough. The search ignores sequences
+    that are not shorter than `bound`.
     """
     port.open(space.instance.profile.name, space.instance.broker)
     queue = deque([Way(0, 0, waited=False, hidden=port.hidden, hops=())])

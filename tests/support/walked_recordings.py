@@ -32,12 +32,12 @@ IN_STABLE: Final = {"Heartbeat", "OffsetCommit", "SyncGroup", "DescribeGroups", 
 
 
 class Walked(NamedTuple):
-    """What was done and answered, with the ids that were told; the rows are made of that."""
+    """What was done and answered, with the ids that were revealed; the rows are made of that."""
 
     profile: str
     broker: dict[str, int]
     exchanges: list[Exchange]
-    names: dict[str, str]  # the ids that were told, by their symbols
+    names: dict[str, str]  # the revealed ids, by their symbols
 
     def rows(self, begin: int = 0, gap: range = range(0)) -> list[Event]:
         """The rows from that exchange on, without those in the gap."""

@@ -33,7 +33,7 @@ STEPS = 600
 WALKS = 100
 
 
-def _told(finding: Finding | None) -> Sequence | None:
+def _sequence_of(finding: Finding | None) -> Sequence | None:
     return finding and finding.sequence
 
 
@@ -44,22 +44,22 @@ def test_whatever_it_chooses_where_kafka_leaves_it_open_it_is_not_blamed(
 ) -> None:
     port = OtherBranches(3, (choice,))
     crowded = explore(spaces(PROFILES[profile], 1)["crowded"])
-    assert _told(toured(crowded, 3, port).finding) is None
+    assert _sequence_of(toured(crowded, 3, port).finding) is None
     for seed, instance in enumerate(everything(PROFILES[profile], 3)):
-        assert _told(fuzzed(instance, seed, STEPS, port).finding) is None
-    assert _told(fuzzed_far(PROFILES[profile], 4, WALKS, port).finding) is None
+        assert _sequence_of(fuzzed(instance, seed, STEPS, port).finding) is None
+    assert _sequence_of(fuzzed_far(PROFILES[profile], 4, WALKS, port).finding) is None
     assert (+port.chosen).keys() >= {LEADERS, VOTES, TIMERS, MEMBERS, ANSWERS, TOPICS}
 
 
 def _leader_after_the_first(port: OtherBranches) -> str | None:
     port.open("2.7", {})
-    told: list[str] = []
+    leaders: list[str] = []
     for number in range(3):
         port.request(Request(number, 3, join()), ())
     for response in port.advance(REBALANCE_MS, ()).responses:
         assert isinstance(response.body, JoinGroupResponse)
-        told.append(response.body.leader)
-    gone = LeaveGroupRequest(GROUP_ID, (MemberIdentity(told[0]),))
+        leaders.append(response.body.leader)
+    gone = LeaveGroupRequest(GROUP_ID, (MemberIdentity(leaders[0]),))
     groups = port.request(Request(3, 3, gone), ()).groups
     assert groups is not None
     return groups[0].leader

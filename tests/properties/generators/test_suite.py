@@ -1,4 +1,4 @@
-"""Suites: bounded tests that show every labelled edge, in hardly more steps than it takes."""
+"""Suites: bounded tests that cover every transition, in few more steps than necessary."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _all(space: StateSpace) -> set[TransitionReference]:
     [(name, 2) for name in ("membership", "storing", "order", "crowded", "reload", "failing")]
     + [(name, 3) for name in SMALL],
 )
-def test_a_suite_shows_every_labelled_edge_in_at_most_a_fifth_more_than_the_least_steps(
+def test_suite_covers_every_transition_in_at_most_a_fifth_more_than_the_least_steps(
     name: str, members: int
 ) -> None:
     space = (

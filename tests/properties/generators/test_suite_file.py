@@ -42,7 +42,7 @@ def _changed(space: StateSpace, node: int) -> StateSpace:
     return space._replace(edges=tuple(edges))
 
 
-def test_the_ids_of_labelled_edges_are_all_different_and_the_same_whenever_it_is_explored(
+def test_transition_ids_are_distinct_and_the_same_in_every_exploration(
     space: StateSpace,
 ) -> None:
     ids = edge_ids(space)

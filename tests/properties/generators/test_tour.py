@@ -1,4 +1,4 @@
-"""Tours: every labelled edge is tried, the port is free at forks, and a bad port is no dead end."""
+"""Tours try every transition, let the port choose at forks, and continue after findings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Find
     return coverage, [steps for steps, _ in walks], [f for _, f in walks if f is not None]
 
 
-def test_a_tour_of_a_lawful_port_finds_nothing_and_tries_every_labelled_edge(
+def test_tour_of_a_conforming_port_finds_nothing_and_tries_every_transition(
     space: StateSpace,
 ) -> None:
     coverage, _, findings = _tour(space, ModelPort())
@@ -93,7 +93,7 @@ class DeafToHeartbeats(ModelPort):
         return seen
 
 
-def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: StateSpace) -> None:
+def test_tour_continues_past_answers_that_are_not_allowed(space: StateSpace) -> None:
     coverage, _, findings = _tour(space, DeafToHeartbeats())
     counts = coverage.counts()
     assert {step.api for f in findings if isinstance(step := f.sequence.steps[-1], Request)} == {
@@ -107,7 +107,7 @@ def test_a_tour_goes_on_past_what_is_answered_unlawfully(space: StateSpace) -> N
     assert counts.covered >= 0.9 * (counts.total - heartbeats)
 
 
-def test_what_is_answered_unlawfully_in_one_way_is_not_tried_in_every_state(
+def test_tour_does_not_try_the_same_disallowed_answer_in_every_state(
     space: StateSpace,
 ) -> None:
     _, _, findings = _tour(space, DeafToHeartbeats())

@@ -1,4 +1,4 @@
-"""Random walks in bulk: they find what is wrong, blame nobody else, and do the same twice."""
+"""Random walks find wrong answers, accept conforming ports, and repeat from the same seed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_builtin_coordinator_is_not_blamed_in_spaces_of_every_sort(profile: 
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_lawful_port_that_takes_any_branch_and_hides_its_state_is_not_blamed(
+def test_conforming_port_that_takes_any_branch_and_hides_its_state_has_no_finding(
     choice: str, tracks: Tracks
 ) -> None:
     random = Random(0)
@@ -155,7 +155,9 @@ def test_walks_are_the_same_whichever_process_does_them(
     assert sum(part.walks for part in alone) == 120
 
 
-def test_walks_go_beyond_the_explored_spaces_and_blame_no_lawful_port(tracks: Tracks) -> None:
+def test_walks_beyond_the_explored_instances_accept_a_conforming_port(
+    tracks: Tracks,
+) -> None:
     parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, tracks.space).run(1))
     assert [finding for part in parts for finding in part.findings] == []
     applied = {rule for part in parts for rule in part.applied}
@@ -171,12 +173,12 @@ def test_the_builtin_coordinator_conforms_wherever_walks_lead(profile: str) -> N
         assert fuzz(port, PROFILES[profile], capabilities, Random(seed), 60).finding is None
 
 
-def test_a_choice_is_taken_apart_into_picks() -> None:
+def test_choice_is_split_into_smaller_numbers() -> None:
     choices = Choices(3 + 4 * (2 + 5 * 1))
     assert [choices.of(4), choices.of(5), choices.of(2), choices.of(9)] == [3, 2, 1, 0]
 
 
-def test_what_walks_find_is_made_minimal_and_told_once() -> None:
+def test_walks_minimise_findings_and_report_each_once() -> None:
     fault = "a heartbeat from an old generation is accepted"
     settings = Settings(members=1, examples=0, walks=50)
     source = PortSource("port", lambda: faulty_port(fault))
