@@ -46,10 +46,10 @@ class Notes:
             lost = {"type": "lost", "id": request.request_id, "endMs": now_ms()}
             self.lines.append(lost)
             raise
-        body = codec.answer_body(request.api, version, answer, null_as_empty=False)
-        response = Response(request.request_id, body)
+        answer_body = codec.answer_body(request.api, version, answer, null_as_empty=False)
+        response = Response(request.request_id, answer_body)
         self.lines.append(response_line(response, version, now_ms()))
-        return body
+        return answer_body
 
     def hang_up(self) -> None:
         """Stop the clients."""
