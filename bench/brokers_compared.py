@@ -195,7 +195,7 @@ def check(into: Path) -> bool:
         kept = json.loads(path.read_text(encoding="utf-8"))
         unknown = [f for f in kept["findings"] if not _cause(spec, f)]
         for found in unknown:
-            sys.stdout.write(f"{spec}: {found['story']}\n")
+            sys.stdout.write(f"{spec}: {found['text']}\n")
         ended = kept["ended_early"]
         sys.stdout.write(
             f"{spec}: {kept['sequences']:,} sequences, {len(kept['findings'])} findings,"
