@@ -1,4 +1,4 @@
-"""Ids of labelled edges that stay the same when others change.
+"""Ids of transitions that stay the same when others change.
 
 An edge is the same in two versions of the model if its states, its input and its answers are.
 """

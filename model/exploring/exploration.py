@@ -25,7 +25,7 @@ class UnfitSettingsError(Exception):
 
 
 class Witness(NamedTuple):
-    """A shortest path to a labelled edge that applies a rule."""
+    """A shortest path to a transition that applies a rule."""
 
     rule: str
     space: str
@@ -36,7 +36,7 @@ class Witness(NamedTuple):
 class Explored(NamedTuple):
     """One space: what TLC reports, and what networkx says about its graph.
 
-    `digest` is that of its states, as `notation` has it. `unreachable` labelled edges no path leads
+    `digest` is that of its states, as `notation` has it. `unreachable` transitions no path leads
     to; the others can be shown in `longest_witness` steps at most. `components` are None where
     nobody has looked for them.
     """
@@ -80,7 +80,7 @@ class Exploration(NamedTuple):
 
     @property
     def unreached(self) -> list[str]:
-        """The declared rules that no labelled edge applies."""
+        """The declared rules that no transition applies."""
         reached = {rule for space in self.spaces for rule in space.figures.rules}
         return sorted(set(self.settings.profile.rules) - reached)
 
@@ -94,12 +94,12 @@ class Exploration(NamedTuple):
         """What is wrong with the model, in words."""
         projection = self.projection
         found = [
-            f"{space.unreachable} labelled edges of {space.name} cannot be reached"
+            f"{space.unreachable} transitions of {space.name} cannot be reached"
             for space in self.spaces
             if space.unreachable
         ]
         found += [
-            f"{len(space.projection.torn)} labelled edges of {space.name} lead to another state"
+            f"{len(space.projection.torn)} transitions of {space.name} lead to another state"
             " of the group than their rules do"
             for space in self.spaces
             if space.projection.torn
@@ -107,7 +107,7 @@ class Exploration(NamedTuple):
         found += [f"Kafka has no arrow {arrow}" for arrow in projection.unlawful]
         if self.whole:
             found += [f"no transition takes the arrow {arrow}" for arrow in projection.missing]
-            found += [f"no labelled edge applies the rule {rule}" for rule in self.unreached]
+            found += [f"no transition applies the rule {rule}" for rule in self.unreached]
         return found
 
 
@@ -146,7 +146,7 @@ def whole_of(settings: Settings, found: list[Explored], witness: Witness | None)
     """
     if settings.witness is not None and witness is None:
         names = ", ".join(space.name for space in found)
-        msg = f"no labelled edge of {names} applies the rule {settings.witness}"
+        msg = f"no transition of {names} applies the rule {settings.witness}"
         raise UnfitSettingsError(msg)
     return Exploration(settings, found, witness)
 

@@ -86,7 +86,7 @@ class Orbits:
             self._orbits.append(orbit)
 
     def edges(self, number: int, arrows: Iterable[Reached]) -> Iterator[Iterable[tuple[Any, ...]]]:
-        """For each state of an orbit, in order, its labelled edges, each once."""
+        """For each state of an orbit, in order, its transitions, each once."""
         orbit = self._orbits[number]
         found: dict[tuple[int, ...], tuple[Any, ...]] = {}
         for arrow in arrows:

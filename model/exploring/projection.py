@@ -101,7 +101,7 @@ CONSEQUENCES: Final = frozenset(
 
 
 class Projection(NamedTuple):
-    """The arrows of a space, each with its reasons, and on how many labelled edges.
+    """The arrows of a space, each with its reasons, and on how many transitions.
 
     `kafkas` are the arrows that there are to be, `torn` the edges whose rules do not lead from the
     state before to the state after.
@@ -143,7 +143,7 @@ def project(space: StateSpace) -> Projection:
 
 
 def taken(space: StateSpace, times: Mapping[TransitionReference, int]) -> Counter[str]:
-    """How often each arrow was taken, where each labelled edge was taken so often."""
+    """How often each arrow was taken, where each transition was taken so often."""
     profile, found = space.instance.profile, Counter[str]()
     for hop, number in times.items():
         edge = space.edges[hop.node][hop.edge]

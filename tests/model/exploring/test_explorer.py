@@ -21,7 +21,7 @@ pytestmark = pytest.mark.untraced
 
 PROFILE, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
 
-# members, space -> states, labelled edges, depth
+# members, space -> states, transitions, depth
 COUNTS = {
     (1, "membership"): (61, 682, 19),
     (1, "metadata"): (24, 288, 7),

@@ -10,7 +10,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import OffsetFetchRequest, Request
 from support.fuzzing import toured
 
-# profile, space -> states, labelled edges, depth
+# profile, space -> states, transitions, depth
 COUNTS = {
     ("0.10.0", "loners"): (12, 110, 3),
     ("0.10.2", "loners"): (12, 122, 3),
