@@ -172,7 +172,7 @@ def _statistics(exploration: Exploration) -> list[list[str]]:
     else:
         columns |= {
             "generated": lambda space: f"{space.figures.generated:,}",
-            "new successors": lambda space: _degrees(space.figures.discovered),
+            "new": lambda space: _degrees(space.figures.discovered),
         }
     columns["time"] = lambda space: _seconds(space.seconds)
     rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
@@ -253,7 +253,7 @@ def _compared(exploration: Exploration) -> list[str]:
     return [
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}reports as many generated and distinct states. Its depth counts states, not",
-        f"{'':11}steps: it is one higher. Its out-degree counts new successors only",
+        f"{'':11}steps: it is one higher. Its out-degree counts what "new" counts",
         *indented(wrap(f"(with {changes} in the .cfg, both in", WIDTH - 11)),
         f"{'':11}{MODEL})",
     ]
