@@ -253,7 +253,7 @@ def _compared(exploration: Exploration) -> list[str]:
     return [
         f"with TLC   {command} -config {name}.cfg ConsumerGroup.tla",
         f"{'':11}reports as many generated and distinct states. Its depth counts states, not",
-        f"{'':11}steps: it is one higher. Its out-degree counts what "new" counts",
+        f"{'':11}steps: it is one higher. Its out-degree is that of new states",
         *indented(wrap(f"(with {changes} in the .cfg, both in", WIDTH - 11)),
         f"{'':11}{MODEL})",
     ]
