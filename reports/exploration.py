@@ -180,7 +180,7 @@ def _statistics(exploration: Exploration) -> list[list[str]]:
 
 
 def _degrees(degrees: Degrees) -> str:
-    return f"{degrees.least}-{degrees.most}, avg {degrees.mean:.1f}, 95% {degrees.percentile_95}"
+    return f"{degrees.least}-{degrees.most} ~{degrees.mean:.1f} p95 {degrees.percentile_95}"
 
 
 def _sizes(components: list[Component] | None) -> str:
