@@ -103,7 +103,7 @@ def _expanded(
 
 
 def _wrapped(head: str, text: str, indent: int = 4) -> list[str]:
-    first = " " * indent + f"{head:<8}"
+    first = " " * indent + f"{head:<8} "
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
 
 
@@ -118,7 +118,7 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
                 continue
             lines = _difference_of(one, other, rule, moved)
             if lines:
-                blocks += ["", *lines]
+                blocks += lines
             else:
                 same += 1
     blocks += _differing_behaviours(one, other, selection)
@@ -133,15 +133,15 @@ def _difference_of(one: Profile, other: Profile, rule: Rule, moved: dict[str, st
     said = {profile.name: _said(profile.version, rules[profile.name]) for profile in (one, other)}
     if said[one.name] == said[other.name] and rule.id not in moved:
         return []
-    lines = [f"{rule.id}: {rule.words}"]
+    cited = (f"{name} [{found.source if found else NO_RULE}]" for name, found in rules.items())
+    head = textwrap.wrap(f"{rule.id}: {rule.words}", WIDTH, subsequent_indent="    ")
+    lines = [*head, f"  {'  '.join(cited)}"]
     for profile, rival in ((one, other), (other, one)):
-        version_rule = rules[profile.name]
-        lines.append(f"  {profile.name:<6} [{version_rule.source if version_rule else NO_RULE}]")
-        own = [text for text in said[profile.name] if text not in said[rival.name]]
-        for text in own:
-            lines += _wrapped("", text)
+        if rules[rival.name] is not None:
+            own = [text for text in said[profile.name] if text not in said[rival.name]]
+            lines += [line for text in own for line in _wrapped(f"only {profile.name}", text)]
     if rule.id in moved:
-        lines += _wrapped("order", moved[rule.id], 2)
+        lines += _wrapped("order", moved[rule.id])
     return lines
 
 
@@ -175,8 +175,9 @@ def _differing_behaviours(one: Profile, other: Profile, selection: Selection) ->
             continue
         has = [profile for profile in (one, other) if part.holds_in(profile.version)]
         if len(has) == 1:
-            lines += ["", f"{part.area}: only in {has[0].name} [{part.sources[has[0].name]}]"]
-            lines += _wrapped("", part.words)
+            source = part.sources[has[0].name]
+            text = f"{part.area}: only {has[0].name}: {part.words} [{source}]"
+            lines += textwrap.wrap(text, WIDTH, subsequent_indent="    ")
     return lines
 
 
