@@ -19,9 +19,9 @@ PAGE = ROOT / "docs" / "differences.md"
 HEAD = """\
 # What differs between the versions
 
-The profiles `0.10.0`, `0.10.2`, `2.7` and `4.1` differ in rows of their tables, in named traits and
-in settings, and nowhere else. Of each of these {all} differences there is a test in which two
-profiles answer differently.
+The profiles `0.10.0`, `0.10.2`, `2.7` and `4.1` differ in the rows of their rule tables and in
+settings, and nowhere else. For each of these {all} differences, a test shows that two profiles
+answer differently.
 
 `PYTHONPATH=tests python tests/support/differences.py` writes this page from the tests and from
 [the list of differences](../tests/model/differences.tsv).
