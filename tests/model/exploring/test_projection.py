@@ -10,7 +10,6 @@ import pytest
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.exploring.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.storing.failover import CRASH
 from groupcheck.model.vocabulary import GroupState
 from support.spaces import every_space
 
@@ -127,7 +126,7 @@ def test_a_group_is_lost_from_every_state_and_is_stable_or_empty_when_it_is_load
     arrows = _whole(spaces).arrows
     dead = {arrow.source for arrow in arrows if arrow.target == DEAD}
     there = {arrow.target for arrow in arrows if arrow.source == "absent"}
-    if CRASH.name not in profile.rules:
+    if "failover/crash" not in profile.rules:
         # Only a cleanup takes it.
         assert (dead, there) == ({EMPTY}, {begins})
         return
