@@ -9,7 +9,6 @@ import pytest
 
 from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules.timers import PASS
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -144,7 +143,7 @@ def test_answers_that_differ_in_nested_fields_are_printed_in_full() -> None:
 
 def _differing(request: Request, allowed: ResponseBody, seen: ResponseBody) -> Finding:
     """A finding of one step that is answered with `seen`."""
-    outcome = Outcome(Coordinator(), (Response(1, allowed),), (PASS.name,), (PASS.name,))
+    outcome = Outcome(Coordinator(), (Response(1, allowed),), ("time/pass",), ("time/pass",))
     rejection = Rejection((outcome,), (Difference("another answer", 1, allowed, seen),))
     exchange = Exchange(request, Observation((Response(1, seen),)))
     return Finding(Sequence("2.7", {}, (request,)), (exchange,), {}, rejection)
