@@ -179,7 +179,7 @@ def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
     assert "is of metadata of 0.10.0, members: 1: another folder is needed for" in line
     monkeypatch.setattr(levels, "_model", lambda: "another")
     assert main([*command, "--members", "1"]) == 2
-    assert "is of the same space of another model: " in capsys.readouterr().err
+    assert "is of the same instance of another model: " in capsys.readouterr().err
     (tmp_path / "metadata" / "_groupcheck.json").unlink()
     assert main(command) == 2
     assert "is not a folder of explored levels: it is left as it is" in capsys.readouterr().err
