@@ -24,8 +24,8 @@ def summary(merged: Merged) -> str:
 
 def _of_profile(name: str, covered: ProfileCovered) -> list[str]:
     lines = [f"profile    {name}"]
-    for instance, each in covered.spaces.items():
-        counts = [("instance", each.shown, each.edges, "transition")]
+    for instance, each in covered.instances.items():
+        counts = [("instance", each.shown, each.transitions, "transition")]
         if each.pairs:
             counts.append(("pairs", each.pairs_shown, each.pairs, "pair"))
         lines += [
@@ -80,12 +80,12 @@ def as_json(merged: Merged) -> dict[str, Any]:
         profiles[name] = {
             "instances": {
                 instance: {
-                    "transitions": each.edges,
+                    "transitions": each.transitions,
                     "covered": each.shown,
                     "pairs": each.pairs,
                     "pairs_covered": each.pairs_shown,
                 }
-                for instance, each in covered.spaces.items()
+                for instance, each in covered.instances.items()
             },
             "applied": sorted(covered.applied),
         }

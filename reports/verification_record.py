@@ -95,7 +95,7 @@ def run_of(
 
 
 def _with_digest(instance: InstanceCoverage, covered: ProfileCovered) -> InstanceCoverage:
-    known = covered.spaces.get(instance.label)
+    known = covered.instances.get(instance.label)
     return replace(instance, digest=known.digest if known else "")
 
 

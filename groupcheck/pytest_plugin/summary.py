@@ -15,8 +15,7 @@ from groupcheck.model.instances.environment import Feature
 from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,
-    as_values,
-    covered_of,
+    ProfileCovered,
     merged,
     read,
     write,
@@ -55,7 +54,7 @@ def result_of(
         "unsupported": [what for what in result.unsupported if not what.endswith(SKIPPED)],
         "findings": {finding.finding_id: title(finding) for finding in result.findings},
         "files": files,
-        "covered": as_values(verification.covered()) if covered else None,
+        "covered": msgspec.to_builtins(verification.covered()) if covered else None,
         "saved": msgspec.to_builtins(result_record(result)) if saved else None,
     }
 
@@ -93,10 +92,10 @@ class Summary:
     def cover(self, path: Path) -> bool:
         """Add the coverage of all tests to a file. Returns whether that succeeded."""
         every = [result["covered"] for result in self._results.values() if result["covered"]]
-        now = [("this run", covered_of(values)) for values in every]
+        runs = msgspec.convert(every, list[dict[str, ProfileCovered]])
         try:
             before = read_coverage(path)
-            together = merged([*now, (str(path), before)])
+            together = merged([*(("this run", run) for run in runs), (str(path), before)])
             write(path, together.covered)
         except (OSError, MalformedCoverageError) as error:
             why = getattr(error, "strerror", None) or str(error)
@@ -175,8 +174,8 @@ def read_coverage(path: Path) -> Covered:
 
 
 def _in_all(covered: Covered) -> str:
-    spaces = [space for each in covered.values() for space in each.spaces.values()]
-    share = _share(sum(each.shown for each in spaces), sum(each.edges for each in spaces))
+    spaces = [space for each in covered.values() for space in each.instances.values()]
+    share = _share(sum(each.shown for each in spaces), sum(each.transitions for each in spaces))
     return f"{share} in all runs"
 
 

@@ -1,25 +1,24 @@
 """The coverage of many runs, on many machines, in one small file; files merge into their union.
 
 A model instance has a bit for each transition, in the order of its graph, and one for each pair of
-adjacent transitions. A digest identifies the graph: bits of different graphs do not merge.
+adjacent transitions of which the first leads to another state. A digest identifies the graph: bits
+of different graphs do not merge.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
-import json
 import os
 import zlib
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.properties.coverage.numbering import first_edges, first_pairs
 
 FORMAT: Final = 3
 MAX_BYTES: Final = 64 * 1024 * 1024  # some files have no end
@@ -29,43 +28,55 @@ class MalformedCoverageError(ValueError):
     """A file is not a coverage file, or has another format."""
 
 
-class SpaceCovered(NamedTuple):
+class SpaceCovered(msgspec.Struct, frozen=True):
     """The coverage of one model instance: its digest, the number of transitions, and their bits.
 
     Also the number of pairs of adjacent transitions and their bits; 0 when pairs are not counted.
+    The bits are compressed.
     """
 
     digest: str
-    edges: int
-    bits: int
-    pairs: int = 0
-    pair_bits: int = 0
+    transitions: int
+    covered: bytes
+    pairs: int
+    pairs_covered: bytes
+
+    def __post_init__(self) -> None:
+        """Check the bits of a file.
+
+        Raises:
+            ValueError: they are not those of so many transitions or pairs.
+        """
+        sizes = (self.covered, self.transitions), (self.pairs_covered, self.pairs)
+        if any(_bits(packed).bit_length() > size for packed, size in sizes):
+            raise ValueError
 
     @property
     def shown(self) -> int:
         """How many transitions are covered."""
-        return self.bits.bit_count()
+        return _bits(self.covered).bit_count()
 
     @property
     def pairs_shown(self) -> int:
         """How many pairs are covered."""
-        return self.pair_bits.bit_count()
+        return _bits(self.pairs_covered).bit_count()
 
     def union(self, other: SpaceCovered) -> SpaceCovered:
         """Return what either covers of the same model instance."""
+        pairs = max(self.pairs, other.pairs)
         return SpaceCovered(
             self.digest,
-            self.edges,
-            self.bits | other.bits,
-            max(self.pairs, other.pairs),
-            self.pair_bits | other.pair_bits,
+            self.transitions,
+            _packed(_bits(self.covered) | _bits(other.covered), self.transitions),
+            pairs,
+            _packed(_bits(self.pairs_covered) | _bits(other.pairs_covered), pairs),
         )
 
 
-class ProfileCovered(NamedTuple):
+class ProfileCovered(msgspec.Struct, frozen=True):
     """The coverage of a version: model instances by name and members, and the rules applied."""
 
-    spaces: Mapping[str, SpaceCovered]
+    instances: dict[str, SpaceCovered]
     applied: frozenset[str]
 
 
@@ -78,6 +89,36 @@ class Merged(NamedTuple):
 
     covered: Covered
     refused: tuple[str, ...]
+
+
+NO_PAIR: Final = -1  # the transition is first in no pair
+
+
+def references(space: StateSpace) -> Iterator[TransitionReference]:
+    """The transitions in the order of their numbers."""
+    for node, edges in enumerate(space.edges):
+        yield from map(TransitionReference, repeat(node), range(len(edges)))
+
+
+def first_edges(space: StateSpace) -> list[int]:
+    """Return the number of each node's first transition; the last item is their total."""
+    return [0, *accumulate(map(len, space.edges))]
+
+
+def first_pairs(space: StateSpace) -> list[int]:
+    """Return the number of the first pair that each transition is first in.
+
+    The last item is the total of pairs.
+    """
+    found, number = list[int](), 0
+    for node, edges in enumerate(space.edges):
+        for edge in edges:
+            if edge.target == node:
+                found.append(NO_PAIR)
+            else:
+                found.append(number)
+                number += len(space.edges[edge.target])
+    return [*found, number]
 
 
 def covered_space(
@@ -93,17 +134,31 @@ def covered_space(
     return SpaceCovered(
         its_digest,
         edge[-1],
-        _bits(edge[-1], (edge[hop.node] + hop.edge for hop in shown)),
+        packed(edge[-1], (edge[hop.node] + hop.edge for hop in shown)),
         pair[-1],
-        _bits(pair[-1], chain(first, numbered)),
+        packed(pair[-1], chain(first, numbered)),
     )
 
 
-def _bits(size: int, numbers: Iterable[int]) -> int:
+def packed(size: int, numbers: Iterable[int]) -> bytes:
+    """Return the compressed bits of those of `size` numbers."""
     bits = bytearray(size // 8 + 1)
     for number in numbers:
         bits[number // 8] |= 1 << number % 8
-    return int.from_bytes(bits, "little")
+    return zlib.compress(bits, 9)
+
+
+def _packed(bits: int, size: int) -> bytes:
+    return zlib.compress(bits.to_bytes(size // 8 + 1, "little"), 9)
+
+
+def _bits(compressed: bytes) -> int:
+    try:
+        # Limited, since compressed data may have no end.
+        data = zlib.decompressobj().decompress(compressed, MAX_BYTES)
+    except zlib.error as error:
+        raise ValueError from error
+    return int.from_bytes(data, "little")
 
 
 def digest(space: StateSpace) -> str:
@@ -123,9 +178,9 @@ def merged(several: Iterable[tuple[str, Covered]]) -> Merged:
         for profile, each in covered.items():
             known = spaces.setdefault(profile, {})
             applied.setdefault(profile, set()).update(each.applied)
-            for name, space in each.spaces.items():
+            for name, space in each.instances.items():
                 before = known.get(name, space)
-                if before[:2] == space[:2]:
+                if (before.digest, before.transitions) == (space.digest, space.transitions):
                     known[name] = before.union(space)
                 else:
                     refused.append(f"{source}: {profile} {name} is of another model")
@@ -143,77 +198,23 @@ def read(path: Path) -> Covered:
     with path.open("rb") as file:
         text = file.read(MAX_BYTES + 1)
     try:
-        found: Any = json.loads(text)
-        if found["format"] == FORMAT:
-            return covered_of(found["profiles"])
-        msg = f"{path} has format {found['format']!r}; this version reads format {FORMAT}"
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        found = msgspec.json.decode(text, type=_Format).format
+        if found == FORMAT:
+            return msgspec.json.decode(text, type=_File).profiles
+        msg = f"{path} has format {found!r}; this version reads format {FORMAT}"
+    except (ValueError, RecursionError) as error:
         msg = f"{path} is not a coverage file"
         raise MalformedCoverageError(msg) from error
     raise MalformedCoverageError(msg)
 
 
-def covered_of(values: Any) -> Covered:  # noqa: ANN401 - JSON is any value
-    """Return the coverage that `as_values` has converted to these values.
-
-    Raises:
-        ValueError: they are no coverage; so are `KeyError`, `TypeError` and `AttributeError`.
-    """
-    return {str(name): _profile(each) for name, each in values.items()}
+class _Format(msgspec.Struct):
+    format: Any
 
 
-def _profile(found: Any) -> ProfileCovered:  # noqa: ANN401 - JSON is any value
-    spaces = {str(name): _space(each) for name, each in found["instances"].items()}
-    if not all(isinstance(rule, str) for rule in found["applied"]):
-        raise TypeError
-    return ProfileCovered(spaces, frozenset(found["applied"]))
-
-
-def _space(found: Any) -> SpaceCovered:  # noqa: ANN401 - JSON is any value
-    edges, pairs, text = found["transitions"], found["pairs"], found["digest"]
-    if type(edges) is not int or type(pairs) is not int or not isinstance(text, str):
-        raise TypeError
-    bits = _unpacked(found["covered"], edges)
-    return SpaceCovered(text, edges, bits, pairs, _unpacked(found["pairs_covered"], pairs))
-
-
-def _unpacked(text: str, size: int) -> int:
-    try:
-        packed = base64.b64decode(text, validate=True)
-        # Limited, since compressed data may have no end.
-        data = zlib.decompressobj().decompress(packed, MAX_BYTES)
-    except (binascii.Error, zlib.error) as error:
-        raise ValueError from error
-    bits = int.from_bytes(data, "little")
-    if bits.bit_length() > size:
-        raise ValueError
-    return bits
-
-
-def as_values(covered: Covered) -> dict[str, Any]:
-    """Convert a coverage to JSON values."""
-    return {
-        profile: {
-            "instances": {name: _values(space) for name, space in sorted(each.spaces.items())},
-            "applied": sorted(each.applied),
-        }
-        for profile, each in sorted(covered.items())
-    }
-
-
-def _values(space: SpaceCovered) -> dict[str, Any]:
-    return {
-        "digest": space.digest,
-        "transitions": space.edges,
-        "covered": _packed(space.bits, space.edges),
-        "pairs": space.pairs,
-        "pairs_covered": _packed(space.pair_bits, space.pairs),
-    }
-
-
-def _packed(bits: int, size: int) -> str:
-    data = zlib.compress(bits.to_bytes(size // 8 + 1, "little"), 9)
-    return base64.b64encode(data).decode()
+class _File(msgspec.Struct):
+    format: int
+    profiles: dict[str, ProfileCovered]
 
 
 def write(path: Path, covered: Covered) -> None:
@@ -222,10 +223,10 @@ def write(path: Path, covered: Covered) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    values = {"format": FORMAT, "profiles": as_values(covered)}
+    data = msgspec.json.encode(_File(FORMAT, dict(covered)), order="deterministic")
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+        temporary.write_bytes(msgspec.json.format(data, indent=1) + b"\n")
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

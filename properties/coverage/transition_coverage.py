@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from random import Random
 from threading import RLock
 
@@ -13,13 +13,14 @@ from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.lower_bound import least_steps
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.coverage.covered import references
 from groupcheck.properties.coverage.kind import Kind
-from groupcheck.properties.generators.frontier import Nearest, Way
+from groupcheck.properties.generators.frontier import Nearest, Way, path_to
 from groupcheck.properties.input_kinds import sort_of
 from groupcheck.properties.result import TransitionCounts
 
 # How often an input with several branches is tried before a branch counts as not chosen. Among many
-# branches some are rare, such as one that needs a certain order of all timers: see `_max_tries`.
+# branches some are rare, such as one that needs a certain order of all timers (`Fork.max_tries`).
 TRIES_PER_BRANCH = 8
 
 # After this many equal divergences an input is not tried in other states.
@@ -32,12 +33,18 @@ Label = tuple[tuple[object, ...], tuple[str, ...]]
 class Fork:
     """The transitions of one input in one node: several where Kafka allows a choice."""
 
-    __slots__ = ("edges", "given", "tries")
+    __slots__ = ("given", "hops", "tries")
 
     def __init__(self, given: Input) -> None:
         self.given = given
-        self.edges: list[int] = []
+        self.hops: list[TransitionReference] = []
         self.tries = 0
+
+    @property
+    def max_tries(self) -> int:
+        """How often to try it before its other branches count as not chosen."""
+        branches = len(self.hops)
+        return TRIES_PER_BRANCH * branches * max(branches - 1, 1)
 
 
 class Coverage:
@@ -65,14 +72,13 @@ class Coverage:
         self._pairs: set[tuple[TransitionReference, TransitionReference]] = set()
         self.diverged: set[TransitionReference] = set()
         self.left_out: set[TransitionReference] = set()
-        self.struck: set[TransitionReference] = set()
         self.met: set[tuple[str, ...]] = set()  # keys of findings after which a test can go on
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
         self._alike: Counter[Label] = Counter()
         self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
-        self._forks = [_forks_of(edges) for edges in space.edges]
+        self._forks = [_forks_of(node, edges) for node, edges in enumerate(space.edges)]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
         self._ways = [self._ways_out(node) for node in range(len(space.nodes))]
         self._nearest = Nearest(self._ways, self.todo.__getitem__)
@@ -81,12 +87,12 @@ class Coverage:
         order = [fork for fork in self._forks[node].values() if self.wants(node, fork)]
         random.shuffle(order)
         # Transitions to other nodes come first, so that they are taken last, from the list's end.
-        order.sort(key=lambda fork: self.space.edges[node][fork.edges[0]].target == node)
+        order.sort(key=lambda fork: self.after(fork.hops[0]) == node)
         return order
 
     def wants(self, node: int, fork: Fork) -> bool:
         """Return whether a fork is among those to try."""
-        return self._wanted(self.space.edges[node][fork.edges[0]])
+        return self._wanted(self.space.edges[node][fork.hops[0].edge])
 
     def fork(self, hop: TransitionReference) -> Fork:
         """Return the fork that a transition is a branch of."""
@@ -100,7 +106,7 @@ class Coverage:
                 return None
             fork = todo[-1]
             fork.tries += 1
-            if fork.tries >= _max_tries(fork) or len(fork.edges) == 1:
+            if fork.tries >= fork.max_tries or len(fork.hops) == 1:
                 todo.pop()
             return fork
 
@@ -110,12 +116,7 @@ class Coverage:
 
     def go(self, node: int) -> TransitionReference:
         """Count one of the node's untried transitions as covered, and return it."""
-        fork = self.todo[node][-1]
-        hop = next(
-            hop
-            for place in fork.edges
-            if (hop := TransitionReference(node, place)) not in self.shown
-        )
+        hop = next(hop for hop in self.todo[node][-1].hops if hop not in self.shown)
         self.skip({hop})
         return hop
 
@@ -124,7 +125,7 @@ class Coverage:
         self.shown |= hops
         for hop in hops:
             fork = self.fork(hop)
-            if all(TransitionReference(hop.node, place) in self.shown for place in fork.edges):
+            if self.shown.issuperset(fork.hops):
                 self._done(hop.node, fork)
 
     def arrived(self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]) -> int:
@@ -141,15 +142,14 @@ class Coverage:
             The branch, if it is unambiguous.
         """
         with self._lock:
-            edges = self.space.edges[node]
-            taken = [place for place in fork.edges if edges[place].target == target]
+            taken = [hop for hop in fork.hops if self.after(hop) == target]
             if len(taken) > 1:
-                taken = [place for place in taken if edges[place].fired in fired]
-            self.shown.update(TransitionReference(node, place) for place in taken)
-            self.times.update(TransitionReference(node, place) for place in taken)
-            if all(TransitionReference(node, place) in self.shown for place in fork.edges):
+                taken = [hop for hop in taken if self.space.edges[node][hop.edge].fired in fired]
+            self.shown.update(taken)
+            self.times.update(taken)
+            if self.shown.issuperset(fork.hops):
                 self._done(node, fork)
-            return TransitionReference(node, taken[0]) if len(taken) == 1 else None
+            return taken[0] if len(taken) == 1 else None
 
     def follow(self, before: TransitionReference | None, hop: TransitionReference | None) -> None:
         """Record a pair of adjacent transitions, if both are known."""
@@ -164,20 +164,16 @@ class Coverage:
     def add_counts(self, times: Sequence[int]) -> None:
         """Add what another generator covered: for each transition how often."""
         with self._lock:
-            hops = (
-                TransitionReference(n, e)
-                for n, edges in enumerate(self.space.edges)
-                for e in range(len(edges))
-            )
-            often = {hop: number for hop, number in zip(hops, times, strict=True) if number}
+            counted = zip(references(self.space), times, strict=True)
+            often = {hop: number for hop, number in counted if number}
             self.shown.update(often)
             self.times.update(often)
 
     def diverge(self, node: int, fork: Fork) -> None:
         """Record that the port's answer was not allowed; no path goes through the fork any more."""
         with self._lock:
-            self.diverged.update(TransitionReference(node, place) for place in fork.edges)
-            self._closed.update(TransitionReference(node, place) for place in fork.edges)
+            self.diverged.update(fork.hops)
+            self._closed.update(fork.hops)
             self._ways[node] = self._ways_out(node)
             self._done(node, fork)
             label = self._label(node, fork)
@@ -188,7 +184,7 @@ class Coverage:
     def pass_over(self, node: int, fork: Fork) -> None:
         """Record that the port's answer was not allowed, and that the test goes on."""
         with self._lock:
-            self.diverged.update(TransitionReference(node, place) for place in fork.edges)
+            self.diverged.update(fork.hops)
             self._done(node, fork)
 
     def reopen(self) -> None:
@@ -208,7 +204,7 @@ class Coverage:
         """
         with self._lock:
             self._missed[hop] += 1
-            if self._missed[hop] == _max_tries(self.fork(hop)):
+            if self._missed[hop] == self.fork(hop).max_tries:
                 self._ways[hop.node] = self._ways_out(hop.node)
 
     def meet(self, hop: TransitionReference) -> None:
@@ -217,34 +213,30 @@ class Coverage:
 
     def miss_fork(self, node: int, fork: Fork) -> None:
         """Record that a fork could not be tried in this test."""
-        for place in fork.edges:
-            self.miss(TransitionReference(node, place))
+        del node
+        for hop in fork.hops:
+            self.miss(hop)
 
     def mark_unsupported(self, given: Input, what: str) -> None:
         """Drop every input of the kind that the port does not support."""
         with self._lock:
             if what not in self.unsupported:
                 self.unsupported.append(what)
-            for node, forks in enumerate(self.todo):
-                for fork in [f for f in forks if sort_of(f.given) == sort_of(given)]:
-                    self._done(node, fork)
-            for node, edges in enumerate(self.space.edges):
-                self.left_out.update(
-                    TransitionReference(node, place)
-                    for place, edge in enumerate(edges)
-                    if sort_of(edge.given) == sort_of(given)
-                )
+            for node, forks in enumerate(self._forks):
+                for fork in forks.values():
+                    if sort_of(fork.given) == sort_of(given):
+                        self._done(node, fork)
+                        self.left_out.update(fork.hops)
                 self._ways[node] = self._ways_out(node)
 
     def _label(self, node: int, fork: Fork) -> Label:
-        return sort_of(fork.given)[:2], self.space.edges[node][fork.edges[0]].fired
+        return sort_of(fork.given)[:2], self.space.edges[node][fork.hops[0].edge].fired
 
     def _strike(self, label: Label) -> None:
         for node, forks in enumerate(self._forks):
             for fork in forks.values():
                 if self._label(node, fork) == label:
-                    self.struck.update(TransitionReference(node, place) for place in fork.edges)
-                    self._closed.update(TransitionReference(node, place) for place in fork.edges)
+                    self._closed.update(fork.hops)
                     self._done(node, fork)
             self._ways[node] = self._ways_out(node)
 
@@ -262,26 +254,21 @@ class Coverage:
                 return None
             if self.todo[start]:
                 return []
-            path = self._nearest.find(start)
-            if path is None:
-                return None
-            hops = [
-                TransitionReference(node, self._ways[node][after].place)
-                for node, after in pairwise(path)
-            ]
-            if len(hops) <= limit:
+            hops = self._hops(self._nearest.find(start))
+            if hops is None or len(hops) <= limit:
                 return hops
-            if all(len(self.fork(hop).edges) == 1 for hop in hops):
+            if all(len(self.fork(hop).hops) == 1 for hop in hops):
                 return None  # tries and steps are the same
-            return self._shortest(start, limit)
+            return self._hops(self._shortest(start, limit))
 
-    def _shortest(self, start: int, limit: int) -> list[TransitionReference] | None:
+    def _shortest(self, start: int, limit: int) -> list[int] | None:
+        """The nodes of the path with the fewest steps."""
         before: dict[int, int] = {start: start}
         layer = [start]
         for _ in range(limit + 1):
             for node in layer:
                 if self.todo[node]:
-                    return self._hops(before, start, node)
+                    return path_to(before, start, node)
             following: list[int] = []
             for node in layer:
                 for target in self._ways[node]:
@@ -291,30 +278,27 @@ class Coverage:
             layer = following
         return None
 
-    def _hops(self, before: dict[int, int], start: int, node: int) -> list[TransitionReference]:
-        hops: list[TransitionReference] = []
-        while node != start:
-            hops.append(TransitionReference(before[node], self._ways[before[node]][node].place))
-            node = before[node]
-        return hops[::-1]
+    def _hops(self, path: list[int] | None) -> list[TransitionReference] | None:
+        """The transitions between the nodes of a path."""
+        if path is None:
+            return None
+        return [TransitionReference(a, self._ways[a][b].place) for a, b in pairwise(path)]
 
     def _ways_out(self, node: int) -> dict[int, Way]:
         """Return for each adjacent node the usable transition with the fewest branches."""
         ways: dict[int, Way] = {}
-        for place, edge in enumerate(self.space.edges[node]):
-            if edge.target != node and self._is_usable(TransitionReference(node, place)):
-                branches = (
-                    1 if self._obeyed else len(self.fork(TransitionReference(node, place)).edges)
-                )
-                way = Way(place, branches)
-                if edge.target not in ways or way.tries < ways[edge.target].tries:
-                    ways[edge.target] = way
+        for hop in map(TransitionReference, repeat(node), range(len(self.space.edges[node]))):
+            target = self.after(hop)
+            if target != node and self._is_usable(hop):
+                way = Way(hop.edge, 1 if self._obeyed else len(self.fork(hop).hops))
+                if target not in ways or way.tries < ways[target].tries:
+                    ways[target] = way
         return ways
 
     def _is_usable(self, hop: TransitionReference) -> bool:
         if hop in self._closed or hop in self.left_out:
             return False
-        return self._missed[hop] < _max_tries(self.fork(hop))
+        return self._missed[hop] < self.fork(hop).max_tries
 
     def news(self) -> int:
         """Return how many transitions have been covered since the last call."""
@@ -326,51 +310,39 @@ class Coverage:
 
         One step may cover several branches of a fork that lead to one node: these count once.
         """
-        edges = self.space.edges
         shown = {
-            (node, edges[node][place].given, edges[node][place].target)
-            for node, place in self.shown
-            if self.wants(node, self.fork(TransitionReference(node, place)))
+            (hop.node, self.fork(hop).given, self.after(hop))
+            for hop in self.shown
+            if self.wants(hop.node, self.fork(hop))
         }
         return least_steps(self.space, ((node, target) for node, _, target in shown))
 
     def kinds(self) -> str:
         """Return the outcome of each transition as a letter, in the order of the graph."""
-        tried = {(hop.node, self.space.edges[hop.node][hop.edge].given) for hop in self.shown}
-        return "".join(
-            self._kind(TransitionReference(node, place), edge, tried)
-            for node, edges in enumerate(self.space.edges)
-            for place, edge in enumerate(edges)
-        )
+        return "".join(map(self._kind, references(self.space)))
 
-    def _kind(
-        self, hop: TransitionReference, edge: Transition, tried: set[tuple[int, Input]]
-    ) -> Kind:
-        if not self.wants(hop.node, self.fork(hop)):
+    def _kind(self, hop: TransitionReference) -> Kind:
+        fork = self.fork(hop)
+        if not self.wants(hop.node, fork):
             return Kind.NOT_ASKED
         if hop in self.shown:
-            return Kind.ANSWERED if isinstance(edge.given, Request) else Kind.HAPPENED
+            return Kind.ANSWERED if isinstance(fork.given, Request) else Kind.HAPPENED
         if hop in self.diverged:
             return Kind.DIVERGED
         if hop in self.left_out:
             return Kind.UNSUPPORTED
-        if (hop.node, edge.given) in tried:
+        if not self.shown.isdisjoint(fork.hops):
             return Kind.NOT_CHOSEN
-        return Kind.AMBIGUOUS if self.fork(hop).tries else Kind.UNTRIED
+        return Kind.AMBIGUOUS if fork.tries else Kind.UNTRIED
 
     def counts(self) -> TransitionCounts:
         """Return how many transitions have each outcome."""
         return TransitionCounts.of(self.kinds())
 
 
-def _forks_of(edges: tuple[Transition, ...]) -> dict[Input, Fork]:
+def _forks_of(node: int, edges: tuple[Transition, ...]) -> dict[Input, Fork]:
     forks: dict[Input, Fork] = {}
     for place, edge in enumerate(edges):
-        forks.setdefault(edge.given, Fork(edge.given)).edges.append(place)
+        fork = forks.setdefault(edge.given, Fork(edge.given))
+        fork.hops.append(TransitionReference(node, place))
     return forks
-
-
-def _max_tries(fork: Fork) -> int:
-    """Return how often to try a fork before its other branches count as not chosen."""
-    branches = len(fork.edges)
-    return TRIES_PER_BRANCH * branches * max(branches - 1, 1)

@@ -49,7 +49,7 @@ class Nearest:
             if self._wanted(node):
                 for passed, gone in closed.items():
                     least[passed] = max(least[passed], tries - gone)
-                return _path(before, start, node)
+                return path_to(before, start, node)
             for target, way in ways[node].items():
                 there = tries + way.tries
                 if there < reached.get(target, FAR) and least[target] != FAR:
@@ -60,7 +60,8 @@ class Nearest:
         return None
 
 
-def _path(before: dict[int, int], start: int, node: int) -> list[int]:
+def path_to(before: dict[int, int], start: int, node: int) -> list[int]:
+    """The nodes from `start` to `node`, if `before` has the one before each."""
     path = [node]
     while node != start:
         node = before[node]

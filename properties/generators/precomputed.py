@@ -23,7 +23,7 @@ from groupcheck.model.vocabulary import (
     Response,
     ResponseBody,
 )
-from groupcheck.properties.coverage.numbering import first_edges, first_pairs
+from groupcheck.properties.coverage.covered import first_edges, first_pairs
 from groupcheck.properties.generators.expected_view import Shape
 from groupcheck.properties.input_kinds import sort_of
 

@@ -15,7 +15,7 @@ from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
 from groupcheck.properties.compare import differing_field
-from groupcheck.properties.coverage.numbering import NO_PAIR
+from groupcheck.properties.coverage.covered import NO_PAIR
 from groupcheck.properties.coverage.transition_coverage import ALIKE
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.generators.precomputed import Branch, Track, Tracks, renumbered

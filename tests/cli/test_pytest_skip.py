@@ -112,8 +112,8 @@ def test_the_coverage_of_all_processes_is_added_to_a_file(
     assert {"heartbeat/alive", "heartbeat/unknown-member"} <= first.applied
     assert run(repository, *options, "leave").ret == 0
     second = read(path)["2.7"]
-    for name, space in first.spaces.items():
-        assert space.bits | second.spaces[name].bits == second.spaces[name].bits
+    for name, space in first.instances.items():
+        assert space.union(second.instances[name]) == second.instances[name]
     assert first.applied <= second.applied
     assert second != first
 

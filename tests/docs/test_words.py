@@ -84,7 +84,7 @@ REST: Final = (
     "groupcheck",
     "model",
     "pipeline",
-    *(f"properties/{name}" for name in ("brokers", "coverage", "findings", "histories", "laws")),
+    *(f"properties/{name}" for name in ("brokers", "findings", "laws")),
     *(f"properties/{name}" for name in ("long_runs", "ports")),
     "reports",
     *(f"tests/{name}" for name in ("cli", "model", "pipeline", "properties", "reports")),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -23,28 +23,28 @@ from groupcheck.properties.coverage.covered import (
     SpaceCovered,
     covered_space,
     digest,
+    first_pairs,
     merged,
+    packed,
     read,
+    references,
     write,
 )
-from groupcheck.properties.coverage.numbering import first_edges, first_pairs
-from groupcheck.properties.coverage.pairs import PairCoverage, Second
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import Verification
-from support.spaces import explored as explored_space
 
 EDGES, PAIRS = 20, 50
 
-spaces = st.builds(
-    SpaceCovered,
-    st.just("d"),
-    st.just(EDGES),
-    st.integers(0, 2**EDGES - 1),
-    st.just(PAIRS),
-    st.integers(0, 2**PAIRS - 1),
-)
+
+def covering(
+    bits: Iterable[int], pairs: Iterable[int] = (), *, its_digest: str = "d"
+) -> SpaceCovered:
+    return SpaceCovered(its_digest, EDGES, packed(EDGES, bits), PAIRS, packed(PAIRS, pairs))
+
+
+spaces = st.builds(covering, st.sets(st.integers(0, EDGES - 1)), st.sets(st.integers(0, PAIRS - 1)))
 covereds = st.dictionaries(
     st.sampled_from(["2.7", "4.1"]),
     st.builds(
@@ -66,14 +66,13 @@ def test_merging_is_a_union_in_any_order(one: Covered, two: Covered, three: Cove
     assert _together(whole, two) == whole
     for name, profile in one.items():
         assert profile.applied <= whole[name].applied
-        for space, each in profile.spaces.items():
-            assert each.bits & ~whole[name].spaces[space].bits == 0
-            assert each.pair_bits & ~whole[name].spaces[space].pair_bits == 0
+        for space, each in profile.instances.items():
+            assert each.union(whole[name].instances[space]) == whole[name].instances[space]
 
 
 def test_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "coverage.json"
-    covered = {"2.7": ProfileCovered({"a/2": SpaceCovered("d", 9, 257, 7, 65)}, frozenset({"x"}))}
+    covered = {"2.7": ProfileCovered({"a/2": covering([0, 8], [1])}, frozenset({"x"}))}
     write(path, covered)
     write(path, covered)
     assert read(path) == covered
@@ -81,8 +80,8 @@ def test_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_coverage_of_another_model_is_refused_and_reported() -> None:
-    one = {"2.7": ProfileCovered({"a/2": SpaceCovered("d", 9, 1)}, frozenset())}
-    other = {"2.7": ProfileCovered({"a/2": SpaceCovered("e", 9, 2)}, frozenset())}
+    one = {"2.7": ProfileCovered({"a/2": covering([0])}, frozenset())}
+    other = {"2.7": ProfileCovered({"a/2": covering([1], its_digest="e")}, frozenset())}
     together = merged([("mine", one), ("theirs", other)])
     assert together.covered == one
     assert together.refused == ("theirs: 2.7 a/2 is of another model",)
@@ -100,40 +99,16 @@ def test_digest_depends_on_the_transitions() -> None:
     assert first.digest != digest(two)
 
 
-def test_each_pair_of_adjacent_transitions_has_its_own_bit() -> None:
-    space = explored_space("2.7", "metadata")
-    coverage = PairCoverage(space, Random(0))
-    edges = coverage.space.edges
-    coverage.shown = {
-        TransitionReference(n, e)
-        for n, each in enumerate(edges)
-        for e, edge in enumerate(each)
-        if isinstance(edge, Second)
-    }
-    pairs = coverage.covered_pairs()
-    assert all(space.edges[n][e].target == second.node != n for (n, e), second in pairs)
-    covered = covered_space(space, "d", (), pairs)
-    assert covered.pairs == covered.pairs_shown == len(pairs) == 9_393
-
-
 def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> None:
     source = PortSource("port", lambda: BuiltinPort(1))
     verification = Verification(source, Settings(members=1, examples=0, walks=40))
     verification.run()
     for name, coverage in verification._coverages.items():
         space, walked = coverage.space, verification._walked_pairs[name]
-        edge, pair = first_edges(space), first_pairs(space)
-        hops = [
-            TransitionReference(n, e)
-            for n, edges in enumerate(space.edges)
-            for e in range(len(edges))
-        ]
+        pair = first_pairs(space)
         by_number = {
-            pair[edge[hop.node] + hop.edge] + second: (
-                hop,
-                TransitionReference(coverage.after(hop), second),
-            )
-            for hop in hops
+            pair[number] + second: (hop, TransitionReference(coverage.after(hop), second))
+            for number, hop in enumerate(references(space))
             if coverage.after(hop) != hop.node
             for second in range(len(space.edges[coverage.after(hop)]))
         }
@@ -190,7 +165,7 @@ def test_verification_returns_all_that_it_has_covered() -> None:
     verification = Verification(source, Settings(members=1, examples=5, walks=10))
     result = verification.run()
     covered = verification.covered()["2.7"]
-    assert {name: each.shown for name, each in covered.spaces.items()} == {
+    assert {name: each.shown for name, each in covered.instances.items()} == {
         each.label: each.transitions.covered for each in result.instances
     }
     explored = {rule for c in verification._coverages.values() for rule in c.space.applied}

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.properties.coverage.pairs import PairCoverage, Second, unfolded
+from groupcheck.properties.coverage.covered import covered_space, references
+from groupcheck.properties.coverage.pairs import PairCoverage, Second
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Port
@@ -17,29 +17,27 @@ from support.spaces import explored
 LIMIT = 60
 
 
-def _first(space: StateSpace, wide: StateSpace, node: int) -> set[int]:
-    """Return the original nodes with a transition into that node of the unfolded graph."""
-    return {
-        space.numbers[wide.nodes[source]]
-        for source, edges in enumerate(wide.edges)
-        if any(edge.target == node for edge in edges)
-    }
-
-
-def test_unfolded_graph_has_a_transition_for_each_pair() -> None:
+def test_unfolded_graph_has_a_transition_and_a_bit_for_each_pair() -> None:
     space = explored("2.7", "metadata")
-    wide = unfolded(space)
-    size = len(space.nodes)
-    pairs = sum(isinstance(edge, Second) for edges in wide.edges for edge in edges)
-    firsts = [(n, e) for n, edges in enumerate(space.edges) for e in edges if e.target != n]
-    assert pairs == sum(len(space.edges[edge.target]) for _, edge in firsts) == 9_393
-    assert len(wide.nodes) == size + len(firsts)
-    for number, (source, edge) in enumerate(firsts, size):
+    coverage = PairCoverage(space, Random(0))
+    wide = coverage.space
+    assert len(wide.nodes) == len(space.nodes) + len(coverage.firsts)
+    for number, (node, place) in enumerate(coverage.firsts, len(space.nodes)):
+        edge = space.edges[node][place]
+        assert edge.target != node
         assert wide.nodes[number] == space.nodes[edge.target]
-        assert _first(space, wide, number) == {source}
+        arriving = {
+            n for n, edges in enumerate(wide.edges) if any(e.target == number for e in edges)
+        }
+        assert {space.numbers[wide.nodes[n]] for n in arriving} == {node}
         assert [(e.given, e.responses) for e in wide.edges[number]] == [
             (e.given, e.responses) for e in space.edges[edge.target]
         ]
+    coverage.shown = {hop for hop in references(wide) if hop.node >= len(space.nodes)}
+    pairs = coverage.covered_pairs()
+    assert all(space.edges[n][e].target == second.node != n for (n, e), second in pairs)
+    covered = covered_space(space, "d", (), pairs)
+    assert covered.pairs == covered.pairs_shown == len(pairs) == len(coverage.shown) == 9_393
 
 
 @pytest.mark.parametrize("port", [BuiltinPort(), ModelPort()])
