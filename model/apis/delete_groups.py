@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
+    DEFERRED,
     EMPTY,
-    NO_GROUP,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
-    preconditions,
+    checks_of,
+    replies,
     state_is,
     state_is_not,
 )
@@ -43,8 +44,8 @@ def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None =
     step.answer(request.request_id, DeleteGroupsResponse(results), reason)
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (Effect(f"answer {error.name}", lambda step, request: _answer(step, request, error)),)
+_reply: Final = replies(_answer)
+_check: Final = checks_of(_reply)
 
 
 def _answer_not_stored(step: Step, request: Request) -> None:
@@ -87,73 +88,57 @@ def _reaching_no_member(entry: Append) -> Append:
     return entry._replace(generation_id=0) if isinstance(entry, GroupAppend) else entry
 
 
-DELETE_NOT_STORED: Final = Table(
+DELETE_NOT_STORED: Final = table(
     "DeleteGroups whose record fails",
     API,
-    (
-        Rule(
-            "delete/not-stored",
-            "the tombstone of the group cannot be stored, so it stays, and the request fails",
-            at("", "", "", "GCS:1438"),
-            (
-                Guard(
-                    "the append of the tombstone fails",
-                    lambda step, _request: removal_fails(step, removes=True),
-                ),
-            ),
-            (Effect("answer the mapped error", _answer_not_stored),),
+    rule(
+        "delete/not-stored",
+        "the tombstone of the group cannot be stored, so it stays, and the request fails",
+        at("", "", "", "GCS:1438"),
+        Guard(
+            "the append of the tombstone fails",
+            lambda step, _request: removal_fails(step, removes=True),
         ),
+        Effect("answer the mapped error", _answer_not_stored),
     ),
 )
-DELETED: Final = Table(
+DELETED: Final = table(
     "The group is deleted",
     API,
-    (
-        Rule(
-            "group/deleted",
-            "the group is deleted with all its offsets",
-            at("", "", "GMM:834", "GMM:6046"),
-            (),
-            (Effect("remove the group", dissolve),),
-        ),
+    rule(
+        "group/deleted",
+        "the group is deleted with all its offsets",
+        at("", "", "GMM:834", "GMM:6046"),
+        Effect("remove the group", dissolve),
     ),
 )
-_DEFERRED: Final = at("", "", "", "CR:960")
-DELETE: Final = Table(
+DELETE: Final = table(
     "DeleteGroups",
     API,
-    (
-        *preconditions(
-            "delete",
-            _answers,
-            not_active=at("", "", "GC:859", "GCS:1329"),
-            loading=at("", "", "GC:861", RUNTIME_LOADING),
-            not_coordinator=at("", "", "GC:863", RUNTIME_ELSEWHERE),
-        ),
-        Rule(
-            "delete/no-group",
-            "the group does not exist",
-            at("", "", "GC:523", "GMM:8398"),
-            (NO_GROUP,),
-            _answers(ErrorCode.GROUP_ID_NOT_FOUND),
-            deferred=_DEFERRED,
-        ),
-        Rule(
-            "delete/not-empty",
-            "the group has members",
-            at("", "", "GC:534", "CG:920"),
-            (state_is_not(EMPTY),),
-            _answers(ErrorCode.NON_EMPTY_GROUP),
-            deferred=_DEFERRED,
-        ),
-        Rule(
-            "delete/empty",
-            "the group has no members and is deleted",
-            at("", "", "GC:530", "SHARD:622"),
-            (state_is(EMPTY),),
-            (Effect("append the tombstones, remove the group, answer NONE", _delete),),
-            deferred=_DEFERRED,
-        ),
+    _check("delete/not-active", at("", "", "GC:859", "GCS:1329")),
+    _check("delete/loading", at("", "", "GC:861", RUNTIME_LOADING)),
+    _check("delete/not-coordinator", at("", "", "GC:863", RUNTIME_ELSEWHERE)),
+    _check(
+        "delete/no-group",
+        at("", "", "GC:523", "GMM:8398"),
+        _reply(ErrorCode.GROUP_ID_NOT_FOUND),
+        deferred=DEFERRED,
+    ),
+    rule(
+        "delete/not-empty",
+        "the group has members",
+        at("", "", "GC:534", "CG:920"),
+        state_is_not(EMPTY),
+        _reply(ErrorCode.NON_EMPTY_GROUP),
+        deferred=DEFERRED,
+    ),
+    rule(
+        "delete/empty",
+        "the group has no members and is deleted",
+        at("", "", "GC:530", "SHARD:622"),
+        state_is(EMPTY),
+        Effect("append the tombstones, remove the group, answer NONE", _delete),
+        deferred=DEFERRED,
     ),
 )
 PARTS: Final = (DELETE, DELETE_NOT_STORED, DELETED)

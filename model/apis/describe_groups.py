@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, rule, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     NO_GROUP,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
     STABLE,
-    preconditions,
+    checks_of,
+    replies,
     state_is,
     state_is_not,
 )
@@ -59,13 +60,11 @@ def _group_id(request: Request) -> str:
     return body.groups[0] if isinstance(body, DescribeGroupsRequest) else ""
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name}",
-            lambda step, request: _answer(step, request, DescribedGroup(error, _group_id(request))),
-        ),
-    )
+def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
+    _answer(step, request, DescribedGroup(error, _group_id(request)))
+
+
+_check: Final = checks_of(replies(_refuse))
 
 
 def _answer_dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
@@ -128,70 +127,52 @@ def _answer_unwritten(step: Step, request: Request) -> None:
         _answer_without_metadata(step, request)
 
 
-DESCRIBE: Final = Table(
+DESCRIBE: Final = table(
     "DescribeGroups",
     API,
-    (
-        *preconditions(
-            "describe",
-            _answers,
-            not_active=at("GC:455", "GC:483", "GC:859", "GCS:1274"),
-            loading=at("", "", "GC:861", RUNTIME_LOADING),
-            not_coordinator=at("GC:457", "GC:485", "GC:863", RUNTIME_ELSEWHERE),
+    _check("describe/not-active", at("GC:455", "GC:483", "GC:859", "GCS:1274")),
+    _check("describe/loading", at("", "", "GC:861", RUNTIME_LOADING)),
+    _check("describe/not-coordinator", at("GC:457", "GC:485", "GC:863", RUNTIME_ELSEWHERE)),
+    rule(
+        "describe/no-group",
+        "a group that does not exist is Dead",
+        at("GC:463", "GC:491", "GC:825"),
+        NO_GROUP,
+        Effect("answer NONE and the state Dead", _answer_dead),
+    ),
+    rule(
+        "describe/not-found",
+        "a group that does not exist is Dead, which from version 6 on is an error",
+        at("", "", "", "GMM:774"),
+        NO_GROUP,
+        Effect(
+            "answer the state Dead and GROUP_ID_NOT_FOUND, NONE before version 6", _answer_not_found
         ),
-        Rule(
-            "describe/no-group",
-            "a group that does not exist is Dead",
-            at("GC:463", "GC:491", "GC:825"),
-            (NO_GROUP,),
-            (Effect("answer NONE and the state Dead", _answer_dead),),
+    ),
+    rule(
+        "describe/unwritten",
+        "only written groups show, and nothing of this one is: a refused commit created it",
+        at("", "", "", "GMM:745"),
+        Guard("nothing of the group is written", lambda step, _request: step.existing.unwritten),
+        Effect(
+            "answer as if it did not exist, or show it if another group was written",
+            _answer_unwritten,
         ),
-        Rule(
-            "describe/not-found",
-            "a group that does not exist is Dead, which from version 6 on is an error",
-            at("", "", "", "GMM:774"),
-            (NO_GROUP,),
-            (
-                Effect(
-                    "answer the state Dead and GROUP_ID_NOT_FOUND, NONE before version 6",
-                    _answer_not_found,
-                ),
-            ),
-        ),
-        Rule(
-            "describe/unwritten",
-            "only written groups show, and nothing of this one is: a refused commit created it",
-            at("", "", "", "GMM:745"),
-            (
-                Guard(
-                    "nothing of the group is written",
-                    lambda step, _request: step.existing.unwritten,
-                ),
-            ),
-            (
-                Effect(
-                    "answer as if it did not exist, or show it if another group was written",
-                    _answer_unwritten,
-                ),
-            ),
-        ),
-        Rule(
-            "describe/stable",
-            "a stable group is shown with its protocol, metadata and assignments",
-            at("GM:221", "GM:255", "GM:561", "GMM:747"),
-            (state_is(STABLE),),
-            (Effect("answer the group with metadata and assignments", _answer_in_full),),
-        ),
-        Rule(
-            "describe/unstable",
-            "outside Stable only the members' ids and clients are shown",
-            at("GM:225", "GM:259", "GM:568", "GMM:763"),
-            (state_is_not(STABLE),),
-            (Effect("answer the group without metadata", _answer_without_metadata),),
-            words_of={
-                "4.1": "outside Stable members are shown without metadata, but with assignments"
-            },
-        ),
+    ),
+    rule(
+        "describe/stable",
+        "a stable group is shown with its protocol, metadata and assignments",
+        at("GM:221", "GM:255", "GM:561", "GMM:747"),
+        state_is(STABLE),
+        Effect("answer the group with metadata and assignments", _answer_in_full),
+    ),
+    rule(
+        "describe/unstable",
+        "outside Stable only the members' ids and clients are shown",
+        at("GM:225", "GM:259", "GM:568", "GMM:763"),
+        state_is_not(STABLE),
+        Effect("answer the group without metadata", _answer_without_metadata),
+        words_of={"4.1": "outside Stable members are shown without metadata, but with assignments"},
     ),
 )
 PARTS: Final = (AWAITING_SYNC, DESCRIBE)

@@ -10,16 +10,15 @@ from collections.abc import Mapping
 from itertools import compress, product
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
-    INACTIVE,
     NEXT_APPEND_FAILS,
-    NO_GROUP_ID,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
+    checks_of,
     is_missing,
-    preconditions,
+    reply_with,
 )
 from groupcheck.model.rules.transactions import end, pending_of
 from groupcheck.model.sources import at
@@ -93,14 +92,14 @@ NOT_READY: Final[Mapping[ErrorCode, ErrorCode]] = dict.fromkeys(
 )
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    mapped = NOT_READY.get(error, error)
-    return (
-        Effect(
-            f"answer {mapped.name}",
-            lambda step, request: step.answer(request.request_id, EndTxnResponse(mapped)),
-        ),
-    )
+_plain_reply: Final = reply_with(EndTxnResponse)
+
+
+def _reply(error: ErrorCode) -> Effect:
+    return _plain_reply(NOT_READY.get(error, error))
+
+
+_check: Final = checks_of(_reply)
 
 
 def _fail(step: Step, request: Request) -> None:
@@ -112,83 +111,60 @@ def _fail(step: Step, request: Request) -> None:
     step.answer(request.request_id, EndTxnResponse(NOT_READY.get(error, error)), reason)
 
 
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "end-txn",
-    _answers,
-    not_active=at("", "", "KafkaScheduler.scala:110", "GCS:2093"),
-    loading=at("", "", "", RUNTIME_LOADING),
-    not_coordinator=at("", "", "", RUNTIME_ELSEWHERE),
-)
 _DEFERRED: Final = at("", "", "", "CR:1172")
-END_TXN: Final = Table(
+END_TXN: Final = table(
     "EndTxn",
     API,
-    (
-        # A marker of Kafka names no group; the lines are those that refuse the TxnOffsetCommit.
-        Rule(
-            "end-txn/invalid-group-id",
-            "the group id is empty",
-            at("", "", "GC:857", "GCS:2021"),
-            (NO_GROUP_ID,),
-            _answers(ErrorCode.INVALID_GROUP_ID),
-        ),
-        _NOT_ACTIVE._replace(
-            words="the coordinator is shut down: the marker is in the log, without an effect",
-            words_of={"4.1": "the coordinator is shut down"},
-            guards=(INACTIVE,),
-            effects=(
-                _answers(ErrorCode.UNKNOWN_SERVER_ERROR)[0].only(
-                    at("", "", "KafkaScheduler.scala:110")
-                ),
-                _NOT_ACTIVE.effects[0].only(at("", "", "", "GCS:2093")),
+    # A marker of Kafka names no group; the lines are those that refuse the TxnOffsetCommit.
+    _check("end-txn/invalid-group-id", at("", "", "GC:857", "GCS:2021")),
+    _check(
+        "end-txn/not-active",
+        at("", "", "KafkaScheduler.scala:110", "GCS:2093"),
+        _reply(ErrorCode.UNKNOWN_SERVER_ERROR).only(at("", "", "KafkaScheduler.scala:110")),
+        _reply(ErrorCode.COORDINATOR_NOT_AVAILABLE).only(at("", "", "", "GCS:2093")),
+    )._replace(
+        words="the coordinator is shut down: the marker is in the log, without an effect",
+        words_of={"4.1": "the coordinator is shut down"},
+    ),
+    _check("end-txn/loading", at("", "", "", RUNTIME_LOADING)),
+    _check("end-txn/not-coordinator", at("", "", "", RUNTIME_ELSEWHERE)),
+    rule(
+        "end-txn/not-written",
+        "the marker cannot be written: the transaction goes on, and the request fails",
+        at("", "", "", "CR:1187"),
+        NEXT_APPEND_FAILS,
+        Effect("answer the mapped error", _fail),
+    ),
+    rule(
+        "end-txn/nothing-pending",
+        "the group knows of no transaction of that producer",
+        at("", "", "GMM:884", "OMM:1209"),
+        Guard(
+            "the group has nothing pending of the producer",
+            lambda step, request: (
+                is_missing(step, request)
+                or _body(request).producer_id not in step.existing.producers
             ),
         ),
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "end-txn/not-written",
-            "the marker cannot be written: the transaction goes on, and the request fails",
-            at("", "", "", "CR:1187"),
-            (NEXT_APPEND_FAILS,),
-            (Effect("answer the mapped error", _fail),),
-        ),
-        Rule(
-            "end-txn/nothing-pending",
-            "the group knows of no transaction of that producer",
-            at("", "", "GMM:884", "OMM:1209"),
-            (
-                Guard(
-                    "the group has nothing pending of the producer",
-                    lambda step, request: (
-                        is_missing(step, request)
-                        or _body(request).producer_id not in step.existing.producers
-                    ),
-                ),
-            ),
-            _answers(ErrorCode.NONE),
-            deferred=_DEFERRED,
-        ),
-        Rule(
-            "end-txn/committed",
-            "the offsets of the transaction can be read, where no newer ones have been committed",
-            at("", "", "GM:670", "OMM:1223"),
-            (
-                Guard(
-                    "the transaction is committed",
-                    lambda _step, request: request.body.committed,
-                ),
-            ),
-            (Effect("make its offsets readable", _commit), *_answers(ErrorCode.NONE)),
-            deferred=_DEFERRED,
-        ),
-        Rule(
-            "end-txn/aborted",
-            "the transaction is aborted, and its offsets are dropped",
-            at("", "", "GM:661", "OMM:1259"),
-            (),
-            (Effect("drop its offsets", _abort), *_answers(ErrorCode.NONE)),
-            deferred=_DEFERRED,
-        ),
+        _reply(ErrorCode.NONE),
+        deferred=_DEFERRED,
+    ),
+    rule(
+        "end-txn/committed",
+        "the offsets of the transaction can be read, where no newer ones have been committed",
+        at("", "", "GM:670", "OMM:1223"),
+        Guard("the transaction is committed", lambda _step, request: request.body.committed),
+        Effect("make its offsets readable", _commit),
+        _reply(ErrorCode.NONE),
+        deferred=_DEFERRED,
+    ),
+    rule(
+        "end-txn/aborted",
+        "the transaction is aborted, and its offsets are dropped",
+        at("", "", "GM:661", "OMM:1259"),
+        Effect("drop its offsets", _abort),
+        _reply(ErrorCode.NONE),
+        deferred=_DEFERRED,
     ),
     moves={"4.1": (("end-txn/not-active", "end-txn/invalid-group-id"),)},
 )

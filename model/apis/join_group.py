@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, Procedure, Rule, Table, decide
+from groupcheck.model.engine.rules import (
+    Effect,
+    Guard,
+    Rule,
+    Sources,
+    decide,
+    procedure,
+    rule,
+    table,
+)
 from groupcheck.model.rules import static_members
 from groupcheck.model.rules.guards import (
     COMPLETING,
     EMPTY,
-    FENCED,
     IS_LEADER,
     NO_GROUP,
-    NO_GROUP_ID,
     PREPARING,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
     STABLE,
-    UNKNOWN_INSTANCE,
-    UNKNOWN_MEMBER,
+    checks_of,
     instance_of,
     is_missing,
     member_of,
-    preconditions,
+    replies,
     state_is,
 )
 from groupcheck.model.rules.rebalance import (
@@ -80,14 +86,12 @@ def _create_stable(step: Step, request: Request) -> None:
 
 
 # Of a group that was there before, only the offsets are left.
-CREATE_GROUP: Final = Procedure(
+CREATE_GROUP: Final = procedure(
     "create-group",
     API,
     "create the group",
-    (
-        Effect("create an Empty group", _create_empty).only(at("", "GC:121", "GC:179", "GMM:6160")),
-        Effect("create a Stable group without members", _create_stable).only(at("GC:127")),
-    ),
+    Effect("create an Empty group", _create_empty).only(at("", "GC:121", "GC:179", "GMM:6160")),
+    Effect("create a Stable group without members", _create_stable).only(at("GC:127")),
 )
 
 
@@ -118,63 +122,43 @@ def _hold(step: Step, request: Request) -> None:
         hold_request(step, request.request_id, joins=True)
 
 
-AFTER_JOIN: Final = Procedure(
+AFTER_JOIN: Final = procedure(
     "after-join",
     API,
     "end the join phase if every member has joined",
-    (
-        Effect("end the join phase if every member has joined", _end_if_joined).only(
-            at("GC:220", "GC:216", "GC:195")
-        ),
-        Effect(
-            "end the join phase if every member has joined, after a parked JoinGroup only",
-            _end_if_parked,
-        ).only(at("", "", "", "GMM:6236")),
-        Effect("append a group that this request has created", _append_new_group).only(
-            at("", "", "", "GMM:6194")
-        ),
-        Effect("fail the parked request if what was written before it is lost", _hold).only(
-            at("", "", "", "CR:960")
-        ),
+    Effect("end the join phase if every member has joined", _end_if_joined).only(
+        at("GC:220", "GC:216", "GC:195")
+    ),
+    Effect(
+        "end the join phase if every member has joined, after a parked JoinGroup only",
+        _end_if_parked,
+    ).only(at("", "", "", "GMM:6236")),
+    Effect("append a group that this request has created", _append_new_group).only(
+        at("", "", "", "GMM:6194")
+    ),
+    Effect("fail the parked request if what was written before it is lost", _hold).only(
+        at("", "", "", "CR:960")
     ),
 )
 
 
-def _refuse(error: ErrorCode, member_id: str | None) -> tuple[Effect, ...]:
-    """Answer an error, with `member_id` or else with the id of the request."""
-
-    def apply(step: Step, request: Request) -> None:
-        named = _body(request).member_id if member_id is None else member_id
-        step.answer(request.request_id, refused_join(step, error, named))
-
-    without = "" if member_id is None else " without the member id"
-    return (Effect(f"answer {error.name}{without}", apply),)
+def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
+    step.answer(request.request_id, refused_join(step, error, _body(request).member_id))
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return _refuse(error, None)
+def _refuse_without_id(step: Step, request: Request, error: ErrorCode) -> None:
+    step.answer(request.request_id, refused_join(step, error, NO_MEMBER_ID))
 
 
-def _answers_without_id(error: ErrorCode) -> tuple[Effect, ...]:
-    return _refuse(error, NO_MEMBER_ID)
+_reply: Final = replies(_refuse)
+_reply_without_id: Final = replies(_refuse_without_id, " without the member id")
+_check: Final = checks_of(_reply)
 
 
-_BEFORE_4_1: Final = at("GC:112", "GC:106", "GC:168")
-
-
-def _answers_by_version(error: ErrorCode) -> tuple[Effect, ...]:
-    """In 4.1 the runtime answers, which does not know the member id of the request."""
-    by_group, by_runtime = _answers(error)[0], _answers_without_id(error)[0]
-    return (by_group.only(_BEFORE_4_1), by_runtime.only(at("", "", "", "GCS:886")))
-
-
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "join",
-    _answers_by_version,
-    not_active=at("GC:107", "GC:101", "GC:859", "GCS:851"),
-    loading=at("", "", "GC:861", RUNTIME_LOADING),
-    not_coordinator=at("GC:111", "GC:105", "GC:863", RUNTIME_ELSEWHERE),
-)
+def _runtime_check(id_: str, sources: Sources, error: ErrorCode) -> Rule:
+    """A check that the runtime makes in 4.1, which does not know the member id of the request."""
+    by_group = _reply(error).only(at("GC:112", "GC:106", "GC:168"))
+    return _check(id_, sources, by_group, _reply_without_id(error).only(at("", "", "", "GCS:886")))
 
 
 def _session_timeout_refused(step: Step, request: Request) -> bool:
@@ -184,40 +168,35 @@ def _session_timeout_refused(step: Step, request: Request) -> bool:
     )
 
 
-JOIN: Final = Table(
+JOIN: Final = table(
     "JoinGroup",
     API,
-    (
-        Rule(
-            "join/invalid-group-id",
-            "the group id is empty",
-            at("GC:109", "GC:103", "GC:857", "GCS:858"),
-            (NO_GROUP_ID,),
-            _answers(ErrorCode.INVALID_GROUP_ID),
-        ),
-        _NOT_ACTIVE._replace(effects=_answers(ErrorCode.COORDINATOR_NOT_AVAILABLE)),
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "join/session-timeout-out-of-range",
-            "the session timeout is outside group.min/max.session.timeout.ms",
-            at("GC:115", "GC:109", "GC:172", "GCS:865"),
-            (Guard("the session timeout is out of range", _session_timeout_refused),),
-            _answers(ErrorCode.INVALID_SESSION_TIMEOUT),
-        ),
-        Rule(
-            "join/no-group",
-            "the group does not exist, and only a member without an id creates it",
-            at("GC:124", "GC:118", "GC:180", "GMM:6161"),
-            (
-                NO_GROUP,
-                Guard(
-                    "the request has a member id",
-                    lambda _step, request: bool(request.body.member_id),
-                ),
-            ),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
+    _check("join/invalid-group-id", at("GC:109", "GC:103", "GC:857", "GCS:858")),
+    _check("join/not-active", at("GC:107", "GC:101", "GC:859", "GCS:851")),
+    _runtime_check(
+        "join/loading",
+        at("", "", "GC:861", RUNTIME_LOADING),
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
+    _runtime_check(
+        "join/not-coordinator",
+        at("GC:111", "GC:105", "GC:863", RUNTIME_ELSEWHERE),
+        ErrorCode.NOT_COORDINATOR,
+    ),
+    rule(
+        "join/session-timeout-out-of-range",
+        "the session timeout is outside group.min/max.session.timeout.ms",
+        at("GC:115", "GC:109", "GC:172", "GCS:865"),
+        Guard("the session timeout is out of range", _session_timeout_refused),
+        _reply(ErrorCode.INVALID_SESSION_TIMEOUT),
+    ),
+    rule(
+        "join/no-group",
+        "the group does not exist, and only a member without an id creates it",
+        at("GC:124", "GC:118", "GC:180", "GMM:6161"),
+        NO_GROUP,
+        Guard("the request has a member id", lambda _step, request: bool(request.body.member_id)),
+        _reply(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     moves={
         "0.10.0": (("join/not-active", "join/invalid-group-id"),),
@@ -261,25 +240,21 @@ def _drop_all(step: Step, request: Request) -> None:
     drop_pending(step, member_id)
 
 
-JOIN_FULL: Final = Table(
+JOIN_FULL: Final = table(
     "JoinGroup to a full group",
     API,
-    (
-        Rule(
-            "join/group-full",
-            "the group has as many members as group.max.size allows",
-            at("", "", "GC:184", "GMM:6169"),
-            (Guard("the group has group.max.size members", _is_full),),
-            (
-                Effect(
-                    "drop the member id and the group.instance.id, each by itself", _drop_each
-                ).only(at("", "", "GC:185")),
-                Effect("drop the member, its group.instance.id and its pending id", _drop_all).only(
-                    at("", "", "", "GMM:6170")
-                ),
-                *_answers_without_id(ErrorCode.GROUP_MAX_SIZE_REACHED),
-            ),
+    rule(
+        "join/group-full",
+        "the group has as many members as group.max.size allows",
+        at("", "", "GC:184", "GMM:6169"),
+        Guard("the group has group.max.size members", _is_full),
+        Effect("drop the member id and the group.instance.id, each by itself", _drop_each).only(
+            at("", "", "GC:185")
         ),
+        Effect("drop the member, its group.instance.id and its pending id", _drop_all).only(
+            at("", "", "", "GMM:6170")
+        ),
+        _reply_without_id(ErrorCode.GROUP_MAX_SIZE_REACHED),
     ),
 )
 
@@ -310,41 +285,33 @@ def _give_id(step: Step, request: Request) -> None:
     )
 
 
-JOIN_NEW: Final = Table(
+JOIN_NEW: Final = table(
     "JoinGroup without a member id",
     API,
-    (
-        Rule(
-            "join/new-inconsistent",
-            "it offers no protocol that every member supports",
-            at("GC:145", "GC:141", "GC:220", "GMM:6271"),
-            (_HAS_MEMBERS, _INCONSISTENT),
-            _answers_without_id(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    rule(
+        "join/new-inconsistent",
+        "it offers no protocol that every member supports",
+        at("GC:145", "GC:141", "GC:220", "GMM:6271"),
+        _HAS_MEMBERS,
+        _INCONSISTENT,
+        _reply_without_id(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    *static_members.RULES,
+    rule(
+        "join/member-id-required",
+        "from version 4 on a new dynamic member first gets an id and has to join with it",
+        at("", "", "GC:227", "GMM:6367"),
+        Guard(
+            "the request is of version 4 or newer", lambda _step, request: request.api_version >= 4
         ),
-        *static_members.RULES,
-        Rule(
-            "join/member-id-required",
-            "from version 4 on a new dynamic member first gets an id and has to join with it",
-            at("", "", "GC:227", "GMM:6367"),
-            (
-                Guard(
-                    "the request is of version 4 or newer",
-                    lambda _step, request: request.api_version >= 4,
-                ),
-                Guard(
-                    "it has no group.instance.id",
-                    lambda _step, request: instance_of(request) is None,
-                ),
-            ),
-            (Effect("answer MEMBER_ID_REQUIRED with a new id, which is pending", _give_id),),
-        ),
-        Rule(
-            "join/new-member",
-            "a new member is added, and waits",
-            at("GC:580", "GC:611", "GC:238", "GMM:6394"),
-            (),
-            (ADD_MEMBER.effect,),
-        ),
+        Guard("it has no group.instance.id", lambda _step, request: instance_of(request) is None),
+        Effect("answer MEMBER_ID_REQUIRED with a new id, which is pending", _give_id),
+    ),
+    rule(
+        "join/new-member",
+        "a new member is added, and waits",
+        at("GC:580", "GC:611", "GC:238", "GMM:6394"),
+        ADD_MEMBER.effect,
     ),
 )
 
@@ -374,100 +341,81 @@ _REJOIN: Final = (
         lambda step, _request: maybe_prepare_rebalance(step),
     ),
 )
-JOIN_AGAIN: Final = Table(
+JOIN_AGAIN: Final = table(
     "JoinGroup with a member id",
     API,
-    (
-        Rule(
-            "join/inconsistent",
-            "it offers no protocol that every member supports",
-            at("GC:145", "GC:141", "GC:262", "GMM:6428"),
-            (_HAS_MEMBERS, _INCONSISTENT),
-            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    rule(
+        "join/inconsistent",
+        "it offers no protocol that every member supports",
+        at("GC:145", "GC:141", "GC:262", "GMM:6428"),
+        _HAS_MEMBERS,
+        _INCONSISTENT,
+        _reply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    rule(
+        "join/pending-static",
+        "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
+        at("", "", "GC:267", "GMM:6436"),
+        _IS_PENDING,
+        Guard(
+            "it has a group.instance.id", lambda _step, request: instance_of(request) is not None
         ),
-        Rule(
-            "join/pending-static",
-            "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
-            at("", "", "GC:267", "GMM:6436"),
-            (
-                _IS_PENDING,
-                Guard(
-                    "it has a group.instance.id",
-                    lambda _step, request: instance_of(request) is not None,
-                ),
-            ),
-            _answers_without_id(ErrorCode.UNKNOWN_SERVER_ERROR),
-        ),
-        Rule(
-            "join/pending-member",
-            "the id was given with MEMBER_ID_REQUIRED: its member is added, and waits",
-            at("", "", "GC:264", "GMM:6433"),
-            (_IS_PENDING,),
-            (ADD_MEMBER.effect,),
-        ),
-        Rule(
-            "join/fenced",
-            "another member has come back under the same group.instance.id",
-            at("", "", "GC:277", "CG:810"),
-            (FENCED,),
-            _answers(ErrorCode.FENCED_INSTANCE_ID),
-        ),
-        Rule(
-            "join/unknown-instance",
-            "the group.instance.id belongs to no member",
-            at("", "", "GC:280", "CG:805"),
-            (UNKNOWN_INSTANCE,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "join/unknown-member",
-            "the member id is not in the group",
-            at("GC:148", "GC:144", "GC:280", "GMM:6452"),
-            (UNKNOWN_MEMBER,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "join/rejoin-preparing",
-            "a member joins the rebalance that is being prepared, and waits",
-            at("GC:166", "GC:162", "GC:289", "GMM:6468"),
-            (state_is(PREPARING),),
-            _REJOIN,
-        ),
-        Rule(
-            "join/repeated-completing",
-            "a member joins again unchanged, as if it had missed the answer: it is sent again",
-            at("GC:174", "GC:170", "GC:293", "GMM:6478"),
-            (state_is(COMPLETING), _UNCHANGED),
-            (Effect("answer with the current generation, to the leader with members", _admit),),
-        ),
-        Rule(
-            "join/changed-completing",
-            "a member's metadata has changed, which forces a rebalance",
-            at("GC:191", "GC:187", "GC:311", "GMM:6494"),
-            (state_is(COMPLETING),),
-            _REJOIN,
-        ),
-        Rule(
-            "join/leader-stable",
-            "the leader joins again, which forces a rebalance",
-            at("GC:201", "GC:197", "GC:316", "GMM:6504"),
-            (state_is(STABLE), IS_LEADER),
-            _REJOIN,
-        ),
-        Rule(
-            "join/changed-stable",
-            "a member's metadata has changed, which forces a rebalance",
-            at("GC:201", "GC:197", "GC:321", "GMM:6516"),
-            (state_is(STABLE), _CHANGED),
-            _REJOIN,
-        ),
-        Rule(
-            "join/repeated-stable",
-            "a follower joins again unchanged: it gets the current generation",
-            at("GC:206", "GC:202", "GC:326", "GMM:6525"),
-            (state_is(STABLE),),
-            (Effect("answer with the current generation, without members", _admit),),
-        ),
+        _reply_without_id(ErrorCode.UNKNOWN_SERVER_ERROR),
+    ),
+    rule(
+        "join/pending-member",
+        "the id was given with MEMBER_ID_REQUIRED: its member is added, and waits",
+        at("", "", "GC:264", "GMM:6433"),
+        _IS_PENDING,
+        ADD_MEMBER.effect,
+    ),
+    _check("join/fenced", at("", "", "GC:277", "CG:810")),
+    _check("join/unknown-instance", at("", "", "GC:280", "CG:805")),
+    _check("join/unknown-member", at("GC:148", "GC:144", "GC:280", "GMM:6452")),
+    rule(
+        "join/rejoin-preparing",
+        "a member joins the rebalance that is being prepared, and waits",
+        at("GC:166", "GC:162", "GC:289", "GMM:6468"),
+        state_is(PREPARING),
+        *_REJOIN,
+    ),
+    rule(
+        "join/repeated-completing",
+        "a member joins again unchanged, as if it had missed the answer: it is sent again",
+        at("GC:174", "GC:170", "GC:293", "GMM:6478"),
+        state_is(COMPLETING),
+        _UNCHANGED,
+        Effect("answer with the current generation, to the leader with members", _admit),
+    ),
+    rule(
+        "join/changed-completing",
+        "a member's metadata has changed, which forces a rebalance",
+        at("GC:191", "GC:187", "GC:311", "GMM:6494"),
+        state_is(COMPLETING),
+        *_REJOIN,
+    ),
+    rule(
+        "join/leader-stable",
+        "the leader joins again, which forces a rebalance",
+        at("GC:201", "GC:197", "GC:316", "GMM:6504"),
+        state_is(STABLE),
+        IS_LEADER,
+        *_REJOIN,
+    ),
+    rule(
+        "join/changed-stable",
+        "a member's metadata has changed, which forces a rebalance",
+        at("GC:201", "GC:197", "GC:321", "GMM:6516"),
+        state_is(STABLE),
+        _CHANGED,
+        *_REJOIN,
+    ),
+    rule(
+        "join/repeated-stable",
+        "a follower joins again unchanged: it gets the current generation",
+        at("GC:206", "GC:202", "GC:326", "GMM:6525"),
+        state_is(STABLE),
+        Effect("answer with the current generation, without members", _admit),
     ),
     moves={"4.1": (("join/unknown-instance", "join/fenced"),)},
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, VersionRule, decide
+from groupcheck.model.engine.rules import Effect, Guard, VersionRule, decide, rule, table
 from groupcheck.model.rules.guards import (
+    DEFERRED,
     EMPTY,
-    NO_GROUP,
-    NO_GROUP_ID,
     PREPARING,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
-    preconditions,
+    checks_of,
+    reply_with,
 )
 from groupcheck.model.rules.rebalance import (
     REMOVE_MEMBER,
@@ -42,13 +42,8 @@ def _body(request: Request) -> LeaveGroupRequest:
     return cast("LeaveGroupRequest", request.body)
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name}",
-            lambda step, request: step.answer(request.request_id, LeaveGroupResponse(error)),
-        ),
-    )
+_reply: Final = reply_with(LeaveGroupResponse)
+_check: Final = checks_of(_reply)
 
 
 def _answer_all_unknown(step: Step, request: Request) -> None:
@@ -84,91 +79,78 @@ def _leaver(step: Step, identity: MemberIdentity) -> Member:
 _IS_PENDING: Final = Guard(
     "the member id is pending", lambda step, identity: step.existing.is_pending(identity.member_id)
 )
-LEAVE_ONE: Final = Table(
+LEAVE_ONE: Final = table(
     "One member of LeaveGroup",
     API,
-    (
-        Rule(
-            "leave/fenced",
-            "another member has come back under the same group.instance.id",
-            at("", "", "GC:475", "CG:810"),
-            (Guard("the group.instance.id belongs to another member", _is_fenced),),
-            deferred=at("", "", "", "CR:960"),
+    rule(
+        "leave/fenced",
+        "another member has come back under the same group.instance.id",
+        at("", "", "GC:475", "CG:810"),
+        Guard("the group.instance.id belongs to another member", _is_fenced),
+        deferred=DEFERRED,
+    ),
+    rule(
+        "leave/pending-static",
+        "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
+        at("", "", "GC:479"),
+        _IS_PENDING,
+        Guard(
+            "it has a group.instance.id",
+            lambda _step, identity: identity.group_instance_id is not None,
         ),
-        Rule(
-            "leave/pending-static",
-            "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
-            at("", "", "GC:479"),
-            (
-                _IS_PENDING,
-                Guard(
-                    "it has a group.instance.id",
-                    lambda _step, identity: identity.group_instance_id is not None,
-                ),
-            ),
-        ),
-        Rule(
-            "leave/pending-member",
-            "the id was given and not used yet: it is dropped",
-            at("", "", "GC:477", "GMM:7933"),
-            (_IS_PENDING,),
-            (
-                Effect(
-                    "drop the pending member id, and end the join phase if every member has joined",
-                    lambda step, identity: remove_pending(step, identity.member_id),
-                ).only(at("", "", "GC:485")),
-                Effect(
-                    "drop the pending member id",
-                    lambda step, identity: drop_pending(step, identity.member_id),
-                ).only(at("", "", "", "GMM:7934")),
-            ),
-            deferred=at("", "", "", "CR:960"),
-        ),
-        Rule(
-            "leave/unknown-instance",
+    ),
+    rule(
+        "leave/pending-member",
+        "the id was given and not used yet: it is dropped",
+        at("", "", "GC:477", "GMM:7933"),
+        _IS_PENDING,
+        Effect(
+            "drop the pending member id, and end the join phase if every member has joined",
+            lambda step, identity: remove_pending(step, identity.member_id),
+        ).only(at("", "", "GC:485")),
+        Effect(
+            "drop the pending member id",
+            lambda step, identity: drop_pending(step, identity.member_id),
+        ).only(at("", "", "", "GMM:7934")),
+        deferred=DEFERRED,
+    ),
+    rule(
+        "leave/unknown-instance",
+        "the group.instance.id belongs to no member",
+        at("", "", "", "CG:805"),
+        Guard(
             "the group.instance.id belongs to no member",
-            at("", "", "", "CG:805"),
-            (
-                Guard(
-                    "the group.instance.id belongs to no member",
-                    lambda step, identity: (
-                        identity.group_instance_id is not None and _owner(step, identity) is None
-                    ),
-                ),
+            lambda step, identity: (
+                identity.group_instance_id is not None and _owner(step, identity) is None
             ),
-            deferred=at("", "", "", "CR:960"),
         ),
-        Rule(
-            "leave/unknown-member",
-            "the member id is not in the group",
-            at("GC:327", "GC:321", "GC:489", "GMM:7957"),
-            (Guard("no member has that id", _is_unknown),),
-            deferred=at("", "", "", "CR:960"),
-        ),
-        Rule(
-            "leave/static-gone",
-            "the group.instance.id belongs to a member that was removed without it, and Kafka "
-            "fails",
-            at("", "", "GC:493"),
-            (Guard("the member of the group.instance.id was removed", _is_static_gone),),
-        ),
-        Rule(
-            "leave/member",
-            "the member leaves",
-            at("GC:330", "GC:324", "GC:492", "GMM:7946"),
-            (),
-            (
-                Effect(
-                    "remove the member, and rebalance",
-                    lambda step, identity: remove_member(step, _leaver(step, identity)),
-                ).only(at("GC:332", "GC:326", "GC:499")),
-                Effect(
-                    "remove the member",
-                    lambda step, identity: REMOVE_MEMBER(step, _leaver(step, identity)),
-                ).only(at("", "", "", "GMM:7947")),
-            ),
-            deferred=at("", "", "", "CR:960"),
-        ),
+        deferred=DEFERRED,
+    ),
+    rule(
+        "leave/unknown-member",
+        "the member id is not in the group",
+        at("GC:327", "GC:321", "GC:489", "GMM:7957"),
+        Guard("no member has that id", _is_unknown),
+        deferred=DEFERRED,
+    ),
+    rule(
+        "leave/static-gone",
+        "the group.instance.id belongs to a member that was removed without it, and Kafka fails",
+        at("", "", "GC:493"),
+        Guard("the member of the group.instance.id was removed", _is_static_gone),
+    ),
+    rule(
+        "leave/member",
+        "the member leaves",
+        at("GC:330", "GC:324", "GC:492", "GMM:7946"),
+        Effect(
+            "remove the member, and rebalance",
+            lambda step, identity: remove_member(step, _leaver(step, identity)),
+        ).only(at("GC:332", "GC:326", "GC:499")),
+        Effect(
+            "remove the member", lambda step, identity: REMOVE_MEMBER(step, _leaver(step, identity))
+        ).only(at("", "", "", "GMM:7947")),
+        deferred=DEFERRED,
     ),
     moves={
         "4.1": (
@@ -185,25 +167,26 @@ ERRORS: Final = {
 FAILURES: Final = frozenset({"leave/pending-static", "leave/static-gone"})
 
 
+def _leave(step: Step, identity: MemberIdentity) -> str:
+    """Let one member leave; the id of the rule applied, and there is always one."""
+    return cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
+
+
 def _leave_one_by_one(step: Step, request: Request) -> None:
     """Each member of a batch leaves before the next is looked at."""
     applied: list[str] = []
     for identity in _body(request).members:
-        rule = cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
-        applied.append(rule)
-        if rule in FAILURES:
+        applied.append(_leave(step, identity))
+        if applied[-1] in FAILURES:
             failure = LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
-            step.answer(request.request_id, failure, rule)
+            step.answer(request.request_id, failure, applied[-1])
             return
     _answer_each(step, request, applied)
 
 
 def _leave_together(step: Step, request: Request) -> None:
     """All members are removed before the group is looked at again."""
-    applied = [
-        cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
-        for identity in _body(request).members
-    ]
+    applied = [_leave(step, identity) for identity in _body(request).members]
     if not all(rule in ERRORS for rule in applied):
         _look_again(step)
     if step.failed is ErrorCode.NONE:
@@ -225,17 +208,14 @@ def _answer_not_stored(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(error_to_commit(step, step.failed)))
 
 
-LEAVE_NOT_STORED: Final = Table(
+LEAVE_NOT_STORED: Final = table(
     "LeaveGroup whose record fails",
     API,
-    (
-        Rule(
-            "leave/empty-not-stored",
-            "all members have left, and the record of the empty group cannot be stored",
-            at("", "", "", "GMM:7993"),
-            (),
-            (Effect("answer the mapped error", _answer_not_stored),),
-        ),
+    rule(
+        "leave/empty-not-stored",
+        "all members have left, and the record of the empty group cannot be stored",
+        at("", "", "", "GMM:7993"),
+        Effect("answer the mapped error", _answer_not_stored),
     ),
 )
 
@@ -254,53 +234,30 @@ def _answer_each(step: Step, request: Request, applied: list[str]) -> None:
     step.answer(request.request_id, answer, reasons[0] if reasons else None)
 
 
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "leave",
-    _answers,
-    not_active=at("GC:309", "GC:304", "GC:859", "GCS:991"),
-    loading=at("", "", "GC:861", RUNTIME_LOADING),
-    not_coordinator=at("GC:311", "GC:306", "GC:863", RUNTIME_ELSEWHERE),
-)
-LEAVE: Final = Table(
+LEAVE: Final = table(
     "LeaveGroup",
     API,
-    (
-        Rule(
-            "leave/invalid-group-id",
-            "the group id is empty",
-            at("", "", "GC:857", "GCS:997"),
-            (NO_GROUP_ID,),
-            _answers(ErrorCode.INVALID_GROUP_ID),
-        ),
-        _NOT_ACTIVE,
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "leave/no-group",
-            "the group does not exist",
-            at("GC:317", "GC:312", "GC:462", "GMM:7811"),
-            (NO_GROUP,),
-            (Effect("answer UNKNOWN_MEMBER_ID for each member", _answer_all_unknown),),
-        ),
-        Rule(
-            "leave/batch",
-            "the members named leave one by one",
-            at("GC:324", "GC:319", "GC:471"),
-            (),
-            (Effect("decide on one member after the other, then answer each", _leave_one_by_one),),
-        ),
-        Rule(
-            "leave/together",
-            "the members named leave, and only then is the group looked at again",
-            at("", "", "", "GMM:7909"),
-            (),
-            (
-                Effect(
-                    "remove every member, then rebalance once, then answer each", _leave_together
-                ),
-            ),
-            deferred=at("", "", "", "CR:960"),
-        ),
+    _check("leave/invalid-group-id", at("", "", "GC:857", "GCS:997")),
+    _check("leave/not-active", at("GC:309", "GC:304", "GC:859", "GCS:991")),
+    _check("leave/loading", at("", "", "GC:861", RUNTIME_LOADING)),
+    _check("leave/not-coordinator", at("GC:311", "GC:306", "GC:863", RUNTIME_ELSEWHERE)),
+    _check(
+        "leave/no-group",
+        at("GC:317", "GC:312", "GC:462", "GMM:7811"),
+        Effect("answer UNKNOWN_MEMBER_ID for each member", _answer_all_unknown),
+    ),
+    rule(
+        "leave/batch",
+        "the members named leave one by one",
+        at("GC:324", "GC:319", "GC:471"),
+        Effect("decide on one member after the other, then answer each", _leave_one_by_one),
+    ),
+    rule(
+        "leave/together",
+        "the members named leave, and only then is the group looked at again",
+        at("", "", "", "GMM:7909"),
+        Effect("remove every member, then rebalance once, then answer each", _leave_together),
+        deferred=DEFERRED,
     ),
     moves={"4.1": (("leave/not-active", "leave/invalid-group-id"),)},
 )

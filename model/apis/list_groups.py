@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table
+from groupcheck.model.engine.rules import Effect, Guard, rule, table
 from groupcheck.model.instances.environment import GROUP_ID
 from groupcheck.model.nondeterminism import Choice
-from groupcheck.model.rules.guards import NO_GROUP, RUNTIME_LOADING, preconditions
+from groupcheck.model.rules.guards import RUNTIME_LOADING, checks_of, reply_with
 from groupcheck.model.sources import at
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
@@ -54,13 +54,8 @@ def _is_other_type(_step: Step, request: Request) -> bool:
     return bool(wanted) and CLASSIC not in wanted
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name}",
-            lambda step, request: step.answer(request.request_id, ListGroupsResponse(error)),
-        ),
-    )
+_reply: Final = reply_with(ListGroupsResponse)
+_check: Final = checks_of(_reply)
 
 
 def _list(step: Step, request: Request, *groups: ListedGroup) -> None:
@@ -84,69 +79,43 @@ def _list_unwritten(step: Step, request: Request) -> None:
 
 
 _LIST_NOTHING: Final = Effect("list no group", _list)
-# A broker lists the groups that it has, and needs to be no group's coordinator.
-_NOT_ACTIVE, _LOADING, _ = preconditions(
-    "list",
-    _answers,
-    not_active=at("GC:447", "GC:475", "GC:859", "GCS:1040"),
-    loading=at("GC:449", "GC:477", "GC:810", RUNTIME_LOADING),
-    not_coordinator={},
-)
-LIST: Final = Table(
+LIST: Final = table(
     "ListGroups",
     API,
-    (
-        _NOT_ACTIVE,
-        _LOADING,
-        Rule(
-            "list/no-group",
-            "the group does not exist",
-            at("GC:450", "GC:478", "GC:813", "GMM:627"),
-            (NO_GROUP,),
-            (_LIST_NOTHING,),
-        ),
-        Rule(
-            "list/other-state",
-            "the group's state is none of those asked for, in the same case",
-            at("", "", "GC:815", "GMM:621"),
-            (
-                Guard("its state is none of those asked for", _is_other_state).only(
-                    at("", "", "GC:815")
-                ),
-                Guard(
-                    "its state is none of those asked for, in any case", _is_other_state_in_any_case
-                ).only(at("", "", "", "GMM:610")),
-            ),
-            (_LIST_NOTHING,),
-            words_of={"4.1": "the group's state is none of those asked for, in any case"},
-        ),
-        Rule(
-            "list/other-type",
-            "the request does not ask for groups of the classic protocol",
-            at("", "", "", "GMM:622"),
-            (Guard("the type classic is not asked for", _is_other_type),),
-            (_LIST_NOTHING,),
-        ),
-        Rule(
-            "list/unwritten",
-            "only written groups are listed, and nothing of this one is: a refused commit created "
-            "it",
-            at("", "", "", "GMM:627"),
-            (
-                Guard(
-                    "nothing of the group is written",
-                    lambda step, _request: step.existing.unwritten,
-                ),
-            ),
-            (Effect("list nothing, or the group if another group was written", _list_unwritten),),
-        ),
-        Rule(
-            "list/group",
-            "the group is listed with its protocol type",
-            at("GC:450", "GC:478", "GC:816", "GMM:631"),
-            (),
-            (Effect("list the group", _list_group),),
-        ),
+    # A broker lists the groups that it has, and needs to be no group's coordinator.
+    _check("list/not-active", at("GC:447", "GC:475", "GC:859", "GCS:1040")),
+    _check("list/loading", at("GC:449", "GC:477", "GC:810", RUNTIME_LOADING)),
+    _check("list/no-group", at("GC:450", "GC:478", "GC:813", "GMM:627"), _LIST_NOTHING),
+    rule(
+        "list/other-state",
+        "the group's state is none of those asked for, in the same case",
+        at("", "", "GC:815", "GMM:621"),
+        Guard("its state is none of those asked for", _is_other_state).only(at("", "", "GC:815")),
+        Guard(
+            "its state is none of those asked for, in any case", _is_other_state_in_any_case
+        ).only(at("", "", "", "GMM:610")),
+        _LIST_NOTHING,
+        words_of={"4.1": "the group's state is none of those asked for, in any case"},
+    ),
+    rule(
+        "list/other-type",
+        "the request does not ask for groups of the classic protocol",
+        at("", "", "", "GMM:622"),
+        Guard("the type classic is not asked for", _is_other_type),
+        _LIST_NOTHING,
+    ),
+    rule(
+        "list/unwritten",
+        "only written groups are listed, and nothing of this one is: a refused commit created it",
+        at("", "", "", "GMM:627"),
+        Guard("nothing of the group is written", lambda step, _request: step.existing.unwritten),
+        Effect("list nothing, or the group if another group was written", _list_unwritten),
+    ),
+    rule(
+        "list/group",
+        "the group is listed with its protocol type",
+        at("GC:450", "GC:478", "GC:816", "GMM:631"),
+        Effect("list the group", _list_group),
     ),
 )
 PARTS: Final = (LIST,)

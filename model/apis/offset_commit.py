@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
     COMPLETING,
+    DEFERRED,
     EMPTY,
-    FENCED,
     NO_GROUP,
-    OTHER_GENERATION,
     PREPARING,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
     STABLE,
-    UNKNOWN_INSTANCE,
-    UNKNOWN_MEMBER,
-    preconditions,
+    checks_of,
+    replies,
     state_is,
 )
 from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
@@ -85,13 +83,8 @@ def _answer(step: Step, request: Request, error: ErrorCode) -> None:
     )
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name} for each partition",
-            lambda step, request: _answer(step, request, error),
-        ),
-    )
+_reply: Final = replies(_answer, " for each partition")
+_check: Final = checks_of(_reply)
 
 
 def _answer_not_found(step: Step, request: Request) -> None:
@@ -118,25 +111,19 @@ NONE_FITS: Final = Guard(
     "every partition's metadata is longer than offset.metadata.max.bytes",
     lambda step, commit: not any(fits(step, offset) for _, offset in commit[1]),
 )
-COMMIT_TOO_LARGE: Final = Table(
+COMMIT_TOO_LARGE: Final = table(
     "A commit whose metadata is too long",
     API,
-    (
-        Rule(
-            "commit/metadata-too-large",
-            "every partition's metadata is longer than offset.metadata.max.bytes",
-            at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
-            (NONE_FITS,),
-            (
-                Effect(
-                    "answer OFFSET_METADATA_TOO_LARGE for each partition",
-                    lambda step, commit: commit[2](
-                        step, commit[0], ErrorCode.OFFSET_METADATA_TOO_LARGE
-                    ),
-                ),
-            ),
-            deferred=at("", "", "", "CR:960"),
+    rule(
+        "commit/metadata-too-large",
+        "every partition's metadata is longer than offset.metadata.max.bytes",
+        at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
+        NONE_FITS,
+        Effect(
+            "answer OFFSET_METADATA_TOO_LARGE for each partition",
+            lambda step, commit: commit[2](step, commit[0], ErrorCode.OFFSET_METADATA_TOO_LARGE),
         ),
+        deferred=DEFERRED,
     ),
 )
 
@@ -175,126 +162,85 @@ _IS_SIMPLE: Final = Guard(
     "the request has no generation", lambda _step, request: request.body.generation_id < 0
 )
 _STORE: Final = Effect("append the offsets", _store)
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "commit",
-    _answers,
-    not_active=at("GC:386", "GC:401", "GC:859", "GCS:1976"),
-    loading=at("", "", "GC:861", RUNTIME_LOADING),
-    not_coordinator=at("GC:388", "GC:403", "GC:863", RUNTIME_ELSEWHERE),
-)
-COMMIT: Final = Table(
+COMMIT: Final = table(
     "OffsetCommit",
     API,
-    (
-        Rule(
-            "commit/nothing",
-            "no partition is named, so the coordinator is not asked",
-            at("APIS:254", "APIS:278", "APIS:434", "APIS:343"),
-            (
-                Guard(
-                    "no partition is named",
-                    lambda step, request: not offsets_of(step, request),
-                ),
-            ),
-            (
-                Effect(
-                    "answer without partitions",
-                    lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
-                ),
-            ),
+    rule(
+        "commit/nothing",
+        "no partition is named, so the coordinator is not asked",
+        at("APIS:254", "APIS:278", "APIS:434", "APIS:343"),
+        Guard("no partition is named", lambda step, request: not offsets_of(step, request)),
+        Effect(
+            "answer without partitions",
+            lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
         ),
-        _NOT_ACTIVE,
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "commit/simple-no-group",
-            "a consumer that manages its partitions itself creates the group",
-            at("GC:395", "GC:410", "GC:697", "OMM:460"),
-            (NO_GROUP, _IS_SIMPLE),
-            (Effect("create a group without members", _create), _STORE),
+    ),
+    _check("commit/not-active", at("GC:386", "GC:401", "GC:859", "GCS:1976")),
+    _check("commit/loading", at("", "", "GC:861", RUNTIME_LOADING)),
+    _check("commit/not-coordinator", at("GC:388", "GC:403", "GC:863", RUNTIME_ELSEWHERE)),
+    rule(
+        "commit/simple-no-group",
+        "a consumer that manages its partitions itself creates the group",
+        at("GC:395", "GC:410", "GC:697", "OMM:460"),
+        NO_GROUP,
+        _IS_SIMPLE,
+        Effect("create a group without members", _create),
+        _STORE,
+    ),
+    rule(
+        "commit/not-found",
+        "the group does not exist; for versions before 9 its generation is an old one",
+        at("", "", "", "OMM:468"),
+        NO_GROUP,
+        Effect(
+            "answer GROUP_ID_NOT_FOUND for each partition, ILLEGAL_GENERATION before version 9",
+            _answer_not_found,
         ),
-        Rule(
-            "commit/not-found",
-            "the group does not exist; for versions before 9 its generation is an old one",
-            at("", "", "", "OMM:468"),
-            (NO_GROUP,),
-            (
-                Effect(
-                    "answer GROUP_ID_NOT_FOUND for each partition, ILLEGAL_GENERATION before "
-                    "version 9",
-                    _answer_not_found,
-                ),
-            ),
+    ),
+    rule(
+        "commit/no-group",
+        "the group does not exist, so the generation is an old one",
+        at("GC:399", "GC:414", "GC:701"),
+        NO_GROUP,
+        _reply(ErrorCode.ILLEGAL_GENERATION),
+    ),
+    _check("commit/fenced", at("", "", "GC:762", "CG:810")),
+    rule(
+        "commit/simple-empty",
+        "a group without members only stores offsets",
+        at("", "GC:435", "GC:764", "CG:840"),
+        state_is(EMPTY),
+        _IS_SIMPLE,
+        _STORE,
+    ),
+    _check("commit/unknown-instance", at("", "", "", "CG:805")),
+    rule(
+        "commit/simple-in-use",
+        "a consumer that manages its partitions itself may not commit to a group with members",
+        at("", "", "", "CG:853"),
+        _IS_SIMPLE,
+        Guard(
+            "the request has no member id",
+            lambda _step, request: request.body.member_id == NO_MEMBER_ID,
         ),
-        Rule(
-            "commit/no-group",
-            "the group does not exist, so the generation is an old one",
-            at("GC:399", "GC:414", "GC:701"),
-            (NO_GROUP,),
-            _answers(ErrorCode.ILLEGAL_GENERATION),
-        ),
-        Rule(
-            "commit/fenced",
-            "another member has come back under the same group.instance.id",
-            at("", "", "GC:762", "CG:810"),
-            (FENCED,),
-            _answers(ErrorCode.FENCED_INSTANCE_ID),
-        ),
-        Rule(
-            "commit/simple-empty",
-            "a group without members only stores offsets",
-            at("", "GC:435", "GC:764", "CG:840"),
-            (state_is(EMPTY), _IS_SIMPLE),
-            (_STORE,),
-        ),
-        Rule(
-            "commit/unknown-instance",
-            "the group.instance.id belongs to no member",
-            at("", "", "", "CG:805"),
-            (UNKNOWN_INSTANCE,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "commit/simple-in-use",
-            "a consumer that manages its partitions itself may not commit to a group with members",
-            at("", "", "", "CG:853"),
-            (
-                _IS_SIMPLE,
-                Guard(
-                    "the request has no member id",
-                    lambda _step, request: request.body.member_id == NO_MEMBER_ID,
-                ),
-            ),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "commit/unknown-member",
-            "the member id is not in the group",
-            at("GC:409", "GC:441", "GC:767", "CG:814"),
-            (UNKNOWN_MEMBER,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "commit/other-generation",
-            "the generation is not the group's",
-            at("GC:411", "GC:443", "GC:769", "CG:850"),
-            (OTHER_GENERATION,),
-            _answers(ErrorCode.ILLEGAL_GENERATION),
-        ),
-        Rule(
-            "commit/completing",
-            "the member is in the generation but has no assignment yet",
-            at("GC:407", "GC:439", "GC:780", "CG:861"),
-            (state_is(COMPLETING),),
-            _answers(ErrorCode.REBALANCE_IN_PROGRESS),
-        ),
-        Rule(
-            "commit/member",
-            "a member of the current generation commits, which counts as a heartbeat",
-            at("GC:413", "GC:446", "GC:773", "OMM:610"),
-            (state_is(STABLE, PREPARING),),
-            (RESTART_SESSION, _STORE),
-        ),
+        _reply(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    _check("commit/unknown-member", at("GC:409", "GC:441", "GC:767", "CG:814")),
+    _check("commit/other-generation", at("GC:411", "GC:443", "GC:769", "CG:850")),
+    rule(
+        "commit/completing",
+        "the member is in the generation but has no assignment yet",
+        at("GC:407", "GC:439", "GC:780", "CG:861"),
+        state_is(COMPLETING),
+        _reply(ErrorCode.REBALANCE_IN_PROGRESS),
+    ),
+    rule(
+        "commit/member",
+        "a member of the current generation commits, which counts as a heartbeat",
+        at("GC:413", "GC:446", "GC:773", "OMM:610"),
+        state_is(STABLE, PREPARING),
+        RESTART_SESSION,
+        _STORE,
     ),
     moves={
         "0.10.0": (("commit/completing", "commit/unknown-member"),),

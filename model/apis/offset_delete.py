@@ -8,14 +8,14 @@ from typing import Final, NamedTuple, cast
 
 from groupcheck.model.apis.delete_groups import forget_group, offsets_in_log
 from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
+    DEFERRED,
     EMPTY,
-    NO_GROUP,
-    NO_GROUP_ID,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
-    preconditions,
+    checks_of,
+    reply_with,
     state_is,
 )
 from groupcheck.model.rules.subscription import CONSUMER
@@ -77,13 +77,8 @@ def _deletion(step: Step, request: Request) -> Deletion:
     return Deletion(request, named, refused)
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name}",
-            lambda step, request: step.answer(request.request_id, OffsetDeleteResponse(error)),
-        ),
-    )
+_reply: Final = reply_with(OffsetDeleteResponse)
+_check: Final = checks_of(_reply)
 
 
 def _delete(step: Step, request: Request) -> None:
@@ -150,17 +145,15 @@ def _answer_not_stored(step: Step, deletion: Deletion) -> None:
     step.answer(deletion.request.request_id, OffsetDeleteResponse(error), reason)
 
 
-OFFSETS_NOT_STORED: Final = Table(
+OFFSETS_NOT_STORED: Final = table(
     "OffsetDelete whose record fails",
     API,
-    (
-        Rule(
-            "offset-delete/not-stored",
-            "the tombstones of the offsets cannot be stored, so they stay, and the request fails",
-            at("", "", "", "GCS:2072"),
-            (Guard("the append of the tombstones fails", _removal_fails),),
-            (Effect("answer the mapped error", _answer_not_stored),),
-        ),
+    rule(
+        "offset-delete/not-stored",
+        "the tombstones of the offsets cannot be stored, so they stay, and the request fails",
+        at("", "", "", "GCS:2072"),
+        Guard("the append of the tombstones fails", _removal_fails),
+        Effect("answer the mapped error", _answer_not_stored),
     ),
 )
 _DELETE: Final = Effect(
@@ -168,62 +161,42 @@ _DELETE: Final = Effect(
     "GROUP_SUBSCRIBED_TO_TOPIC",
     _delete,
 )
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "offset-delete",
-    _answers,
-    not_active=at("", "", "GC:859", "GCS:2055"),
-    loading=at("", "", "GC:861", RUNTIME_LOADING),
-    not_coordinator=at("", "", "GC:863", RUNTIME_ELSEWHERE),
-)
-OFFSET_DELETE: Final = Table(
+OFFSET_DELETE: Final = table(
     "OffsetDelete",
     API,
-    (
-        Rule(
-            "offset-delete/invalid-group-id",
-            "the group id is empty",
-            at("", "", "GC:857", "GCS:2061"),
-            (NO_GROUP_ID,),
-            _answers(ErrorCode.INVALID_GROUP_ID),
+    _check("offset-delete/invalid-group-id", at("", "", "GC:857", "GCS:2061")),
+    _check("offset-delete/not-active", at("", "", "GC:859", "GCS:2055")),
+    _check("offset-delete/loading", at("", "", "GC:861", RUNTIME_LOADING)),
+    _check("offset-delete/not-coordinator", at("", "", "GC:863", RUNTIME_ELSEWHERE)),
+    _check(
+        "offset-delete/no-group",
+        at("", "", "GC:563", "OMM:558"),
+        _reply(ErrorCode.GROUP_ID_NOT_FOUND),
+    ),
+    rule(
+        "offset-delete/empty",
+        "the group has no members, so none needs its offsets",
+        at("", "", "GC:574", "CG:905"),
+        state_is(EMPTY),
+        _DELETE,
+        deferred=DEFERRED,
+    ),
+    rule(
+        "offset-delete/consumers",
+        "the group has members: offsets of topics that they subscribe to are kept",
+        at("", "", "GC:577", "OMM:746"),
+        Guard(
+            "its protocol type is consumer",
+            lambda step, _request: step.existing.protocol_type == CONSUMER,
         ),
-        _NOT_ACTIVE,
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "offset-delete/no-group",
-            "the group does not exist",
-            at("", "", "GC:563", "OMM:558"),
-            (NO_GROUP,),
-            _answers(ErrorCode.GROUP_ID_NOT_FOUND),
-        ),
-        Rule(
-            "offset-delete/empty",
-            "the group has no members, so none needs its offsets",
-            at("", "", "GC:574", "CG:905"),
-            (state_is(EMPTY),),
-            (_DELETE,),
-            deferred=at("", "", "", "CR:960"),
-        ),
-        Rule(
-            "offset-delete/consumers",
-            "the group has members: offsets of topics that they subscribe to are kept",
-            at("", "", "GC:577", "OMM:746"),
-            (
-                Guard(
-                    "its protocol type is consumer",
-                    lambda step, _request: step.existing.protocol_type == CONSUMER,
-                ),
-            ),
-            (_DELETE,),
-            deferred=at("", "", "", "CR:960"),
-        ),
-        Rule(
-            "offset-delete/not-consumers",
-            "the group has members, and the coordinator does not know which topics they need",
-            at("", "", "GC:584", "CG:902"),
-            (),
-            _answers(ErrorCode.NON_EMPTY_GROUP),
-        ),
+        _DELETE,
+        deferred=DEFERRED,
+    ),
+    rule(
+        "offset-delete/not-consumers",
+        "the group has members, and the coordinator does not know which topics they need",
+        at("", "", "GC:584", "CG:902"),
+        _reply(ErrorCode.NON_EMPTY_GROUP),
     ),
     moves={"4.1": (("offset-delete/not-active", "offset-delete/invalid-group-id"),)},
 )

@@ -8,12 +8,14 @@ from operator import itemgetter
 from typing import Final, cast
 
 from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
+    DEFERRED,
     NO_GROUP,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
-    preconditions,
+    checks_of,
+    replies,
 )
 from groupcheck.model.rules.transactions import awaiting_marker
 from groupcheck.model.sources import at
@@ -78,26 +80,25 @@ def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[
 ERROR_OF_ALL_SINCE: Final = 2
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
+def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
     """Answer an error: of the whole request, or in the older versions of each partition."""
+    if request.api_version >= ERROR_OF_ALL_SINCE:
+        step.answer(request.request_id, OffsetFetchResponse(error))
+        return
+    topics = tuple(
+        OffsetFetchResponseTopic(
+            topic.name,
+            tuple(
+                OffsetFetchResponsePartition(index, error_code=error)
+                for index in topic.partition_indexes
+            ),
+        )
+        for topic in _body(request).topics or ()
+    )
+    step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, topics))
 
-    def apply(step: Step, request: Request) -> None:
-        topics: tuple[OffsetFetchResponseTopic, ...] = ()
-        if request.api_version < ERROR_OF_ALL_SINCE:
-            topics = tuple(
-                OffsetFetchResponseTopic(
-                    topic.name,
-                    tuple(
-                        OffsetFetchResponsePartition(index, error_code=error)
-                        for index in topic.partition_indexes
-                    ),
-                )
-                for topic in _body(request).topics or ()
-            )
-        of_all = ErrorCode.NONE if request.api_version < ERROR_OF_ALL_SINCE else error
-        step.answer(request.request_id, OffsetFetchResponse(of_all, topics))
 
-    return (Effect(f"answer {error.name}", apply),)
+_check: Final = checks_of(replies(_refuse))
 
 
 def _needs_stable(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:
@@ -134,64 +135,50 @@ _FETCH: Final = Effect(
     "one is required and missing",
     _fetch,
 )
-_DEFERRED: Final = at("", "", "", "CR:960")
-FETCH: Final = Table(
+FETCH: Final = table(
     "OffsetFetch",
     API,
-    (
-        *preconditions(
-            "fetch",
-            _answers,
-            not_active=at("GC:429", "GC:459", "GC:859", "GCS:1555"),
-            loading=at("", "", "GC:861", RUNTIME_LOADING),
-            not_coordinator=at("GC:432", "GC:461", "GC:863", RUNTIME_ELSEWHERE),
-        ),
-        Rule(
-            "fetch/no-group",
-            "the group does not exist, so nothing is committed",
-            at("", "GMM:338", "GMM:492", "OMM:871"),
-            (NO_GROUP,),
-            (_FETCH,),
-            deferred=_DEFERRED,
-        ),
-        Rule(
-            "fetch/unstable",
-            "a stable offset is required while a commit of the partition is not complete",
-            at("", "", "GMM:510"),
-            (
-                Guard(
-                    "a stable offset is required of a partition with a pending commit",
-                    lambda step, request: _needs_stable(
-                        step, request, {partition for partition, _ in step.existing.unstable}
-                    ),
-                ),
+    _check("fetch/not-active", at("GC:429", "GC:459", "GC:859", "GCS:1555")),
+    _check("fetch/loading", at("", "", "GC:861", RUNTIME_LOADING)),
+    _check("fetch/not-coordinator", at("GC:432", "GC:461", "GC:863", RUNTIME_ELSEWHERE)),
+    rule(
+        "fetch/no-group",
+        "the group does not exist, so nothing is committed",
+        at("", "GMM:338", "GMM:492", "OMM:871"),
+        NO_GROUP,
+        _FETCH,
+        deferred=DEFERRED,
+    ),
+    rule(
+        "fetch/unstable",
+        "a stable offset is required while a commit of the partition is not complete",
+        at("", "", "GMM:510"),
+        Guard(
+            "a stable offset is required of a partition with a pending commit",
+            lambda step, request: _needs_stable(
+                step, request, {partition for partition, _ in step.existing.unstable}
             ),
-            (_FETCH,),
         ),
-        # In 4.1 a request that waits for an earlier commit is answered after it.
-        Rule(
-            "fetch/in-transaction",
-            "a stable offset is required while a transaction that commits the partition is open",
-            at("", "", "GM:692", "OMM:900"),
-            (
-                Guard(
-                    "a stable offset is required of a partition of an open transaction",
-                    lambda step, request: _needs_stable(
-                        step, request, awaiting_marker(step.existing)
-                    ),
-                ),
-            ),
-            (_FETCH,),
-            deferred=_DEFERRED,
+        _FETCH,
+    ),
+    # In 4.1 a request that waits for an earlier commit is answered after it.
+    rule(
+        "fetch/in-transaction",
+        "a stable offset is required while a transaction that commits the partition is open",
+        at("", "", "GM:692", "OMM:900"),
+        Guard(
+            "a stable offset is required of a partition of an open transaction",
+            lambda step, request: _needs_stable(step, request, awaiting_marker(step.existing)),
         ),
-        Rule(
-            "fetch/committed",
-            "the committed offsets are returned, -1 where there is none",
-            at("GMM:323", "GMM:357", "GMM:514", "OMM:915"),
-            (),
-            (_FETCH,),
-            deferred=_DEFERRED,
-        ),
+        _FETCH,
+        deferred=DEFERRED,
+    ),
+    rule(
+        "fetch/committed",
+        "the committed offsets are returned, -1 where there is none",
+        at("GMM:323", "GMM:357", "GMM:514", "OMM:915"),
+        _FETCH,
+        deferred=DEFERRED,
     ),
 )
 PARTS: Final = (EMPTY_LIST_IS_ALL, FETCH)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table
+from groupcheck.model.engine.rules import Effect, Guard, rule, table
 from groupcheck.model.rules.guards import (
     COMPLETING,
     EMPTY,
-    FENCED,
     IS_LEADER,
-    NO_GROUP,
-    NO_GROUP_ID,
-    OTHER_GENERATION,
     PREPARING,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
     STABLE,
-    UNKNOWN_INSTANCE,
-    UNKNOWN_MEMBER,
+    checks_of,
     member_of,
-    preconditions,
+    reply_with,
     state_is,
 )
 from groupcheck.model.rules.session import RESTART_SESSION
@@ -37,13 +32,8 @@ def _body(request: Request) -> SyncGroupRequest:
     return cast("SyncGroupRequest", request.body)
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name}",
-            lambda step, request: step.answer(request.request_id, SyncGroupResponse(error)),
-        ),
-    )
+_reply: Final = reply_with(SyncGroupResponse)
+_check: Final = checks_of(_reply)
 
 
 def _protocol_missing(_step: Step, request: Request) -> bool:
@@ -106,140 +96,93 @@ _NOTE_SYNCED: Final = Effect("do not wait for its SyncGroup any more", _note_syn
     at("", "", "", "GMM:7586")
 )
 _PARK: Final = Effect("park the request, and stop the session timer", _park)
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "sync",
-    _answers,
-    not_active=at("GC:231", "GC:227", "GC:859", "GCS:905"),
-    loading=at("", "", "GC:356", RUNTIME_LOADING),
-    # In 2.7 the member has to join again, as the rebalance that it was in is lost.
-    loading_effects=(
-        _answers(ErrorCode.REBALANCE_IN_PROGRESS)[0].only(at("", "", "GC:361")),
-        _answers(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)[0].only(at("", "", "", "GCS:930")),
-    ),
-    not_coordinator=at("GC:233", "GC:229", "GC:863", RUNTIME_ELSEWHERE),
-)
-SYNC: Final = Table(
+SYNC: Final = table(
     "SyncGroup",
     API,
-    (
-        Rule(
-            "sync/protocol-missing",
-            "from version 5 on a SyncGroup must name the protocol type and the protocol",
-            at("", "", "APIS:1585", "APIS:1398"),
-            (Guard("version 5 or newer lacks the protocol type or name", _protocol_missing),),
-            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    rule(
+        "sync/protocol-missing",
+        "from version 5 on a SyncGroup must name the protocol type and the protocol",
+        at("", "", "APIS:1585", "APIS:1398"),
+        Guard("version 5 or newer lacks the protocol type or name", _protocol_missing),
+        _reply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    _check("sync/invalid-group-id", at("", "", "GC:857", "GCS:911")),
+    _check("sync/not-active", at("GC:231", "GC:227", "GC:859", "GCS:905")),
+    # In 2.7 the member has to join again, as the rebalance that it was in is lost.
+    _check(
+        "sync/loading",
+        at("", "", "GC:356", RUNTIME_LOADING),
+        _reply(ErrorCode.REBALANCE_IN_PROGRESS).only(at("", "", "GC:361")),
+        _reply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS).only(at("", "", "", "GCS:930")),
+    ),
+    _check("sync/not-coordinator", at("GC:233", "GC:229", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("sync/no-group", at("GC:237", "GC:233", "GC:367", "GMM:7346")),
+    rule(
+        "sync/empty-group",
+        "the group has no members",
+        at("", "", "", "GMM:7352"),
+        state_is(EMPTY),
+        _reply(ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    _check("sync/unknown-instance", at("", "", "", "CG:805")),
+    _check("sync/fenced", at("", "", "GC:389", "CG:810")),
+    _check("sync/unknown-member", at("GC:252", "GC:247", "GC:391", "GMM:7566")),
+    _check("sync/other-generation", at("GC:254", "GC:249", "GC:393", "GMM:7575")),
+    rule(
+        "sync/other-protocol-type",
+        "the protocol type is not the group's",
+        at("", "", "GC:395", "GMM:7577"),
+        Guard("the protocol type is given and another one", _other_protocol_type),
+        _reply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    rule(
+        "sync/other-protocol-name",
+        "the protocol name is not the one the group has chosen",
+        at("", "", "GC:397", "GMM:7578"),
+        Guard(
+            "the group has chosen a protocol",
+            lambda step, _request: step.existing.protocol_name is not None,
+        ).only(at("", "", "", "GMM:7578")),
+        Guard("the protocol name is given and another one", _other_protocol_name),
+        _reply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    rule(
+        "sync/preparing",
+        "a rebalance is being prepared, and the member has to join it",
+        at("GC:261", "GC:256", "GC:404", "GMM:7392"),
+        state_is(PREPARING),
+        _reply(ErrorCode.REBALANCE_IN_PROGRESS),
+    ),
+    rule(
+        "sync/leader-completing",
+        "the leader brings the assignments, which are stored before any member is answered",
+        at("GC:269", "GC:263", "GC:411", "GMM:7400"),
+        state_is(COMPLETING),
+        IS_LEADER,
+        _NOTE_SYNCED,
+        _PARK,
+        Effect("append the assignments", _store),
+    ),
+    rule(
+        "sync/follower-completing",
+        "a follower waits until the leader's assignments are stored",
+        at("GC:265", "GC:260", "GC:408", "GMM:7396"),
+        state_is(COMPLETING),
+        _NOTE_SYNCED,
+        _PARK,
+        Effect("fail the parked request if what was written before it is lost", _hold).only(
+            at("", "", "", "CR:960")
         ),
-        Rule(
-            "sync/invalid-group-id",
-            "the group id is empty",
-            at("", "", "GC:857", "GCS:911"),
-            (NO_GROUP_ID,),
-            _answers(ErrorCode.INVALID_GROUP_ID),
-        ),
-        _NOT_ACTIVE,
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "sync/no-group",
-            "the group does not exist",
-            at("GC:237", "GC:233", "GC:367", "GMM:7346"),
-            (NO_GROUP,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "sync/empty-group",
-            "the group has no members",
-            at("", "", "", "GMM:7352"),
-            (state_is(EMPTY),),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "sync/unknown-instance",
-            "the group.instance.id belongs to no member",
-            at("", "", "", "CG:805"),
-            (UNKNOWN_INSTANCE,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "sync/fenced",
-            "another member has come back under the same group.instance.id",
-            at("", "", "GC:389", "CG:810"),
-            (FENCED,),
-            _answers(ErrorCode.FENCED_INSTANCE_ID),
-        ),
-        Rule(
-            "sync/unknown-member",
-            "the member id is not in the group",
-            at("GC:252", "GC:247", "GC:391", "GMM:7566"),
-            (UNKNOWN_MEMBER,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "sync/other-generation",
-            "the generation is not the group's",
-            at("GC:254", "GC:249", "GC:393", "GMM:7575"),
-            (OTHER_GENERATION,),
-            _answers(ErrorCode.ILLEGAL_GENERATION),
-        ),
-        Rule(
-            "sync/other-protocol-type",
-            "the protocol type is not the group's",
-            at("", "", "GC:395", "GMM:7577"),
-            (Guard("the protocol type is given and another one", _other_protocol_type),),
-            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-        ),
-        Rule(
-            "sync/other-protocol-name",
-            "the protocol name is not the one the group has chosen",
-            at("", "", "GC:397", "GMM:7578"),
-            (
-                Guard(
-                    "the group has chosen a protocol",
-                    lambda step, _request: step.existing.protocol_name is not None,
-                ).only(at("", "", "", "GMM:7578")),
-                Guard("the protocol name is given and another one", _other_protocol_name),
-            ),
-            _answers(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-        ),
-        Rule(
-            "sync/preparing",
-            "a rebalance is being prepared, and the member has to join it",
-            at("GC:261", "GC:256", "GC:404", "GMM:7392"),
-            (state_is(PREPARING),),
-            _answers(ErrorCode.REBALANCE_IN_PROGRESS),
-        ),
-        Rule(
-            "sync/leader-completing",
-            "the leader brings the assignments, which are stored before any member is answered",
-            at("GC:269", "GC:263", "GC:411", "GMM:7400"),
-            (state_is(COMPLETING), IS_LEADER),
-            (_NOTE_SYNCED, _PARK, Effect("append the assignments", _store)),
-        ),
-        Rule(
-            "sync/follower-completing",
-            "a follower waits until the leader's assignments are stored",
-            at("GC:265", "GC:260", "GC:408", "GMM:7396"),
-            (state_is(COMPLETING),),
-            (
-                _NOTE_SYNCED,
-                _PARK,
-                Effect("fail the parked request if what was written before it is lost", _hold).only(
-                    at("", "", "", "CR:960")
-                ),
-            ),
-        ),
-        Rule(
-            "sync/stable",
-            "the group is stable: the member's assignment stands",
-            at("GC:294", "GC:288", "GC:441", "GMM:7450"),
-            (state_is(STABLE),),
-            (
-                _NOTE_SYNCED,
-                Effect("answer with the member's assignment", _answer_assignment),
-                # In 4.1 this SyncGroup does not count as a heartbeat.
-                RESTART_SESSION.only(at("GC:298", "GC:292", "GC:445")),
-            ),
-        ),
+    ),
+    rule(
+        "sync/stable",
+        "the group is stable: the member's assignment stands",
+        at("GC:294", "GC:288", "GC:441", "GMM:7450"),
+        state_is(STABLE),
+        _NOTE_SYNCED,
+        Effect("answer with the member's assignment", _answer_assignment),
+        # In 4.1 this SyncGroup does not count as a heartbeat.
+        RESTART_SESSION.only(at("GC:298", "GC:292", "GC:445")),
     ),
     moves={"4.1": (("sync/not-active", "sync/invalid-group-id"),)},
 )

@@ -10,18 +10,17 @@ from __future__ import annotations
 from typing import Final, cast
 
 from groupcheck.model.apis.offset_commit import fits, offsets_of, refused_whole, too_large
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, rule, table
 from groupcheck.model.rules.guards import (
     EMPTY,
     NO_GROUP,
-    NO_GROUP_ID,
     RUNTIME_ELSEWHERE,
     RUNTIME_LOADING,
-    UNKNOWN_INSTANCE,
+    checks_of,
     instance_of,
     is_fenced,
     is_missing,
-    preconditions,
+    replies,
 )
 from groupcheck.model.rules.transactions import pend
 from groupcheck.model.sources import at
@@ -57,13 +56,8 @@ def _answer(step: Step, request: Request, error: ErrorCode) -> None:
     step.answer(request.request_id, TxnOffsetCommitResponse(answer.topics))
 
 
-def _answers(error: ErrorCode) -> tuple[Effect, ...]:
-    return (
-        Effect(
-            f"answer {error.name} for each partition",
-            lambda step, request: _answer(step, request, error),
-        ),
-    )
+_reply: Final = replies(_answer, " for each partition")
+_check: Final = checks_of(_reply)
 
 
 # Clients of the older versions take COORDINATOR_LOAD_IN_PROGRESS for a fatal error.
@@ -125,135 +119,98 @@ _HAS_GENERATION: Final = Guard(
 _NAMES_MEMBER: Final = Guard(
     "it has a member id, a group.instance.id or a generation", _names_member
 )
-_NOT_ACTIVE, _LOADING, _NOT_COORDINATOR = preconditions(
-    "txn-commit",
-    _answers,
-    not_active=at("", "", "GC:859", "GCS:2014"),
-    loading=at("", "", "GC:861", RUNTIME_LOADING),
-    loading_effects=(
+TXN_COMMIT: Final = table(
+    "TxnOffsetCommit",
+    API,
+    rule(
+        "txn-commit/nothing",
+        "no partition is named, so the coordinator is not asked",
+        at("", "", "APIS:2393", "APIS:2077"),
+        Guard("no partition is named", lambda step, request: not offsets_of(step, request)),
+        Effect(
+            "answer without partitions",
+            lambda step, request: step.answer(request.request_id, TxnOffsetCommitResponse()),
+        ),
+    ),
+    _check("txn-commit/invalid-group-id", at("", "", "GC:857", "GCS:2021")),
+    _check("txn-commit/not-active", at("", "", "GC:859", "GCS:2014")),
+    _check(
+        "txn-commit/loading",
+        at("", "", "GC:861", RUNTIME_LOADING),
         Effect(
             "answer COORDINATOR_LOAD_IN_PROGRESS for each partition, COORDINATOR_NOT_AVAILABLE "
             "before version 2",
             _answer_loading,
         ),
     ),
-    not_coordinator=at("", "", "GC:863", RUNTIME_ELSEWHERE),
-)
-TXN_COMMIT: Final = Table(
-    "TxnOffsetCommit",
-    API,
-    (
-        Rule(
-            "txn-commit/nothing",
-            "no partition is named, so the coordinator is not asked",
-            at("", "", "APIS:2393", "APIS:2077"),
-            (
-                Guard(
-                    "no partition is named",
-                    lambda step, request: not offsets_of(step, request),
-                ),
-            ),
-            (
-                Effect(
-                    "answer without partitions",
-                    lambda step, request: step.answer(
-                        request.request_id, TxnOffsetCommitResponse()
-                    ),
-                ),
+    _check("txn-commit/not-coordinator", at("", "", "GC:863", RUNTIME_ELSEWHERE)),
+    rule(
+        "txn-commit/no-group",
+        "the group does not exist, so the generation is an old one",
+        at("", "", "", "OMM:513"),
+        NO_GROUP,
+        _HAS_GENERATION,
+        _reply(ErrorCode.ILLEGAL_GENERATION),
+    ),
+    rule(
+        "txn-commit/simple",
+        "a group that has no members or does not exist accepts any commit without a generation",
+        at("", "", "", "CG:840"),
+        Guard(
+            "the group does not exist, or it is Empty and the request has no generation",
+            lambda step, request: (
+                is_missing(step, request)
+                or (step.existing.state is EMPTY and request.body.generation_id < 0)
             ),
         ),
-        Rule(
-            "txn-commit/invalid-group-id",
-            "the group id is empty",
-            at("", "", "GC:857", "GCS:2021"),
-            (NO_GROUP_ID,),
-            _answers(ErrorCode.INVALID_GROUP_ID),
+        _CREATE,
+        _STORE,
+    ),
+    _check("txn-commit/unknown-instance", at("", "", "", "CG:805")),
+    rule(
+        "txn-commit/fenced",
+        "another member has come back under the same group.instance.id",
+        at("", "", "GC:735", "CG:810"),
+        Guard(
+            "the group.instance.id belongs to another member",
+            lambda step, request: not is_missing(step, request) and is_fenced(step, request),
         ),
-        _NOT_ACTIVE,
-        _LOADING,
-        _NOT_COORDINATOR,
-        Rule(
-            "txn-commit/no-group",
-            "the group does not exist, so the generation is an old one",
-            at("", "", "", "OMM:513"),
-            (NO_GROUP, _HAS_GENERATION),
-            _answers(ErrorCode.ILLEGAL_GENERATION),
-        ),
-        Rule(
-            "txn-commit/simple",
-            "a group that has no members or does not exist accepts any commit without a generation",
-            at("", "", "", "CG:840"),
-            (
-                Guard(
-                    "the group does not exist, or it is Empty and the request has no generation",
-                    lambda step, request: (
-                        is_missing(step, request)
-                        or (step.existing.state is EMPTY and request.body.generation_id < 0)
-                    ),
-                ),
-            ),
-            (_CREATE, _STORE),
-        ),
-        Rule(
-            "txn-commit/unknown-instance",
-            "the group.instance.id belongs to no member",
-            at("", "", "", "CG:805"),
-            (UNKNOWN_INSTANCE,),
-            _answers(ErrorCode.UNKNOWN_MEMBER_ID),
-        ),
-        Rule(
-            "txn-commit/fenced",
-            "another member has come back under the same group.instance.id",
-            at("", "", "GC:735", "CG:810"),
-            (
-                Guard(
-                    "the group.instance.id belongs to another member",
-                    lambda step, request: (
-                        not is_missing(step, request) and is_fenced(step, request)
-                    ),
-                ),
-            ),
-            _answers(ErrorCode.FENCED_INSTANCE_ID),
-        ),
-        Rule(
-            "txn-commit/unknown-member",
-            "the request has a member id that is not in the group",
-            at("", "", "GC:737", "CG:814"),
-            (
-                Guard(
-                    "the request has a member id",
-                    lambda _step, request: request.body.member_id != NO_MEMBER_ID,
-                ).only(at("", "", "GC:737")),
-                _NAMES_MEMBER.only(at("", "", "", "CG:847")),
-                Guard("the member id is not in the group", _is_unknown),
-            ),
-            (_CREATE_BEFORE_CHECKS, *_answers(ErrorCode.UNKNOWN_MEMBER_ID)),
-            words_of={
-                "4.1": "the request has a member id or a generation, and the member id is not in "
-                "the group"
-            },
-        ),
-        Rule(
-            "txn-commit/other-generation",
-            "the request has a generation that is not the group's",
-            at("", "", "GC:740", "CG:850"),
-            (
-                _HAS_GENERATION.only(at("", "", "GC:740")),
-                _NAMES_MEMBER.only(at("", "", "", "CG:847")),
-                Guard("the generation is not the group's", _is_other_generation),
-            ),
-            (_CREATE_BEFORE_CHECKS, *_answers(ErrorCode.ILLEGAL_GENERATION)),
-            words_of={
-                "4.1": "a member's request has a generation that is not the group's, or none"
-            },
-        ),
-        Rule(
-            "txn-commit/pending",
-            "the offsets are stored, to be read only when the transaction is committed",
-            at("", "", "GC:744", "OMM:723"),
-            (),
-            (_CREATE, _STORE),
-        ),
+        _reply(ErrorCode.FENCED_INSTANCE_ID),
+    ),
+    rule(
+        "txn-commit/unknown-member",
+        "the request has a member id that is not in the group",
+        at("", "", "GC:737", "CG:814"),
+        Guard(
+            "the request has a member id",
+            lambda _step, request: request.body.member_id != NO_MEMBER_ID,
+        ).only(at("", "", "GC:737")),
+        _NAMES_MEMBER.only(at("", "", "", "CG:847")),
+        Guard("the member id is not in the group", _is_unknown),
+        _CREATE_BEFORE_CHECKS,
+        _reply(ErrorCode.UNKNOWN_MEMBER_ID),
+        words_of={
+            "4.1": "the request has a member id or a generation, and the member id is not in "
+            "the group"
+        },
+    ),
+    rule(
+        "txn-commit/other-generation",
+        "the request has a generation that is not the group's",
+        at("", "", "GC:740", "CG:850"),
+        _HAS_GENERATION.only(at("", "", "GC:740")),
+        _NAMES_MEMBER.only(at("", "", "", "CG:847")),
+        Guard("the generation is not the group's", _is_other_generation),
+        _CREATE_BEFORE_CHECKS,
+        _reply(ErrorCode.ILLEGAL_GENERATION),
+        words_of={"4.1": "a member's request has a generation that is not the group's, or none"},
+    ),
+    rule(
+        "txn-commit/pending",
+        "the offsets are stored, to be read only when the transaction is committed",
+        at("", "", "GC:744", "OMM:723"),
+        _CREATE,
+        _STORE,
     ),
     moves={"4.1": (("txn-commit/not-active", "txn-commit/invalid-group-id"),)},
 )

@@ -80,6 +80,20 @@ class Rule(NamedTuple):
     words_of: Mapping[str, str] = EVERY_VERSION
 
 
+def rule(
+    id_: str,
+    words: str,
+    sources: Sources,
+    *parts: Guard | Effect,
+    deferred: Sources = EVERY_VERSION,
+    words_of: Mapping[str, str] = EVERY_VERSION,
+) -> Rule:
+    """A rule of these guards and effects, each kind in its order."""
+    guards = tuple(part for part in parts if isinstance(part, Guard))
+    effects = tuple(part for part in parts if isinstance(part, Effect))
+    return Rule(id_, words, sources, guards, effects, deferred, words_of)
+
+
 class Table(NamedTuple):
     """A decision table: its rules are tried in order, and the first that holds is applied.
 
@@ -95,6 +109,16 @@ class Table(NamedTuple):
     area: str
     rules: tuple[Rule, ...]
     moves: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({})
+
+
+def table(
+    name: str,
+    area: str,
+    *rules: Rule,
+    moves: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType({}),
+) -> Table:
+    """A table of these rules."""
+    return Table(name, area, rules, moves)
 
 
 class Procedure(NamedTuple):
@@ -149,6 +173,11 @@ class Behaviour(NamedTuple):
     def holds_in(self, version: Version) -> bool:
         """Whether it holds in a version."""
         return self.name in version.behaviours
+
+
+def procedure(name: str, area: str, words: str, *effects: Effect) -> Procedure:
+    """A procedure of these effects."""
+    return Procedure(name, area, words, effects)
 
 
 Part = Table | Procedure | Behaviour

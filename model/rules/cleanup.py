@@ -10,7 +10,7 @@ from typing import Final
 
 from groupcheck.model.apis.delete_groups import dissolve
 from groupcheck.model.apis.offset_delete import has_offsets
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import EMPTY, STABLE, state_is
 from groupcheck.model.rules.retention import is_over
 from groupcheck.model.rules.subscription import CONSUMER
@@ -107,112 +107,92 @@ _NO_EFFECT: Final = Effect(
     "remove no offset, but a group without members and offsets",
     lambda step, _subject: remove_expired(step, lambda _step, _partition, _offset: False),
 )
-CLEANUP: Final = Table(
+CLEANUP: Final = table(
     "Cleanup",
     AREA,
-    (
-        Rule(
-            "cleanup/nothing",
-            "there is no group to look at, or the coordinator is shut down",
-            at("GMM:544", "GMM:568", "GMM:786", "SHARD:1002"),
-            (
-                Guard(
-                    "there is no group, or the coordinator is shut down",
-                    lambda step, _subject: step.group is None or not step.active,
-                ),
-            ),
-            (_NO_EFFECT,),
+    rule(
+        "cleanup/nothing",
+        "there is no group to look at, or the coordinator is shut down",
+        at("GMM:544", "GMM:568", "GMM:786", "SHARD:1002"),
+        Guard(
+            "there is no group, or the coordinator is shut down",
+            lambda step, _subject: step.group is None or not step.active,
         ),
-        Rule(
-            "cleanup/each-by-itself",
-            "an offset expires once its time is past, whatever the group does",
-            at("GMM:545", "GM:303"),
-            (),
-            (
-                _remove("whose time is over", _is_over).only(at("GMM:545")),
-                _remove(
-                    "whose time is over and of whose partition no commit is pending",
-                    _is_over_and_settled,
-                ).only(at("", "GM:303")),
-            ),
+        _NO_EFFECT,
+    ),
+    rule(
+        "cleanup/each-by-itself",
+        "an offset expires once its time is past, whatever the group does",
+        at("GMM:545", "GM:303"),
+        _remove("whose time is over", _is_over).only(at("GMM:545")),
+        _remove(
+            "whose time is over and of whose partition no commit is pending",
+            _is_over_and_settled,
+        ).only(at("", "GM:303")),
+    ),
+    rule(
+        "cleanup/empty",
+        "the group has had no members for the retention time, or each offset its own",
+        at("", "", "GM:734", "CG:951"),
+        state_is(EMPTY),
+        Guard(
+            "a member has joined the group",
+            lambda step, _subject: step.existing.protocol_type is not None,
         ),
-        Rule(
-            "cleanup/empty",
-            "the group has had no members for the retention time, or each offset its own",
-            at("", "", "GM:734", "CG:951"),
-            (
-                state_is(EMPTY),
-                Guard(
-                    "a member has joined the group",
-                    lambda step, _subject: step.existing.protocol_type is not None,
-                ),
-            ),
-            _removes(
-                "when the retention time of the group, or their own, is over", _is_over_for_empty
-            ),
-        ),
-        Rule(
-            "cleanup/consumers",
-            "the group has members: offsets of topics that they do not subscribe to may expire",
-            at("", "", "GM:745", "CG:960"),
-            (
-                # A group that rebalances is not looked at (KAFKA-13636).
-                state_is(STABLE).only(at("", "", "", "CG:960")),
-                Guard("the members are consumers whose topics are known", _is_consumers),
-            ),
-            _removes(
-                "whose time is over and to whose topic no member subscribes",
-                _is_over_without_subscriber,
-            ),
-        ),
-        Rule(
-            "cleanup/simple",
-            "no member has ever joined the group, which only stores offsets",
-            at("", "", "GM:755", "CG:969"),
-            (
-                Guard(
-                    "no member has ever joined",
-                    lambda step, _subject: step.existing.protocol_type is None,
-                ),
-            ),
-            _removes("whose time is over", _is_over_and_settled),
-        ),
-        Rule(
-            "cleanup/in-use",
-            "the group has members, and the coordinator does not know which topics they need",
-            at("", "", "GM:760", "CG:972"),
-            (),
-            (_NO_EFFECT,),
-            words_of={
-                "4.1": "the group rebalances, or the coordinator does not know which topics its "
-                "members need"
-            },
+        *_removes(
+            "when the retention time of the group, or their own, is over", _is_over_for_empty
         ),
     ),
+    rule(
+        "cleanup/consumers",
+        "the group has members: offsets of topics that they do not subscribe to may expire",
+        at("", "", "GM:745", "CG:960"),
+        # A group that rebalances is not looked at (KAFKA-13636).
+        state_is(STABLE).only(at("", "", "", "CG:960")),
+        Guard("the members are consumers whose topics are known", _is_consumers),
+        *_removes(
+            "whose time is over and to whose topic no member subscribes",
+            _is_over_without_subscriber,
+        ),
+    ),
+    rule(
+        "cleanup/simple",
+        "no member has ever joined the group, which only stores offsets",
+        at("", "", "GM:755", "CG:969"),
+        Guard(
+            "no member has ever joined", lambda step, _subject: step.existing.protocol_type is None
+        ),
+        *_removes("whose time is over", _is_over_and_settled),
+    ),
+    rule(
+        "cleanup/in-use",
+        "the group has members, and the coordinator does not know which topics they need",
+        at("", "", "GM:760", "CG:972"),
+        _NO_EFFECT,
+        words_of={
+            "4.1": "the group rebalances, or the coordinator does not know which topics its "
+            "members need"
+        },
+    ),
 )
-EXPIRED: Final = Table(
+EXPIRED: Final = table(
     "Offsets have expired",
     AREA,
-    (
-        Rule(
-            "cleanup/expired",
-            "expired offsets are removed: a member that joins later starts elsewhere",
-            at("GMM:555", "GM:305", "GM:767", "OMM:1047"),
-            (Guard("an offset has expired", lambda _step, expired: bool(expired)),),
-        ),
+    rule(
+        "cleanup/expired",
+        "expired offsets are removed: a member that joins later starts elsewhere",
+        at("GMM:555", "GM:305", "GM:767", "OMM:1047"),
+        Guard("an offset has expired", lambda _step, expired: bool(expired)),
     ),
 )
-GROUP_GONE: Final = Table(
+GROUP_GONE: Final = table(
     "A group is cleaned up",
     AREA,
-    (
-        Rule(
-            "cleanup/group-gone",
-            "the group has neither members nor offsets, nor pending ones: it is removed",
-            at("", "GMM:575", "GMM:808", "GMM:8410"),
-            (),
-            (Effect("remove the group", dissolve),),
-        ),
+    rule(
+        "cleanup/group-gone",
+        "the group has neither members nor offsets, nor pending ones: it is removed",
+        at("", "GMM:575", "GMM:808", "GMM:8410"),
+        Effect("remove the group", dissolve),
     ),
 )
 PARTS: Final = (CLEANUP, EXPIRED, GROUP_GONE)

@@ -1,14 +1,15 @@
-"""Guards that several APIs have, the preconditions of all of them, and the subject of a request."""
+"""Guards and checks that several APIs have, and the subject of a request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Sources
+from groupcheck.model.engine.rules import EVERY_VERSION, Effect, Guard, Rule, Sources, rule
+from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, Serving
 from groupcheck.model.step import Step
-from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, ResponseBody
 
 PREPARING: Final = GroupState.PREPARING_REBALANCE
 COMPLETING: Final = GroupState.COMPLETING_REBALANCE
@@ -85,8 +86,7 @@ def _is_other_generation(step: Step, request: Request) -> bool:
 
 
 NO_GROUP_ID: Final = Guard(
-    "the group id is empty",
-    lambda _step, request: not request.body.group_id,
+    "the group id is empty", lambda _step, request: not request.body.group_id
 )
 NO_GROUP: Final = Guard("the group does not exist", is_missing, states=frozenset({"Dead"}))
 FENCED: Final = Guard("the group.instance.id belongs to another member", is_fenced)
@@ -97,8 +97,7 @@ UNKNOWN_MEMBER: Final = Guard(
 )
 OTHER_GENERATION: Final = Guard("the generation is not the group's", _is_other_generation)
 IS_LEADER: Final = Guard(
-    "the member is the leader",
-    lambda step, request: step.existing.leader == member_id_of(request),
+    "the member is the leader", lambda step, request: step.existing.leader == member_id_of(request)
 )
 NEXT_APPEND_FAILS: Final = Guard(
     "the next append fails", lambda step, _subject: step.failing is not None
@@ -109,49 +108,86 @@ LOADING: Final = Guard(
     "the group's partition is loading", lambda step, _subject: step.serving is Serving.LOADING
 )
 NOT_SERVED: Final = Guard(
-    "this is not the group's coordinator",
-    lambda step, _subject: step.serving is not Serving.SERVED,
+    "this is not the group's coordinator", lambda step, _subject: step.serving is not Serving.SERVED
 )
-
-Answers = Callable[[ErrorCode], tuple[Effect, ...]]
 
 # In 0.10 a partition is owned only once it has been loaded: no request meets one that is loading.
 RUNTIME_LOADING: Final = "CR:2207"
 RUNTIME_ELSEWHERE: Final = "CR:2209"
+# From 4.1 on, an answer waits until everything written before it is committed.
+DEFERRED: Final = at("", "", "", "CR:960")
+
+# The checks that several APIs make: words, guard, and the error that most of them answer.
+CHECKS: Final[Mapping[str, tuple[str, Guard, ErrorCode]]] = {
+    "invalid-group-id": ("the group id is empty", NO_GROUP_ID, ErrorCode.INVALID_GROUP_ID),
+    "not-active": (
+        "the coordinator is shut down",
+        INACTIVE,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ),
+    "loading": (
+        "the group is being loaded",
+        LOADING,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ),
+    "not-coordinator": (
+        "this is not the group's coordinator",
+        NOT_SERVED,
+        ErrorCode.NOT_COORDINATOR,
+    ),
+    "no-group": ("the group does not exist", NO_GROUP, ErrorCode.UNKNOWN_MEMBER_ID),
+    "unknown-instance": (
+        "the group.instance.id belongs to no member",
+        UNKNOWN_INSTANCE,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ),
+    "fenced": (
+        "another member has come back under the same group.instance.id",
+        FENCED,
+        ErrorCode.FENCED_INSTANCE_ID,
+    ),
+    "unknown-member": (
+        "the member id is not in the group",
+        UNKNOWN_MEMBER,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ),
+    "other-generation": (
+        "the generation is not the group's",
+        OTHER_GENERATION,
+        ErrorCode.ILLEGAL_GENERATION,
+    ),
+}
+
+Reply = Callable[[ErrorCode], Effect]  # the effect that answers an error
 
 
-def preconditions(  # noqa: PLR0913, PLR0917 - one record of data
-    api: str,
-    answers: Answers,
-    not_active: Sources,
-    loading: Sources,
-    not_coordinator: Sources,
-    loading_effects: tuple[Effect, ...] | None = None,
-) -> tuple[Rule, Rule, Rule]:
-    """The checks of each API before the group is looked at, each with its sources."""
-    return (
-        Rule(
-            f"{api}/not-active",
-            "the coordinator is shut down",
-            not_active,
-            (INACTIVE,),
-            answers(ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        ),
-        Rule(
-            f"{api}/loading",
-            "the group is being loaded",
-            loading,
-            (LOADING,),
-            loading_effects or answers(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-        ),
-        Rule(
-            f"{api}/not-coordinator",
-            "this is not the group's coordinator",
-            not_coordinator,
-            (NOT_SERVED,),
-            answers(ErrorCode.NOT_COORDINATOR),
-        ),
-    )
+def replies(answer: Callable[[Step, Request, ErrorCode], None], words: str = "") -> Reply:
+    """The replies of an API that answers an error so; `words` say what else it does."""
+
+    def reply(error: ErrorCode) -> Effect:
+        return Effect(
+            f"answer {error.name}{words}", lambda step, request: answer(step, request, error)
+        )
+
+    return reply
+
+
+def reply_with(response: Callable[[ErrorCode], ResponseBody]) -> Reply:
+    """The replies of an API whose response is an error, if there is one."""
+    return replies(lambda step, request, error: step.answer(request.request_id, response(error)))
+
+
+def checks_of(reply: Reply) -> Callable[..., Rule]:
+    """Makes the rules of an API that are checks which several APIs make."""
+
+    def check(
+        id_: str, sources: Sources, *effects: Effect, deferred: Sources = EVERY_VERSION
+    ) -> Rule:
+        """The rule `API/CHECK`; it answers the error of the check, or has these effects."""
+        words, guard, error = CHECKS[id_.partition("/")[2]]
+        return rule(id_, words, sources, guard, *(effects or (reply(error),)), deferred=deferred)
+
+    return check
 
 
 def static_member_of(group: Group, request: Request) -> Member | None:

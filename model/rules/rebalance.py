@@ -11,11 +11,11 @@ from groupcheck.model.engine.rules import (
     Behaviour,
     Effect,
     Guard,
-    Procedure,
-    Rule,
-    Table,
     Version,
     decide,
+    procedure,
+    rule,
+    table,
 )
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
@@ -112,11 +112,12 @@ def _park(step: Step, request: Request) -> None:
 TAKE_TIMEOUTS: Final = Effect(
     "take over the timeouts of the request (KAFKA-14009)", _take_timeouts
 ).only(at("", "", "", "CG:1206"))
-PARK_JOIN: Final = Procedure(
+PARK_JOIN: Final = procedure(
     "park-join",
     AREA,
     "take over the request's protocols and park its JoinGroup",
-    (TAKE_TIMEOUTS, Effect("take over its protocols and park it", _park)),
+    TAKE_TIMEOUTS,
+    Effect("take over its protocols and park it", _park),
 )
 
 
@@ -165,29 +166,27 @@ def _note_new_member(applies: Callable[[Group], bool]) -> Callable[[Step, Reques
     return apply
 
 
-ADD_MEMBER: Final = Procedure(
+ADD_MEMBER: Final = procedure(
     "add-member",
     AREA,
     "add the member with its JoinGroup parked, and prepare a rebalance",
-    (
-        Effect("add the member with its JoinGroup parked", _insert_member),
-        Effect(
-            "limit how long its JoinGroup may stay parked to 5 minutes (KAFKA-7610)", _limit_wait
-        ).only(at("", "", "GC:1018", "GMM:6867")),
-        # 0.10 has no initial delay. There the effect changes nothing that the coordinator does; it
-        # only keeps the states equal to those of 2.7, and its lines are where the member is added.
-        Effect(
-            "extend the initial delay if it is that of the first generation",
-            _note_new_member(lambda g: g.state is PREPARING and g.generation_id == 0),
-        ).only(at("GC:590", "GC:624", "GC:1008")),
-        Effect(
-            "extend the initial delay, of any generation",
-            _note_new_member(lambda g: g.join_timer is not None and g.join_timer.initial),
-        ).only(at("", "", "", "GMM:6856")),
-        Effect(
-            "prepare a rebalance unless one is prepared",
-            lambda step, _request: maybe_prepare_rebalance(step),
-        ),
+    Effect("add the member with its JoinGroup parked", _insert_member),
+    Effect(
+        "limit how long its JoinGroup may stay parked to 5 minutes (KAFKA-7610)", _limit_wait
+    ).only(at("", "", "GC:1018", "GMM:6867")),
+    # 0.10 has no initial delay. There the effect changes nothing that the coordinator does; it
+    # only keeps the states equal to those of 2.7, and its lines are where the member is added.
+    Effect(
+        "extend the initial delay if it is that of the first generation",
+        _note_new_member(lambda g: g.state is PREPARING and g.generation_id == 0),
+    ).only(at("GC:590", "GC:624", "GC:1008")),
+    Effect(
+        "extend the initial delay, of any generation",
+        _note_new_member(lambda g: g.join_timer is not None and g.join_timer.initial),
+    ).only(at("", "", "", "GMM:6856")),
+    Effect(
+        "prepare a rebalance unless one is prepared",
+        lambda step, _request: maybe_prepare_rebalance(step),
     ),
 )
 
@@ -231,49 +230,41 @@ _BEGIN_JOIN_PHASE: Final = Effect(
     "move to PreparingRebalance and start the rebalance timer", _begin_join_phase
 )
 _CLEAR_ASSIGNMENTS: Final = Effect("clear the assignments", _clear_assignments)
-PREPARE: Final = Table(
+PREPARE: Final = table(
     "Prepare a rebalance",
     AREA,
-    (
-        Rule(
-            "rebalance/prepare-from-completing",
-            "a rebalance begins before the assignments arrive: parked SyncGroups are answered",
-            at("GC:613", "GC:647", "GC:1125", "GMM:6908"),
-            (state_is(COMPLETING),),
-            (
-                Effect(
-                    "answer every parked SyncGroup REBALANCE_IN_PROGRESS",
-                    lambda step, _s: answer_parked_syncs(step, ErrorCode.REBALANCE_IN_PROGRESS),
-                ),
-                _CLEAR_ASSIGNMENTS,
-                _BEGIN_JOIN_PHASE,
-            ),
+    rule(
+        "rebalance/prepare-from-completing",
+        "a rebalance begins before the assignments arrive: parked SyncGroups are answered",
+        at("GC:613", "GC:647", "GC:1125", "GMM:6908"),
+        state_is(COMPLETING),
+        Effect(
+            "answer every parked SyncGroup REBALANCE_IN_PROGRESS",
+            lambda step, _s: answer_parked_syncs(step, ErrorCode.REBALANCE_IN_PROGRESS),
         ),
-        Rule(
-            "rebalance/prepare-from-stable",
-            "a rebalance begins in Stable",
-            at("GC:616", "GC:650", "GC:1136", "GMM:6930"),
-            (state_is(STABLE),),
-            (
-                # Kafka keeps them until the next ones. Until 2.7 only Stable shows them (the lines
-                # leave them out), so clearing them here is the same; 4.1 shows them in every state.
-                _CLEAR_ASSIGNMENTS.only(at("GM:225", "GM:259", "GM:568")),
-                _BEGIN_JOIN_PHASE,
-            ),
+        _CLEAR_ASSIGNMENTS,
+        _BEGIN_JOIN_PHASE,
+    ),
+    rule(
+        "rebalance/prepare-from-stable",
+        "a rebalance begins in Stable",
+        at("GC:616", "GC:650", "GC:1136", "GMM:6930"),
+        state_is(STABLE),
+        # Kafka keeps them until the next ones. Until 2.7 only Stable shows them (the lines
+        # leave them out), so clearing them here is the same; 4.1 shows them in every state.
+        _CLEAR_ASSIGNMENTS.only(at("GM:225", "GM:259", "GM:568")),
+        _BEGIN_JOIN_PHASE,
+    ),
+    rule(
+        "rebalance/prepare-from-empty",
+        "the first member joins, and the initial delay begins",
+        at("", "GC:650", "GC:1128", "GMM:6915"),
+        state_is(EMPTY),
+        _BEGIN_JOIN_PHASE,
+        Effect("start the initial delay (KIP-134)", _start_initial_delay).only(
+            at("", "", "GC:1128", "GMM:6915")
         ),
-        Rule(
-            "rebalance/prepare-from-empty",
-            "the first member joins, and the initial delay begins",
-            at("", "GC:650", "GC:1128", "GMM:6915"),
-            (state_is(EMPTY),),
-            (
-                _BEGIN_JOIN_PHASE,
-                Effect("start the initial delay (KIP-134)", _start_initial_delay).only(
-                    at("", "", "GC:1128", "GMM:6915")
-                ),
-            ),
-            words_of={"0.10.2": "the first member joins"},
-        ),
+        words_of={"0.10.2": "the first member joins"},
     ),
 )
 
@@ -327,24 +318,20 @@ def _leave_timers_running(step: Step, _subject: object) -> None:
     )
 
 
-DROP_ABSENT: Final = Table(
+DROP_ABSENT: Final = table(
     "Drop absent members",
     AREA,
-    (
-        Rule(
-            "rebalance/drop-not-rejoined",
-            "a member that did not join again in time is dropped when the join phase ends",
-            at("GC:651", "GC:685", "GC:1190", "GMM:6593"),
-            (Guard("a dynamic member has not joined", lambda step, _s: bool(_absent(step))),),
-            (
-                Effect("leave their session timers running", _leave_timers_running).only(
-                    at("GC:651", "GC:685")
-                ),
-                Effect(
-                    "drop the members that have not joined",
-                    lambda step, _s: drop_members(step, [m.member_id for m in _absent(step)]),
-                ),
-            ),
+    rule(
+        "rebalance/drop-not-rejoined",
+        "a member that did not join again in time is dropped when the join phase ends",
+        at("GC:651", "GC:685", "GC:1190", "GMM:6593"),
+        Guard("a dynamic member has not joined", lambda step, _s: bool(_absent(step))),
+        Effect("leave their session timers running", _leave_timers_running).only(
+            at("GC:651", "GC:685")
+        ),
+        Effect(
+            "drop the members that have not joined",
+            lambda step, _s: drop_members(step, [m.member_id for m in _absent(step)]),
         ),
     ),
 )
@@ -366,17 +353,16 @@ def _elect_joined(step: Step, _subject: object) -> None:
 
 
 _LEADER_ABSENT: Final = Guard("the leader, a static member, has not joined", _leader_is_absent)
-JOINED_LEADER: Final = Table(
+JOINED_LEADER: Final = table(
     "Elect a leader that joined",
     AREA,
-    (
-        Rule(
-            "rebalance/elect-joined-leader",
-            "the leader, a static member, has not joined again, so one that has leads",
-            at("", "", "GM:276", "CG:509"),
-            (_LEADER_ABSENT, Guard("a member has joined", lambda step, _s: bool(_joined(step)))),
-            (Effect("elect one of the members that joined", _elect_joined),),
-        ),
+    rule(
+        "rebalance/elect-joined-leader",
+        "the leader, a static member, has not joined again, so one that has leads",
+        at("", "", "GM:276", "CG:509"),
+        _LEADER_ABSENT,
+        Guard("a member has joined", lambda step, _s: bool(_joined(step))),
+        Effect("elect one of the members that joined", _elect_joined),
     ),
 )
 
@@ -444,64 +430,52 @@ def _admit_members(step: Step, _subject: object) -> None:
 
 _NO_MEMBERS: Final = Guard("no member is left", _no_members)
 _BEGIN_GENERATION: Final = Effect("begin the next generation", _begin_generation)
-COMPLETE_JOIN: Final = Table(
+COMPLETE_JOIN: Final = table(
     "End of the join phase",
     AREA,
-    (
-        Rule(
-            "rebalance/complete-dead",
-            "the join phase ends without members: the group is removed, but for its offsets",
-            at("GC:657"),
-            (_NO_MEMBERS,),
-            (Effect("remove the group, but keep its offsets", _mark_dead),),
+    rule(
+        "rebalance/complete-dead",
+        "the join phase ends without members: the group is removed, but for its offsets",
+        at("GC:657"),
+        _NO_MEMBERS,
+        Effect("remove the group, but keep its offsets", _mark_dead),
+    ),
+    rule(
+        "rebalance/nobody-rejoined",
+        "only static members are left and none has joined again: the rebalance timer restarts",
+        at("", "", "GC:1199", "GMM:6605"),
+        _LEADER_ABSENT,
+        Effect("restart the rebalance timer", _restart_join_phase),
+    ),
+    rule(
+        "rebalance/complete-empty",
+        "the join phase ends without members: the group is Empty",
+        at("", "GC:692", "GC:1209", "GMM:6622"),
+        _NO_MEMBERS,
+        _BEGIN_GENERATION,
+        Effect("move to Empty", _become_empty),
+        START_EMPTY_RETENTION,
+        Effect("append the record of an empty group", lambda step, _s: record_empty(step)),
+    ),
+    rule(
+        "rebalance/no-protocol",
+        "the only member offers no protocol, so Kafka fails half-way and the group is stuck",
+        at("GM:179", "GM:207"),
+        Guard("no protocol gets a vote", lambda step, _s: not vote_winners(step.members)),
+        _BEGIN_GENERATION,
+        Effect("answer its JoinGroup UNKNOWN_SERVER_ERROR", _fail_without_protocol),
+    ),
+    rule(
+        "rebalance/complete",
+        "the join phase ends and a new generation begins",
+        at("GC:664", "GC:691", "GC:1208", "GMM:6641"),
+        Guard("a protocol wins the vote", lambda step, _s: bool(vote_winners(step.members))),
+        _BEGIN_GENERATION,
+        Effect("choose the protocol by vote, move to CompletingRebalance", _choose_protocol),
+        Effect("start the timer for SyncGroups (KAFKA-12890)", _start_sync_timer).only(
+            at("", "", "", "GMM:6669")
         ),
-        Rule(
-            "rebalance/nobody-rejoined",
-            "only static members are left and none has joined again: the rebalance timer restarts",
-            at("", "", "GC:1199", "GMM:6605"),
-            (_LEADER_ABSENT,),
-            (Effect("restart the rebalance timer", _restart_join_phase),),
-        ),
-        Rule(
-            "rebalance/complete-empty",
-            "the join phase ends without members: the group is Empty",
-            at("", "GC:692", "GC:1209", "GMM:6622"),
-            (_NO_MEMBERS,),
-            (
-                _BEGIN_GENERATION,
-                Effect("move to Empty", _become_empty),
-                START_EMPTY_RETENTION,
-                Effect("append the record of an empty group", lambda step, _s: record_empty(step)),
-            ),
-        ),
-        Rule(
-            "rebalance/no-protocol",
-            "the only member offers no protocol, so Kafka fails half-way and the group is stuck",
-            at("GM:179", "GM:207"),
-            (Guard("no protocol gets a vote", lambda step, _s: not vote_winners(step.members)),),
-            (
-                _BEGIN_GENERATION,
-                Effect("answer its JoinGroup UNKNOWN_SERVER_ERROR", _fail_without_protocol),
-            ),
-        ),
-        Rule(
-            "rebalance/complete",
-            "the join phase ends and a new generation begins",
-            at("GC:664", "GC:691", "GC:1208", "GMM:6641"),
-            (Guard("a protocol wins the vote", lambda step, _s: bool(vote_winners(step.members))),),
-            (
-                _BEGIN_GENERATION,
-                Effect(
-                    "choose the protocol by vote, move to CompletingRebalance", _choose_protocol
-                ),
-                Effect("start the timer for SyncGroups (KAFKA-12890)", _start_sync_timer).only(
-                    at("", "", "", "GMM:6669")
-                ),
-                Effect(
-                    "answer every parked JoinGroup, restart every session timer", _admit_members
-                ),
-            ),
-        ),
+        Effect("answer every parked JoinGroup, restart every session timer", _admit_members),
     ),
 )
 
@@ -600,20 +574,16 @@ def _elect_leader(step: Step, member_ids: list[str]) -> None:
     step.group = step.existing._replace(leader=leader)
 
 
-LEADER_LEFT: Final = Table(
+LEADER_LEFT: Final = table(
     "Elect a leader",
     AREA,
-    (
-        Rule(
-            "rebalance/elect-leader",
-            "the leader is gone, so another member leads",
-            at("GM:147", "GM:177", "GM:266", "CG:488"),
-            (
-                Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
-                Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
-            ),
-            (Effect("elect any of the members that are left", _elect_leader),),
-        ),
+    rule(
+        "rebalance/elect-leader",
+        "the leader is gone, so another member leads",
+        at("GM:147", "GM:177", "GM:266", "CG:488"),
+        Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
+        Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
+        Effect("elect any of the members that are left", _elect_leader),
     ),
 )
 
@@ -639,11 +609,12 @@ ANSWER_REMOVED: Final = Effect(
     "answer its parked JoinGroup UNKNOWN_MEMBER_ID (KAFKA-7610)", _answer_removed
 ).only(at("", "", "GC:1151", "GMM:6757"))
 # Its parked SyncGroup is never answered.
-REMOVE_MEMBER: Final = Procedure(
+REMOVE_MEMBER: Final = procedure(
     "remove-member",
     AREA,
     "remove the member",
-    (ANSWER_REMOVED, Effect("drop the member and its group.instance.id", _drop_one)),
+    ANSWER_REMOVED,
+    Effect("drop the member and its group.instance.id", _drop_one),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule
+from groupcheck.model.engine.rules import Effect, Guard, rule
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     COMPLETING,
@@ -81,87 +81,80 @@ _REPLACE: Final = Effect(
 _REBALANCE: Final = Effect("prepare a rebalance", lambda step, _request: prepare_rebalance(step))
 _VOTE_STANDS: Final = Guard("the vote would choose the same protocol", _vote_stands)
 RULES: Final = (
-    Rule(
+    rule(
         "join/static-gone",
         "the group.instance.id belongs to a member that was removed without it, and Kafka fails",
         at("", "", "GM:312"),
-        (
-            _COMES_BACK,
-            Guard(
-                "that member was removed",
-                lambda step, request: static_member_of(step.existing, request) is None,
-            ),
+        _COMES_BACK,
+        Guard(
+            "that member was removed",
+            lambda step, request: static_member_of(step.existing, request) is None,
         ),
-        (
-            Effect(
-                "answer UNKNOWN_SERVER_ERROR",
-                lambda step, request: step.answer(
-                    request.request_id, JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
-                ),
+        Effect(
+            "answer UNKNOWN_SERVER_ERROR",
+            lambda step, request: step.answer(
+                request.request_id, JoinGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
             ),
         ),
     ),
-    Rule(
+    rule(
         "join/static-restarted",
         "a static member is back in a stable group and the vote stands: it gets a new id, stored, "
         "and from version 9 on a leader gets the members too, and need not assign again",
         at("", "", "", "GMM:7274"),
-        (
-            Guard(
-                f"the request is of version {SKIPS_SINCE} or newer",
-                lambda _step, request: request.api_version >= SKIPS_SINCE,
-            ),
-            _COMES_BACK,
-            state_is(STABLE),
-            _VOTE_STANDS,
+        Guard(
+            f"the request is of version {SKIPS_SINCE} or newer",
+            lambda _step, request: request.api_version >= SKIPS_SINCE,
         ),
-        (
-            Effect(
-                "replace the member under a new id, and append it; the answer has the leader of "
-                "that time, and for the leader the members (KIP-814)",
-                lambda step, request: _store(step, request, current=True),
-            ),
+        _COMES_BACK,
+        state_is(STABLE),
+        _VOTE_STANDS,
+        Effect(
+            "replace the member under a new id, and append it; the answer has the leader of "
+            "that time, and for the leader the members (KIP-814)",
+            lambda step, request: _store(step, request, current=True),
         ),
     ),
-    Rule(
+    rule(
         "join/static-unchanged",
         "a static member is back in a stable group and the vote stands: it gets a new id, stored",
         at("", "", "GC:1053", "GMM:7287"),
-        (
-            Guard(
-                f"the request is older than version {SKIPS_SINCE}",
-                lambda _step, request: request.api_version < SKIPS_SINCE,
-            ).only(at("", "", "", "GMM:7287")),
-            _COMES_BACK,
-            state_is(STABLE),
-            _VOTE_STANDS,
-        ),
-        (
-            Effect(
-                "replace the member under a new id, and append it; the answer has the old leader",
-                lambda step, request: _store(step, request, current=False),
-            ),
+        Guard(
+            f"the request is older than version {SKIPS_SINCE}",
+            lambda _step, request: request.api_version < SKIPS_SINCE,
+        ).only(at("", "", "", "GMM:7287")),
+        _COMES_BACK,
+        state_is(STABLE),
+        _VOTE_STANDS,
+        Effect(
+            "replace the member under a new id, and append it; the answer has the old leader",
+            lambda step, request: _store(step, request, current=False),
         ),
     ),
-    Rule(
+    rule(
         "join/static-changed",
         "a static member is back in a stable group, and the vote would choose another protocol",
         at("", "", "GC:1090", "GMM:7304"),
-        (_COMES_BACK, state_is(STABLE)),
-        (_REPLACE, _REBALANCE),
+        _COMES_BACK,
+        state_is(STABLE),
+        _REPLACE,
+        _REBALANCE,
     ),
-    Rule(
+    rule(
         "join/static-completing",
         "a static member is back before the assignments arrive, which name its old id only",
         at("", "", "GC:1098", "GMM:7316"),
-        (_COMES_BACK, state_is(COMPLETING)),
-        (_REPLACE, _REBALANCE),
+        _COMES_BACK,
+        state_is(COMPLETING),
+        _REPLACE,
+        _REBALANCE,
     ),
-    Rule(
+    rule(
         "join/static-preparing",
         "a static member is back while a rebalance is being prepared, and waits for it",
         at("", "", "GC:1102", "GMM:7326"),
-        (_COMES_BACK, state_is(PREPARING)),
-        (_REPLACE,),
+        _COMES_BACK,
+        state_is(PREPARING),
+        _REPLACE,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules import retention
 from groupcheck.model.rules.guards import COMPLETING, STABLE
@@ -27,17 +27,14 @@ def _let_pass(step: Step, ms: int) -> None:
     _advance(step, ms)
 
 
-PASS: Final = Table(
+PASS: Final = table(
     "Time passes",
     AREA,
-    (
-        Rule(
-            "time/pass",
-            "time passes",
-            at("TIMER:104", "TIMER:104", "TIMER:102", "TIMER:53"),
-            (),
-            (Effect("fire the timers that are due", _let_pass),),
-        ),
+    rule(
+        "time/pass",
+        "time passes",
+        at("TIMER:104", "TIMER:104", "TIMER:102", "TIMER:53"),
+        Effect("fire the timers that are due", _let_pass),
     ),
 )
 
@@ -156,24 +153,21 @@ def _remove(step: Step, member: Member) -> None:
 
 
 _REMOVE: Final = Effect("remove the member, and rebalance", _remove)
-SESSION_EXPIRES: Final = Table(
+SESSION_EXPIRES: Final = table(
     "A session timer fires",
     AREA,
-    (
-        Rule(
-            "time/new-member-expired",
-            "a new member waited too long for its first generation: it is removed",
-            at("", "", "GC:1289", "GMM:6726"),
-            (Guard("the member is new", lambda _step, member: member.is_new),),
-            (_REMOVE,),
-        ),
-        Rule(
-            "time/session-expired",
-            "no heartbeat of a member arrived within its session timeout: it is removed",
-            at("GC:696", "GC:739", "GC:1289", "GMM:6726"),
-            (),
-            (_REMOVE,),
-        ),
+    rule(
+        "time/new-member-expired",
+        "a new member waited too long for its first generation: it is removed",
+        at("", "", "GC:1289", "GMM:6726"),
+        Guard("the member is new", lambda _step, member: member.is_new),
+        _REMOVE,
+    ),
+    rule(
+        "time/session-expired",
+        "no heartbeat of a member arrived within its session timeout: it is removed",
+        at("GC:696", "GC:739", "GC:1289", "GMM:6726"),
+        _REMOVE,
     ),
 )
 
@@ -182,17 +176,14 @@ def _drop_pending(step: Step, pending: Pending) -> None:
     remove_pending(step, pending.member_id)
 
 
-PENDING_EXPIRES: Final = Table(
+PENDING_EXPIRES: Final = table(
     "The timer of a pending member id fires",
     AREA,
-    (
-        Rule(
-            "time/pending-expired",
-            "no member joined with a pending member id within the session timeout",
-            at("", "", "GC:1282", "GMM:6716"),
-            (),
-            (Effect("drop the pending member id", _drop_pending),),
-        ),
+    rule(
+        "time/pending-expired",
+        "no member joined with a pending member id within the session timeout",
+        at("", "", "GC:1282", "GMM:6716"),
+        Effect("drop the pending member id", _drop_pending),
     ),
 )
 
@@ -208,22 +199,15 @@ def _rebalance_if_joined(step: Step, _subject: object) -> None:
         maybe_prepare_rebalance(step)
 
 
-ORPHAN_EXPIRES: Final = Table(
+ORPHAN_EXPIRES: Final = table(
     "The session timer of a dropped member fires",
     AREA,
-    (
-        Rule(
-            "time/ghost-expired",
-            "the session timer of a member that was dropped before ends, and a rebalance begins",
-            at("GC:696", "GC:739"),
-            (),
-            (
-                Effect("forget the timer", _drop_orphan),
-                Effect(
-                    "prepare a rebalance in Stable and CompletingRebalance", _rebalance_if_joined
-                ),
-            ),
-        ),
+    rule(
+        "time/ghost-expired",
+        "the session timer of a member that was dropped before ends, and a rebalance begins",
+        at("GC:696", "GC:739"),
+        Effect("forget the timer", _drop_orphan),
+        Effect("prepare a rebalance in Stable and CompletingRebalance", _rebalance_if_joined),
     ),
 )
 
@@ -242,25 +226,23 @@ def _remove_unsynced(step: Step, _subject: object) -> None:
 _REBALANCE: Final = Effect(
     "prepare a rebalance unless one is prepared", lambda step, _s: maybe_prepare_rebalance(step)
 )
-SYNC_TIMER: Final = Table(
+SYNC_TIMER: Final = table(
     "The timer for SyncGroups fires",
     AREA,
-    (
-        Rule(
-            "time/syncs-expired",
-            "members that have not synced within the longest rebalance timeout are removed",
-            at("", "", "", "GMM:7152"),
-            (Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),),
-            (Effect("remove them, static members too", _remove_unsynced), _REBALANCE),
-        ),
-        Rule(
-            "time/lost-sync-expired",
-            "the SyncGroup of the former id of a static member is waited for in vain, and a "
-            "rebalance begins, though every member has synced",
-            at("", "", "", "GMM:7150"),
-            (),
-            (_REBALANCE,),
-        ),
+    rule(
+        "time/syncs-expired",
+        "members that have not synced within the longest rebalance timeout are removed",
+        at("", "", "", "GMM:7152"),
+        Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),
+        Effect("remove them, static members too", _remove_unsynced),
+        _REBALANCE,
+    ),
+    rule(
+        "time/lost-sync-expired",
+        "the SyncGroup of the former id of a static member is waited for in vain, and a "
+        "rebalance begins, though every member has synced",
+        at("", "", "", "GMM:7150"),
+        _REBALANCE,
     ),
 )
 
@@ -291,38 +273,31 @@ def _extend(step: Step, _subject: object) -> None:
 
 
 _END_JOIN_PHASE: Final = Effect("end the join phase", lambda step, _s: complete_join(step))
-JOIN_TIMER: Final = Table(
+JOIN_TIMER: Final = table(
     "The timer of the join phase fires",
     AREA,
-    (
-        Rule(
-            "time/rebalance-timeout",
-            "the rebalance timeout ends the join phase",
-            at("DJ:39", "DJ:43", "DJ:44", "GMM:6558"),
-            (
-                Guard(
-                    "it is the rebalance timer, not the initial delay",
-                    lambda step, _s: (
-                        not (step.existing.join_timer and step.existing.join_timer.initial)
-                    ),
-                ),
-            ),
-            (_END_JOIN_PHASE,),
+    rule(
+        "time/rebalance-timeout",
+        "the rebalance timeout ends the join phase",
+        at("DJ:39", "DJ:43", "DJ:44", "GMM:6558"),
+        Guard(
+            "it is the rebalance timer, not the initial delay",
+            lambda step, _s: not (step.existing.join_timer and step.existing.join_timer.initial),
         ),
-        Rule(
-            "time/initial-delay-extended",
-            "another member joined during the initial delay, so it is extended",
-            at("", "", "DJ:69", "GMM:6985"),
-            (Guard("a member joined and the rebalance timeout leaves room", _extends),),
-            (Effect("start another round of the delay", _extend),),
-        ),
-        Rule(
-            "time/initial-delay-over",
-            "the initial delay is over and ends the join phase",
-            at("", "", "DJ:81", "GMM:6998"),
-            (),
-            (_END_JOIN_PHASE,),
-        ),
+        _END_JOIN_PHASE,
+    ),
+    rule(
+        "time/initial-delay-extended",
+        "another member joined during the initial delay, so it is extended",
+        at("", "", "DJ:69", "GMM:6985"),
+        Guard("a member joined and the rebalance timeout leaves room", _extends),
+        Effect("start another round of the delay", _extend),
+    ),
+    rule(
+        "time/initial-delay-over",
+        "the initial delay is over and ends the join phase",
+        at("", "", "DJ:81", "GMM:6998"),
+        _END_JOIN_PHASE,
     ),
 )
 PARTS: Final = (PASS, SESSION_EXPIRES, PENDING_EXPIRES, ORPHAN_EXPIRES, SYNC_TIMER, JOIN_TIMER)

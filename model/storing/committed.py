@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Rule, Table, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Table, decide, rule, table
 from groupcheck.model.sources import at
 from groupcheck.model.state import Committed, Group
 from groupcheck.model.step import Step
@@ -61,17 +61,14 @@ def _read_committed(step: Step, read: tuple[Request, Table]) -> None:
     step.committed, step.group = committed, newest
 
 
-READ: Final = Table(
+READ: Final = table(
     "Read while something written is not committed",
     AREA,
-    (
-        Rule(
-            "log/read-committed",
-            "something written is not committed, and does not show yet",
-            at("", "", "", "CR:1613"),
-            (),
-            (Effect("read what is committed", _read_committed),),
-        ),
+    rule(
+        "log/read-committed",
+        "something written is not committed, and does not show yet",
+        at("", "", "", "CR:1613"),
+        Effect("read what is committed", _read_committed),
     ),
 )
 

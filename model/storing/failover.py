@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
 from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD, refused_join
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.rules.subscription import subscription
@@ -103,74 +103,58 @@ def _unload_at_shutdown(step: Step, _subject: object) -> None:
 _UNLOAD: Final = Effect(
     "unload the partition: answer every parked request NOT_COORDINATOR", _unload
 )
-CRASH: Final = Table(
+CRASH: Final = table(
     "Crash",
     AREA,
-    (
-        Rule(
-            "failover/crash",
-            "memory is lost, and parked requests with it; the partition is loaded from the log",
-            at("GMM:355", "GMM:406", "GMM:544", "CR:2455"),
-            (),
-            (Effect("lose the memory, and load the partition from the log", _lose_memory),),
-        ),
+    rule(
+        "failover/crash",
+        "memory is lost, and parked requests with it; the partition is loaded from the log",
+        at("GMM:355", "GMM:406", "GMM:544", "CR:2455"),
+        Effect("lose the memory, and load the partition from the log", _lose_memory),
     ),
 )
-UNLOAD_NOW: Final = Table(
+UNLOAD_NOW: Final = table(
     "Unload",
     AREA,
-    (
-        Rule(
-            "failover/unload",
-            "the partition is lost: the group is Dead, and its parked requests fail",
-            at("GC:473", "GC:504", "GC:869", "GMM:5971"),
-            (),
-            (_UNLOAD,),
-        ),
+    rule(
+        "failover/unload",
+        "the partition is lost: the group is Dead, and its parked requests fail",
+        at("GC:473", "GC:504", "GC:869", "GMM:5971"),
+        _UNLOAD,
     ),
 )
-LOADING: Final = Table(
+LOADING: Final = table(
     "Loading",
     AREA,
-    (
-        Rule(
-            "failover/loading",
-            "the partition begins to be loaded",
-            at("GMM:363", "GMM:387", "GMM:533", "CR:652"),
-            (_ACTIVE,),
-            (_UNLOAD, Effect("begin to load the partition", _begin_loading)),
-        ),
+    rule(
+        "failover/loading",
+        "the partition begins to be loaded",
+        at("GMM:363", "GMM:387", "GMM:533", "CR:652"),
+        _ACTIVE,
+        _UNLOAD,
+        Effect("begin to load the partition", _begin_loading),
     ),
 )
-LOAD: Final = Table(
+LOAD: Final = table(
     "Load",
     AREA,
-    (
-        Rule(
-            "failover/load",
-            "the partition has been loaded, and is served",
-            at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
-            (_ACTIVE,),
-            (Effect("load the partition unless it is served", _load_unless_served),),
-        ),
+    rule(
+        "failover/load",
+        "the partition has been loaded, and is served",
+        at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
+        _ACTIVE,
+        Effect("load the partition unless it is served", _load_unless_served),
     ),
 )
-SHUTDOWN: Final = Table(
+SHUTDOWN: Final = table(
     "Shutdown",
     AREA,
-    (
-        Rule(
-            "failover/shutdown",
-            "the coordinator is shut down",
-            at("GC:90", "GC:83", "GC:118", "GCS:2262"),
-            (),
-            (
-                Effect("stop every timer", _shut_down),
-                Effect("unload the partition", _unload_at_shutdown).only(
-                    at("", "", "", "GCS:2270")
-                ),
-            ),
-        ),
+    rule(
+        "failover/shutdown",
+        "the coordinator is shut down",
+        at("GC:90", "GC:83", "GC:118", "GCS:2262"),
+        Effect("stop every timer", _shut_down),
+        Effect("unload the partition", _unload_at_shutdown).only(at("", "", "", "GCS:2270")),
     ),
 )
 
@@ -208,34 +192,28 @@ def _restore_group(step: Step, log: Log) -> None:
         restart_session(step, member)
 
 
-RESTORE: Final = Table(
+RESTORE: Final = table(
     "Load the group",
     AREA,
-    (
-        Rule(
-            "failover/restored",
-            "the last record has members, so the group is Stable again",
-            at("GMM:940", "GMM:1002", "GMM:1417", "GMM:6078"),
-            (
-                Guard(
-                    "the last record of the group has members",
-                    lambda _step, log: log.group is not None and bool(log.group.members),
-                ),
-            ),
-            (Effect("restore the group, and start the session timers", _restore_group),),
+    rule(
+        "failover/restored",
+        "the last record has members, so the group is Stable again",
+        at("GMM:940", "GMM:1002", "GMM:1417", "GMM:6078"),
+        Guard(
+            "the last record of the group has members",
+            lambda _step, log: log.group is not None and bool(log.group.members),
         ),
-        Rule(
-            "failover/restored-empty",
-            "the last record has no members, or there are only offsets",
-            at("", "GMM:481", "GMM:714", "OMM:1148"),
-            (
-                Guard(
-                    "there is a record of the group or of its offsets",
-                    lambda _step, log: bool(log.group or log.offsets or log.transactions),
-                ),
-            ),
-            (Effect("restore an Empty group with its offsets", _restore_group),),
+        Effect("restore the group, and start the session timers", _restore_group),
+    ),
+    rule(
+        "failover/restored-empty",
+        "the last record has no members, or there are only offsets",
+        at("", "GMM:481", "GMM:714", "OMM:1148"),
+        Guard(
+            "there is a record of the group or of its offsets",
+            lambda _step, log: bool(log.group or log.offsets or log.transactions),
         ),
+        Effect("restore an Empty group with its offsets", _restore_group),
     ),
 )
 PARTS: Final = (CRASH, UNLOAD_NOW, LOADING, LOAD, SHUTDOWN, RESTORE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Rule, Table, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Table, decide, rule, table
 from groupcheck.model.rules.guards import PREPARING
 from groupcheck.model.rules.rebalance import listed_members, maybe_prepare_rebalance
 from groupcheck.model.rules.replacement import replace
@@ -170,61 +170,44 @@ def complete_append(step: Step, entry: Append) -> None:
         decide(step, table, entry)
 
 
-HOLD: Final = Table(
+HOLD: Final = table(
     "Appends are held",
     AREA,
-    (
-        Rule(
-            "log/hold",
-            "appends stay incomplete from now on",
-            at("GMM:230", "GMM:213", "GMM:323", "CR:955"),
-            (),
-            (Effect("hold appends", _hold),),
-        ),
+    rule(
+        "log/hold",
+        "appends stay incomplete from now on",
+        at("GMM:230", "GMM:213", "GMM:323", "CR:955"),
+        Effect("hold appends", _hold),
     ),
 )
-FAIL: Final = Table(
+FAIL: Final = table(
     "Appends fail",
     AREA,
-    (
-        Rule(
-            "log/fail",
-            "the next appends fail",
-            at("GMM:197", "GMM:167", "GMM:276", "CR:802"),
-            (),
-            (Effect("let the next appends fail", _fail),),
-        ),
+    rule(
+        "log/fail",
+        "the next appends fail",
+        at("GMM:197", "GMM:167", "GMM:276", "CR:802"),
+        Effect("let the next appends fail", _fail),
     ),
 )
-RELEASE: Final = Table(
+RELEASE: Final = table(
     "Appends are released",
     AREA,
-    (
-        Rule(
-            "log/release",
-            "the held appends complete",
-            at("GMM:270", "GMM:253", "GMM:390", "CR:1946"),
-            (),
-            (Effect("complete the held appends in order", _release),),
-        ),
+    rule(
+        "log/release",
+        "the held appends complete",
+        at("GMM:270", "GMM:253", "GMM:390", "CR:1946"),
+        Effect("complete the held appends in order", _release),
     ),
 )
-ANSWER_COMMITTED: Final = Table(
+ANSWER_COMMITTED: Final = table(
     "A deferred answer is committed",
     AREA,
-    (
-        Rule(
-            "log/answer-released",
-            "everything written before the answer is committed, so it is sent",
-            at("", "", "", "CR:1947"),
-            (),
-            (
-                Effect(
-                    "send the answer",
-                    lambda step, entry: step.answer(entry.request_id, entry.body),
-                ),
-            ),
-        ),
+    rule(
+        "log/answer-released",
+        "everything written before the answer is committed, so it is sent",
+        at("", "", "", "CR:1947"),
+        Effect("send the answer", lambda step, entry: step.answer(entry.request_id, entry.body)),
     ),
 )
 
@@ -252,48 +235,39 @@ def _become_stable(step: Step, _entry: GroupAppend) -> None:
 
 _FAILED: Final = Guard("the append failed", lambda _step, e: e.error is not ErrorCode.NONE)
 # Source: 2.7 GroupCoordinator.scala:427.
-ASSIGNMENTS_APPENDED: Final = Table(
+ASSIGNMENTS_APPENDED: Final = table(
     "The append of assignments completes",
     AREA,
-    (
-        Rule(
-            "log/assignments-outdated",
-            "the assignments are stored too late: the group has moved on, and they have no effect",
-            at("GC:281", "GC:275", "GC:427", "GMM:7430"),
-            (
-                Guard(
-                    "the group does not wait for them any more",
-                    lambda step, entry: not awaits(step.group, entry),
-                ),
-            ),
+    rule(
+        "log/assignments-outdated",
+        "the assignments are stored too late: the group has moved on, and they have no effect",
+        at("GC:281", "GC:275", "GC:427", "GMM:7430"),
+        Guard(
+            "the group does not wait for them any more",
+            lambda step, entry: not awaits(step.group, entry),
         ),
-        Rule(
-            "log/assignments-failed",
-            "the assignments cannot be stored: every parked SyncGroup fails, a rebalance begins",
-            at("GC:282", "GC:276", "GC:429", "GMM:7431"),
-            (_FAILED,),
-            (
-                Effect(
-                    "answer every parked SyncGroup with the mapped error",
-                    lambda step, e: answer_parked_syncs(step, error_to_group(step, e.error)),
-                ),
-                Effect("prepare a rebalance", lambda step, _e: maybe_prepare_rebalance(step)),
-            ),
+    ),
+    rule(
+        "log/assignments-failed",
+        "the assignments cannot be stored: every parked SyncGroup fails, a rebalance begins",
+        at("GC:282", "GC:276", "GC:429", "GMM:7431"),
+        _FAILED,
+        Effect(
+            "answer every parked SyncGroup with the mapped error",
+            lambda step, e: answer_parked_syncs(step, error_to_group(step, e.error)),
         ),
-        Rule(
-            "log/assignments-stored",
-            "the assignments are stored, so every parked SyncGroup is answered",
-            at("GC:286", "GC:280", "GC:432", "GMM:7438"),
-            (),
-            (
-                Effect("assign", _assign),
-                Effect(
-                    "answer every parked SyncGroup with its assignment",
-                    lambda step, _e: answer_parked_syncs(step, ErrorCode.NONE),
-                ),
-                Effect("move to Stable", _become_stable),
-            ),
+        Effect("prepare a rebalance", lambda step, _e: maybe_prepare_rebalance(step)),
+    ),
+    rule(
+        "log/assignments-stored",
+        "the assignments are stored, so every parked SyncGroup is answered",
+        at("GC:286", "GC:280", "GC:432", "GMM:7438"),
+        Effect("assign", _assign),
+        Effect(
+            "answer every parked SyncGroup with its assignment",
+            lambda step, _e: answer_parked_syncs(step, ErrorCode.NONE),
         ),
+        Effect("move to Stable", _become_stable),
     ),
 )
 
@@ -370,37 +344,34 @@ def _reveal_new_id(step: Step, entry: StaticAppend) -> None:
 
 
 # Answered if it still waits, whatever the group does now: 2.7 GroupCoordinator.scala:1073.
-NEW_ID_APPENDED: Final = Table(
+NEW_ID_APPENDED: Final = table(
     "The append of a static member's new id completes",
     AREA,
-    (
-        Rule(
-            "log/new-id-outdated",
-            "the new id of a static member is stored too late: it was answered or is gone",
-            at("", "", "GM:513", "CG:1228"),
-            (Guard("its JoinGroup is not parked any more", _is_outdated),),
-            (Effect("on an error, drop its parked JoinGroup", _drop_parked),),
-            words_of={
-                "4.1": "the new id of a static member is stored too late: it was answered or is "
-                "gone, or leads a group that prepares a rebalance, where Kafka fails to list the "
-                "members"
-            },
-        ),
-        Rule(
-            "log/new-id-failed",
-            "the new id of a static member cannot be stored: it has its old one again, and the "
-            "request fails",
-            at("", "", "GC:1062", "GMM:7254"),
-            (_FAILED,),
-            (Effect("answer the mapped error, and give the member its old id back", _revert),),
-        ),
-        Rule(
-            "log/new-id-stored",
-            "the new id of a static member is stored, and the answer reveals it",
-            at("", "", "GC:1073", "GMM:7274"),
-            (),
-            (Effect("answer with the new id", _reveal_new_id),),
-        ),
+    rule(
+        "log/new-id-outdated",
+        "the new id of a static member is stored too late: it was answered or is gone",
+        at("", "", "GM:513", "CG:1228"),
+        Guard("its JoinGroup is not parked any more", _is_outdated),
+        Effect("on an error, drop its parked JoinGroup", _drop_parked),
+        words_of={
+            "4.1": "the new id of a static member is stored too late: it was answered or is "
+            "gone, or leads a group that prepares a rebalance, where Kafka fails to list the "
+            "members"
+        },
+    ),
+    rule(
+        "log/new-id-failed",
+        "the new id of a static member cannot be stored: it has its old one again, and the "
+        "request fails",
+        at("", "", "GC:1062", "GMM:7254"),
+        _FAILED,
+        Effect("answer the mapped error, and give the member its old id back", _revert),
+    ),
+    rule(
+        "log/new-id-stored",
+        "the new id of a static member is stored, and the answer reveals it",
+        at("", "", "GC:1073", "GMM:7274"),
+        Effect("answer with the new id", _reveal_new_id),
     ),
 )
 
@@ -515,48 +486,51 @@ _END_PENDING: Final = Effect("its partitions are not unstable any more", _end_pe
 _FORGET_FAILED: Final = Effect(
     "drop what the producer has pending of those partitions", _drop_failed
 ).only(at("", "", "GM:632"))
-OFFSETS_APPENDED: Final = Table(
+OFFSETS_APPENDED: Final = table(
     "The append of offsets completes",
     AREA,
-    (
-        Rule(
-            "log/transaction-failed",
-            "the offsets of a transaction cannot be stored: they are dropped, and the commit fails",
-            at("", "", "GM:632", "GCS:2037"),
-            (_FAILED, _TRANSACTIONAL),
-            (_FORGET_FAILED, _ANSWER),
-        ),
-        Rule(
-            "log/offsets-failed",
-            "the offsets cannot be stored, and the commit fails",
-            at("GMM:291", "GMM:283", "GMM:430", "GCS:1996"),
-            (_FAILED,),
-            (_END_PENDING, _ANSWER),
-        ),
-        Rule(
-            "log/offsets-outlive-group",
-            "the offsets are stored, but the group they were for is unloaded: no more effect",
-            at("GMM:283", "GMM:266", "GMM:405"),
-            (Guard("the group was unloaded meanwhile", lambda _step, entry: entry.outlived),),
-            (_ANSWER,),
-        ),
-        Rule(
-            "log/transaction-stored",
-            "the offsets of a transaction are stored, and its marker is awaited before they can be "
-            "read",
-            at("", "", "GMM:408", "OMM:1169"),
-            (_TRANSACTIONAL,),
-            (Effect("await the marker of the transaction", _await_marker), _ANSWER),
-            deferred=at("", "", "", "CR:827"),
-        ),
-        Rule(
-            "log/offsets-stored",
-            "the offsets are stored and can be read",
-            at("GMM:283", "GMM:268", "GMM:410", "OMM:1155"),
-            (),
-            (Effect("make the offsets readable", _make_readable), _END_PENDING, _ANSWER),
-            deferred=at("", "", "", "CR:827"),
-        ),
+    rule(
+        "log/transaction-failed",
+        "the offsets of a transaction cannot be stored: they are dropped, and the commit fails",
+        at("", "", "GM:632", "GCS:2037"),
+        _FAILED,
+        _TRANSACTIONAL,
+        _FORGET_FAILED,
+        _ANSWER,
+    ),
+    rule(
+        "log/offsets-failed",
+        "the offsets cannot be stored, and the commit fails",
+        at("GMM:291", "GMM:283", "GMM:430", "GCS:1996"),
+        _FAILED,
+        _END_PENDING,
+        _ANSWER,
+    ),
+    rule(
+        "log/offsets-outlive-group",
+        "the offsets are stored, but the group they were for is unloaded: no more effect",
+        at("GMM:283", "GMM:266", "GMM:405"),
+        Guard("the group was unloaded meanwhile", lambda _step, entry: entry.outlived),
+        _ANSWER,
+    ),
+    rule(
+        "log/transaction-stored",
+        "the offsets of a transaction are stored, and its marker is awaited before they can be "
+        "read",
+        at("", "", "GMM:408", "OMM:1169"),
+        _TRANSACTIONAL,
+        Effect("await the marker of the transaction", _await_marker),
+        _ANSWER,
+        deferred=at("", "", "", "CR:827"),
+    ),
+    rule(
+        "log/offsets-stored",
+        "the offsets are stored and can be read",
+        at("GMM:283", "GMM:268", "GMM:410", "OMM:1155"),
+        Effect("make the offsets readable", _make_readable),
+        _END_PENDING,
+        _ANSWER,
+        deferred=at("", "", "", "CR:827"),
     ),
 )
 COMPLETIONS: Final[dict[type, Table]] = {
