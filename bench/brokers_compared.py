@@ -27,13 +27,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.long_runs.long_run import LongRun
+from groupcheck.properties.long_runs.long_run import long_run
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
 from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
+from groupcheck.properties.verify import Verification
 from groupcheck.reports.brokers_compared import Column, Found, page
 from groupcheck.reports.progress import Bars
 from groupcheck.reports.terminal import summary
@@ -98,7 +99,8 @@ def run(spec: str, sequences: int, into: Path) -> None:
     settings = Settings(profile, steps=30, sequences=sequences, max_findings=100)
     try:
         with Bars() as bars:
-            verification = LongRun(source, settings, bars, into / f"{_name(spec)}.run.jsonl")
+            schedule = long_run(into / f"{_name(spec)}.run.jsonl")
+            verification = Verification(source, settings, bars, schedule=schedule)
             result = verification.run()
     finally:
         source.stop()

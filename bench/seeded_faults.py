@@ -15,9 +15,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.result import Result, Settings
-from groupcheck.properties.verify import Explored, Verification, explored, virtual
+from groupcheck.properties.verify import Verification
 from support.faults import KAFKA, faulty_port, source
 from support.faults.fault import Fault
 from support.seeded_table import (

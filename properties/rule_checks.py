@@ -13,10 +13,11 @@ from functools import cache, cached_property
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.instances.environment import Feature
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.unsupported import needs, skip_features
-from groupcheck.properties.verify import Explored, Verification, explored, virtual
+from groupcheck.properties.verify import Verification
 
 # In so many parts the random sequences are tried.
 RANDOM_PARTS = 10

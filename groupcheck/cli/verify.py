@@ -26,8 +26,9 @@ from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, whole
 if TYPE_CHECKING:
     from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
+    from groupcheck.properties.progress import Progress
     from groupcheck.properties.result import Result, Settings
-    from groupcheck.properties.verify import Progress, Verification
+    from groupcheck.properties.verify import Verification
 
 HELP = "run a coordinator against the model"
 
@@ -138,7 +139,7 @@ def _verification(
     source: PortSource, settings: Settings, progress: Progress, journal: Path | None
 ) -> Verification:
     """The verification to run: a long run if the number of sequences is given."""
-    from groupcheck.properties.long_runs.long_run import LongRun
+    from groupcheck.properties.long_runs.long_run import long_run
     from groupcheck.properties.verify import Verification
 
     if not settings.sequences:
@@ -149,7 +150,7 @@ def _verification(
     if not source.real_time:
         msg = "--sequences is for live brokers: use --walks and --examples for other ports"
         raise CommandError(msg)
-    return LongRun(source, settings, progress, journal)
+    return Verification(source, settings, progress, schedule=long_run(journal))
 
 
 def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:

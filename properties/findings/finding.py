@@ -131,8 +131,13 @@ class Finding(NamedTuple):
 def keep(findings: dict[tuple[str, ...], Finding], finding: Finding) -> None:
     """Keep a finding under its key, unless a known one has as few steps."""
     known = findings.get(finding.key)
-    if known is None or len(finding.sequence.steps) < len(known.sequence.steps):
+    if known is None or length_of(finding) < length_of(known):
         findings[finding.key] = finding
+
+
+def length_of(finding: Finding) -> int:
+    """The number of steps of a finding."""
+    return len(finding.sequence.steps)
 
 
 def _fields(allowed: ResponseBody | None, seen: ResponseBody | None) -> list[str]:

@@ -17,7 +17,7 @@ from groupcheck.cli import main
 from groupcheck.model.exploring.exploration import Settings, run
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
-from groupcheck.properties.verify import silent
+from groupcheck.properties.progress import silent
 from groupcheck.reports.command_records import Took, check_record, explore_record
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import MalformedResultError, as_text, read

@@ -11,13 +11,14 @@ import pytest
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.explored import Explored, virtual
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import shrink
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
-from groupcheck.properties.verify import Explored, Verification, virtual
+from groupcheck.properties.verify import Verification
 from support.economy import slow_if
 from support.faults import ABSENT, KAFKA, MADE_UP, faulty_port, source
 from support.seeded_table import LONGER, SHOWN_IN, WALKS, Shown, line

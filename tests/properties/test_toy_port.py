@@ -9,9 +9,10 @@ import pytest
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.explored import explored
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Result, Settings
-from groupcheck.properties.verify import Verification, explored
+from groupcheck.properties.verify import Verification
 from support.needs import needs
 from support.spaces import together
 

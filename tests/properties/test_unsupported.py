@@ -11,13 +11,14 @@ from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.unsupported import SKIPPABLE, needs, skip_features
-from groupcheck.properties.verify import Explored, Verification, explored
+from groupcheck.properties.verify import Verification
 
 SETTINGS = Settings(members=1, examples=3, walks=20)
 PROFILE = PROFILES["2.7"]
@@ -60,7 +61,7 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
     assert asked == {*SKIPPABLE} - {feature, Feature.MAX_SIZE}, "no request is of the size alone"
     shown = {
         rule
-        for coverage in verification._coverages.values()
+        for coverage in verification.coverages.values()
         for node, place in coverage.shown
         for rule in coverage.space.edges[node][place].fired
     }

@@ -15,6 +15,7 @@ from groupcheck.model.engine.exploration import explore
 from groupcheck.model.instances.instance import spaces, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.explored import Explored, virtual
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import (
     Fault,
@@ -27,7 +28,7 @@ from groupcheck.properties.ports.port import (
 from groupcheck.properties.ports.python import PythonPort
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
-from groupcheck.properties.verify import Explored, Verification, virtual
+from groupcheck.properties.verify import Verification
 from groupcheck.reports.terminal import summary
 from groupcheck.reports.verification_record import result_record
 from support.faults import faulty_port
@@ -80,7 +81,7 @@ def test_every_instance_option_runs_all_instances_except_the_real_time_one(
     profile: str,
 ) -> None:
     settings = Settings(profile, every_space=True)
-    walked = Verification(PortSource("port", BuiltinPort), settings)._spaces()
+    walked = virtual(PROFILES[profile], settings)
     assert walked.keys() == spaces(PROFILES[profile], 2).keys() - {"order"} | {"loners"}
     members = {name: space.members for name, space in spaces(PROFILES[profile], 2).items()}
     assert all(walked[name].members == members[name] for name in walked.keys() - {"loners"})

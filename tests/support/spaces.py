@@ -18,7 +18,7 @@ from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
 from groupcheck.model.instances.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.verify import Explored
+from groupcheck.properties.explored import Explored
 from support.economy import SHARED, untraced
 
 

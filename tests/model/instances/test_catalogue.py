@@ -7,8 +7,8 @@ import pytest
 from groupcheck.model.instances.catalogue import instances
 from groupcheck.model.instances.instance import DELAY, real_clock_instances
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.explored import virtual
 from groupcheck.properties.result import Settings
-from groupcheck.properties.verify import virtual
 
 
 @pytest.mark.parametrize("name", list(PROFILES))

@@ -103,8 +103,8 @@ def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> Non
     source = PortSource("port", lambda: BuiltinPort(1))
     verification = Verification(source, Settings(members=1, examples=0, walks=40))
     verification.run()
-    for name, coverage in verification._coverages.items():
-        space, walked = coverage.space, verification._walked_pairs[name]
+    for name, coverage in verification.coverages.items():
+        space, walked = coverage.space, verification.walked_pairs[name]
         pair = first_pairs(space)
         by_number = {
             pair[number] + second: (hop, TransitionReference(coverage.after(hop), second))
@@ -116,7 +116,7 @@ def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> Non
         for one, other in (*coverage.covered_pairs(), *(by_number[number] for number in walked)):
             assert {one, other} <= coverage.shown
             assert coverage.after(one) == other.node != one.node
-        toured = sum(steps - 1 for steps in verification._walked[coverage])
+        toured = sum(steps - 1 for steps in verification.test_lengths[coverage])
         assert 0 < len(coverage.covered_pairs()) <= toured
         assert walked
 
@@ -168,6 +168,6 @@ def test_verification_returns_all_that_it_has_covered() -> None:
     assert {name: each.shown for name, each in covered.instances.items()} == {
         each.label: each.transitions.covered for each in result.instances
     }
-    explored = {rule for c in verification._coverages.values() for rule in c.space.applied}
+    explored = {rule for c in verification.coverages.values() for rule in c.space.applied}
     assert covered.applied > explored  # walks go beyond the spaces
     assert covered.applied <= set(PROFILES["2.7"].rules)

@@ -12,6 +12,7 @@ from groupcheck.model.instances.instance import DELAY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DescribeGroupsRequest, Request
+from groupcheck.properties.explored import Explored, virtual
 from groupcheck.properties.findings.canonicalise import canonicalise, kind_of
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import Trial, shrink, way_to
@@ -19,7 +20,7 @@ from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, well_formed
-from groupcheck.properties.verify import Explored, Verification, virtual
+from groupcheck.properties.verify import Verification
 from support.faults import faulty_port
 from support.spaces import together
 from support.state_machine import found_by_the_state_machine

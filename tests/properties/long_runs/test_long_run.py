@@ -25,10 +25,10 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.properties.generators.context import SESSION_TIMEOUTS_MS
-from groupcheck.properties.long_runs import attempts, availability, long_run
+from groupcheck.properties.long_runs import attempts, availability
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace
-from groupcheck.properties.long_runs.long_run import LongRun
+from groupcheck.properties.long_runs.long_run import long_run
 from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError, ResumeFile
 from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
@@ -37,6 +37,7 @@ from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.verify import Verification
 from groupcheck.reports.terminal import summary
 from groupcheck.reports.verification_record import result_record
 from support.differences_on_the_wire import Asked, Shown
@@ -51,7 +52,9 @@ IN_ALL = 60
 @pytest.fixture
 def untimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the timed walks, which take long."""
-    monkeypatch.setattr(long_run, "STAGES", {"tours": 60, "walks": 100})
+    monkeypatch.setattr(
+        "groupcheck.properties.long_runs.long_run.STAGES", {"tours": 60, "walks": 100}
+    )
 
 
 class ActAfter:
@@ -87,7 +90,8 @@ def run(
 ) -> Result:
     source = port_source(f"kafka://127.0.0.1:{server.port}")
     action = progress or ActAfter(lambda: None)
-    return LongRun(source, settings, action, resume_file, patience_s).run()
+    schedule = long_run(resume_file, patience_s)
+    return Verification(source, settings, action, schedule=schedule).run()
 
 
 def lines_of(result: Result) -> str:
@@ -113,7 +117,7 @@ def test_every_sequence_is_decided_while_the_broker_is_available(server: Process
 
 
 def test_timers_fire_in_timed_walks(server: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_run, "STAGES", {"timed walks": 100})
+    monkeypatch.setattr("groupcheck.properties.long_runs.long_run.STAGES", {"timed walks": 100})
     result = run(server, settings=SETTINGS._replace(sequences=12, steps=8))
     assert result.conforms or not any(i.transitions.requests_covered for i in result.instances)
     assert result.findings == []
@@ -331,7 +335,7 @@ def test_broker_that_was_started_for_the_run_is_restarted() -> None:
         os.kill(running.programs.pids["serve"], signal.SIGKILL)
 
     try:
-        result = LongRun(source, SETTINGS, ActAfter(end)).run()
+        result = Verification(source, SETTINGS, ActAfter(end), schedule=long_run()).run()
     finally:
         source.stop()
     assert result.findings == []

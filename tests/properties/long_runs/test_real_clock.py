@@ -81,7 +81,7 @@ def test_interrupted_run_ends_at_once_with_its_findings(api: str) -> None:
     interrupted_s = 0.0
 
     def progress(_what: str, _total: int | None) -> Callable[[int], None]:
-        return lambda _done: found.set() if verification._raw else None
+        return lambda _done: found.set() if verification.findings else None
 
     def interrupt() -> None:
         nonlocal interrupted_s

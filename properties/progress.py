@@ -1,13 +1,23 @@
-"""Measures the time of each phase of a run, and passes its progress on."""
+"""The progress of a run: what shows it, and the time of each phase."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from groupcheck.properties.verify import Progress
+
+class Progress(Protocol):
+    """Shows the progress; `total` is None where it is unknown."""
+
+    def __call__(self, what: str, total: int | None, /) -> Callable[[int], None]:
+        """Begin a phase; the returned function receives how much was done since its last call."""
+        ...
+
+
+def silent(_what: str, _total: int | None) -> Callable[[int], None]:
+    """A progress that shows nothing."""
+    return lambda _done: None
 
 
 class Timed:

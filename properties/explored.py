@@ -1,0 +1,46 @@
+"""The explored model instances that a port is verified on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
+from groupcheck.model.instances.small import small_instances
+from groupcheck.model.step import Profile
+from groupcheck.properties.coverage.covered import digest
+from groupcheck.properties.result import Settings
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The model instances that a port is verified on, explored."""
+
+    spaces: Mapping[str, StateSpace]
+    graphs: Mapping[str, StateGraph]
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """A digest of each state space; coverages of equal state spaces can be merged."""
+        return {name: digest(space) for name, space in self.spaces.items()}
+
+
+def explored(
+    instances: Mapping[str, Instance], done: Callable[[int], None] = lambda _states: None
+) -> Explored:
+    """Explore the instances; `done` receives the number of states found since its last call."""
+    found = {name: explore(each, done) for name, each in instances.items()}
+    return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+
+
+def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:
+    """The instances that a port in virtual time is verified on."""
+    found = virtual_time_instances(profile, settings.members)
+    if settings.members > 1:
+        found |= small_instances(profile, settings.members)
+    if settings.every_space:
+        found |= feature_instances(profile, settings.members)
+    return found

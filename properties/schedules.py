@@ -1,0 +1,174 @@
+"""Schedules: what a verification does on its port. A long run has its own (`long_runs.long_run`).
+
+In virtual time: tours of every instance, tours past the findings, random walks, and the Hypothesis
+state machine. On a real clock: many concurrent tours of one instance. Findings are made minimal at
+the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from groupcheck.model.instances.instance import DELAY, real_clock_instances
+from groupcheck.properties.explored import virtual
+from groupcheck.properties.findings.finding import keep
+from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.parallel_walks import Bulk
+from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.minimising import minimise, minimise_concurrently
+from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.source import PortSource
+
+if TYPE_CHECKING:
+    from groupcheck.properties.verify import Verification
+
+# Explores, tests, and makes the findings of the verification minimal.
+Schedule = Callable[["Verification"], None]
+
+# How many tests may hang before a tour ends: each is waited for.
+MOST_HANGS: Final = 3
+
+# The longest initial delay of a broker on a real clock: each test waits for it several times.
+LONGEST_DELAY_MS: Final = 60_000
+
+# The concurrent tests on a real clock, which wait most of the time.
+CONCURRENT: Final = 48
+
+
+def usual(source: PortSource) -> Schedule:
+    """The schedule for the clock of a port."""
+    return real_time if source.real_time else virtual_time
+
+
+def virtual_time(run: Verification) -> None:
+    """Verify a port in virtual time."""
+    run.explore(lambda: virtual(run.profile, run.settings))
+    _tour(run)
+    _tour_past_findings(run)
+    if not run.is_over:
+        _walk(run)
+    if not run.is_over:
+        _run_state_machine(run)
+    minimise(run)
+
+
+def real_time(run: Verification) -> None:
+    """Verify a port on a real clock, with concurrent tests."""
+    run.explore(lambda: real_clock_instances(run.profile, run.settings.members, broker_of(run)))
+    (coverage,) = run.coverages.values()
+    done = run.progress("sequences on a real clock", run.settings.examples)
+
+    def walk(_number: int) -> None:
+        with run.port() as port:
+            for steps, finding in tour(coverage, port, run.settings.steps):
+                run.count_tour(coverage, steps)
+                run.count(steps, finding)
+                done(1)
+                return
+
+    with run.pool(CONCURRENT) as pool:
+        list(pool.map(walk, range(run.settings.examples)))
+    minimise_concurrently(run, CONCURRENT)
+
+
+def broker_of(run: Verification) -> Mapping[str, int]:
+    """The settings of a broker on a real clock.
+
+    Raises:
+        PortUnavailableError: its initial delay is too long.
+    """
+    broker = run.source.broker_settings()
+    delay_ms = broker.values.get(DELAY, 0)
+    if delay_ms > LONGEST_DELAY_MS:
+        msg = (
+            f"{run.source.spec} cannot be verified: its {DELAY} is {delay_ms}, and every test"
+            f" would wait for it; {LONGEST_DELAY_MS} is the most"
+        )
+        raise PortUnavailableError(msg)
+    run.result.assumed_defaults = [f"{n}={broker.values[n]}" for n in broker.assumed_defaults]
+    return broker.values
+
+
+def _tour(run: Verification, past: Collection[tuple[str, ...]] = ()) -> None:
+    """Tour every instance, past the findings of these keys."""
+    hangs = 0
+    transitions = ((f"transitions, {n}", each) for n, each in run.coverages.items())
+    pairs = ((f"pairs of edges, {n}", each) for n, each in run.pairs.items())
+    for what, coverage in chain(transitions, pairs):
+        done = run.progress(what, coverage.space.transition_count)
+        with run.port() as port:
+            for steps, finding in tour(coverage, port, run.settings.steps, past):
+                run.count_tour(coverage, steps)
+                run.count(steps, finding)
+                done(coverage.news())
+                hangs += finding is not None and finding.hung
+                if hangs >= MOST_HANGS or (finding and not finding.sequence.steps):
+                    return
+                if run.has_enough:
+                    break
+
+
+def _tour_past_findings(run: Verification) -> None:
+    """Tour again as if wrong answers had been allowed: they may hide further findings."""
+    past: set[tuple[str, ...]] = set()
+    while not run.is_over:
+        met = set().union(*(coverage.met for coverage in run.coverages.values()))
+        if met <= past or run.has_enough:
+            return
+        past = met
+        for coverage in run.coverages.values():
+            coverage.reopen()
+        _tour(run, past)
+
+
+def _walk(run: Verification) -> None:
+    """Random walks in the instances and beyond."""
+    settings = run.settings
+    spaces = {name: coverage.space for name, coverage in run.coverages.items()}
+    bulk = Bulk(run.source, run.profile, spaces, settings.seed, settings.walks, settings.steps)
+    done = run.progress("random walks", settings.walks)
+    for part in bulk.run(settings.jobs, run.check_interruption):
+        run.result.sequences += part.walks
+        run.result.steps += part.steps
+        for finding in part.findings:
+            keep(run.findings, finding)
+        for name, times in part.times.items():
+            run.coverages[name].add_counts(times)
+            run.walked_pairs.setdefault(name, set()).update(part.pairs[name])
+        run.applied += part.applied
+        run.note_progress()
+        done(part.walks)
+        if part.over or run.has_enough:
+            return
+
+
+def _run_state_machine(run: Verification) -> None:
+    """Random sequences of the Hypothesis state machine, until it finds nothing new."""
+    tests = 0
+    done = run.progress("random sequences", run.settings.examples)
+
+    def count(steps: int) -> None:
+        nonlocal tests
+        tests += 1
+        run.count(steps)
+        done(1)
+
+    with run.port() as port:
+        while tests < run.settings.examples and not run.has_enough:
+            finding = lockstep(
+                port,
+                run.profile,
+                examples=run.settings.examples - tests,
+                steps=run.settings.steps,
+                seed_number=run.settings.seed + tests,
+                known=set(run.findings),
+                tally=count,
+                applied=run.applied,
+            )
+            if finding is None:
+                break
+            run.findings[finding.key] = finding
+            if finding.is_the_end:
+                break
