@@ -13,11 +13,9 @@ from groupcheck.model.instances.environment import (
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Cleanup,
-    Crash,
     FailAppends,
     HoldAppends,
     ReleaseAppends,
-    Shutdown,
 )
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
@@ -27,7 +25,6 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestTopic,
 )
 from support.differences import differ
-from support.offsets import end_txn, txn_commit
 from support.play import Play
 
 RETENTION_MS = 60_000
@@ -99,24 +96,6 @@ def test_of_old_the_retention_has_to_be_past(profile: Profile) -> None:
     assert survives(play)
     play.wait(1)
     assert not survives(play)
-
-
-@of_all
-def test_nothing_expires_but_by_a_cleanup(profile: Profile) -> None:
-    play = begin(profile)
-    commit(play)
-    play.wait(2 * RETENTION_MS)
-    assert play.fetch(PARTITION)[PARTITION].committed_offset == 42
-
-
-@of_all
-def test_new_commit_restarts_the_retention(profile: Profile) -> None:
-    play = begin(profile)
-    commit(play)
-    play.wait(RETENTION_MS - 1)
-    commit(play)
-    play.wait(RETENTION_MS - 1)
-    assert survives(play)
 
 
 @of_all
@@ -206,41 +185,6 @@ def test_the_retention_begins_when_the_last_member_goes(profile: Profile) -> Non
     assert not survives(play)
 
 
-@of_new
-def test_what_is_committed_to_a_group_that_has_long_been_empty_expires_at_once(
-    profile: Profile,
-) -> None:
-    play = begin(profile)
-    member_id = consumer(play, subscribed=True)
-    play.leave(member_id)
-    play.wait(RETENTION_MS)
-    commit(play)
-    assert not survives(play)
-
-
-@of_new
-def test_in_an_empty_group_a_retention_that_was_said_counts_alone(profile: Profile) -> None:
-    play = begin(profile)
-    play.leave(consumer(play, subscribed=True))
-    commit_for(play, 2 * RETENTION_MS)
-    play.wait(RETENTION_MS)
-    assert survives(play)
-
-
-@of_new
-def test_who_joins_ends_the_time_of_the_empty_group(profile: Profile) -> None:
-    play = begin(profile)
-    member_id = consumer(play, subscribed=True)
-    commit(play, member_id, 1)
-    play.leave(member_id)
-    play.wait(RETENTION_MS - 1)
-    again = play.join(session_ms=SESSION_MS, protocols=TOPIC_PROTOCOLS)
-    play.wait(play.config.group_initial_rebalance_delay_ms)
-    play.leave(again.answer.member_id)
-    play.wait(RETENTION_MS - 1)
-    assert survives(play)
-
-
 def test_0_10_2_lets_each_offset_of_an_empty_group_expire_by_itself() -> None:
     play = begin(PROFILES["0.10.2"])
     member_id = consumer(play, subscribed=True)
@@ -262,34 +206,6 @@ def test_a_group_without_members_goes_with_its_last_offset(profile: Profile) -> 
     assert not play.exists
 
 
-@with_empty_groups
-def test_a_group_that_has_lost_its_members_and_has_no_offsets_goes_at_once(
-    profile: Profile,
-) -> None:
-    play = begin(profile)
-    play.leave(consumer(play, subscribed=True))
-    assert play.exists
-    play.do(Cleanup())
-    assert not play.exists
-    assert play.first_member().generation_id == 1
-
-
-def test_0_10_0_leaves_groups_alone() -> None:
-    play = begin(PROFILES["0.10.0"])
-    member_id = consumer(play, subscribed=True)
-    play.do(Cleanup())
-    assert play.member_ids == {member_id}
-
-
-@of_new
-def test_ids_that_were_given_out_do_not_keep_a_group(profile: Profile) -> None:
-    play = begin(profile)
-    given = play.join(id_required=True).answer.member_id
-    play.do(Cleanup())
-    assert not play.exists
-    assert play.join(given).answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID
-
-
 @pytest.mark.parametrize(("name", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
 def test_pending_partition_does_not_expire_except_in_0_10_0(name: str, *, kept: bool) -> None:
     play = begin(PROFILES[name])
@@ -304,91 +220,6 @@ def test_pending_partition_does_not_expire_except_in_0_10_0(name: str, *, kept: 
     assert play.fetch(PARTITION)[PARTITION].committed_offset == 43
 
 
-@pytest.mark.parametrize("name", ["0.10.0", "0.10.2", "2.7"])
-def test_the_retention_runs_while_a_commit_is_on_its_way(name: str) -> None:
-    play = begin(PROFILES[name])
-    play.do(HoldAppends())
-    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 42),)),)
-    play.send(8, OffsetCommitRequest(GROUP_ID, topics=topics))
-    play.wait(RETENTION_MS + 1)
-    play.do(ReleaseAppends())
-    assert not survives(play)
-
-
-@transactional
-def test_a_group_that_awaits_a_marker_stays(profile: Profile) -> None:
-    play = begin(profile)
-    txn_commit(play, partition=PARTITION)
-    play.do(Cleanup())
-    assert play.exists
-    end_txn(play, committed=False)
-    play.do(Cleanup())
-    assert not play.exists
-
-
-def test_in_2_7_an_offset_expires_under_a_transaction_whose_offset_is_then_newer() -> None:
-    play = begin(PROFILES["2.7"])
-    txn_commit(play, 41, partition=PARTITION)
-    commit(play)
-    play.wait(RETENTION_MS)
-    assert not play.group.transactions[0].newer
-    play.do(Cleanup())
-    assert not play.group.offsets
-    assert play.group.transactions[0].newer
-    play.do(Crash())
-    assert play.group.transactions[0].newer
-    end_txn(play, committed=True)
-    assert [o.committed_offset for _, o in play.group.offsets] == [41]
-
-
-def test_in_4_1_nothing_expires_that_a_transaction_has_pending() -> None:
-    # Its table of cleanups, whether or not it has transactions.
-    version = PROFILES["2.7"].version
-    tables = {**version.tables, "Cleanup": PROFILES["4.1"].version.tables["Cleanup"]}
-    play = begin(PROFILES["2.7"].of(version._replace(tables=tables)))
-    txn_commit(play, 41, partition=PARTITION)
-    commit(play)
-    play.wait(RETENTION_MS)
-    play.do(Cleanup())
-    assert play.group.offsets
-    end_txn(play, committed=False)
-    assert not survives(play)
-
-
-def test_the_records_that_remove_are_in_the_log() -> None:
-    play = begin(PROFILES["2.7"])
-    member_id = consumer(play, subscribed=True)
-    commit(play, member_id, 1)
-    play.leave(member_id)
-    play.wait(RETENTION_MS)
-    play.do(Cleanup())
-    play.do(Crash())
-    assert not play.exists
-
-
-@pytest.mark.parametrize("name", ["0.10.2", "2.7"])
-def test_if_the_removal_cannot_be_written_it_is_undone_by_a_crash_alone(name: str) -> None:
-    play = begin(PROFILES[name])
-    commit(play)
-    play.wait(RETENTION_MS + 1)
-    play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
-    play.do(Cleanup())
-    assert not play.exists
-    play.do(Crash())
-    assert [offset.committed_offset for _, offset in play.group.offsets] == [42]
-    play.do(Cleanup())
-    assert not play.exists
-
-
-def test_in_4_1_nothing_is_removed_if_the_removal_cannot_be_written() -> None:
-    play = begin(PROFILES["4.1"])
-    commit(play)
-    play.wait(RETENTION_MS)
-    play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
-    assert survives(play)
-    assert not survives(play)
-
-
 @differ("tombstone of an empty group")
 def test_only_in_4_1_is_a_group_that_was_never_recorded_removed_from_the_log() -> None:
     for name, failures in (("2.7", 1), ("4.1", 0)):
@@ -398,25 +229,3 @@ def test_only_in_4_1_is_a_group_that_was_never_recorded_removed_from_the_log() -
         play.do(Cleanup())
         left = play.agreed(lambda world: world.coordinator.failing)
         assert (left.number if left else 0) == failures
-
-
-def test_offsets_in_the_log_age_while_no_coordinator_has_loaded_them() -> None:
-    play = begin(PROFILES["2.7"])
-    member_id = consumer(play, subscribed=True)
-    commit(play, member_id, 1)
-    play.leave(member_id)
-    play.do(Shutdown())
-    play.wait(RETENTION_MS)
-    play.do(Crash())
-    assert play.exists
-    play.do(Cleanup())
-    assert not play.exists
-
-
-def test_a_coordinator_that_is_shut_down_cleans_up_no_more() -> None:
-    play = begin(PROFILES["2.7"])
-    commit(play)
-    play.wait(RETENTION_MS)
-    play.do(Shutdown())
-    play.do(Cleanup())
-    assert play.exists

@@ -15,7 +15,6 @@ from groupcheck.model.state import (
     Loading,
     Log,
     ReleaseAppends,
-    Serving,
     Shutdown,
     Unload,
 )
@@ -144,50 +143,6 @@ def test_after_a_crash_the_group_is_as_it_was_last_recorded(profile: Profile) ->
 
 
 @EVERY
-def test_a_generation_that_was_not_recorded_is_lost_and_its_number_used_again(
-    profile: Profile,
-) -> None:
-    broker = stable(profile)
-    broker.do(join("#1"))
-    assert broker.group.generation_id == 2
-    broker.do(Crash())
-    assert broker.group.generation_id == 1
-    assert broker.do(sync("#1", 2)).error_code is ErrorCode.ILLEGAL_GENERATION
-    broker.do(join("#1"))
-    assert broker.group.generation_id == 2
-
-
-@EVERY
-def test_a_held_append_is_found_after_a_crash_and_its_request_never_answered(
-    profile: Profile,
-) -> None:
-    broker = completing(profile)
-    broker.do(HoldAppends(), sync("#1", 1), Crash(), ReleaseAppends())
-    assert broker.group.state is GroupState.STABLE
-    assert 2 not in broker.answers
-    assert broker.do(sync("#1", 1)).assignment == b"part"
-
-
-@pytest.mark.parametrize("profile", [OLDEST, OLD, NEW], ids=lambda profile: profile.name)
-def test_a_held_commit_is_answered_at_the_release_after_an_unload(profile: Profile) -> None:
-    broker = stable(profile)
-    broker.do(HoldAppends(), commit(1, "#1"), Unload(), Load())
-    assert 3 not in broker.answers
-    assert offset_of(broker.do(fetch(require_stable=False))) == 5  # found in the log
-    broker.do(ReleaseAppends())
-    assert partition_error(broker.answers[3]) is ErrorCode.NONE
-
-
-@EVERY
-def test_held_assignments_are_not_returned_after_an_unload(profile: Profile) -> None:
-    broker = completing(profile)
-    broker.do(HoldAppends(), sync("#1", 1), Unload())
-    assert broker.answers[2].error_code is ErrorCode.NOT_COORDINATOR
-    broker.do(ReleaseAppends(), Load())
-    assert broker.group.state is GroupState.STABLE
-
-
-@EVERY
 @pytest.mark.parametrize("lost", [Unload(), Loading()])
 def test_parked_joins_return_not_coordinator_when_the_partition_is_unloaded(
     profile: Profile, lost: Unload | Loading
@@ -197,57 +152,6 @@ def test_parked_joins_return_not_coordinator_when_the_partition_is_unloaded(
     answer = broker.answers[3]
     assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "#3")
     assert broker.state.group is None
-
-
-def test_a_group_that_became_empty_is_empty_again_and_one_that_was_not_recorded_is_not_there() -> (
-    None
-):
-    broker = Broker(NEW)
-    broker.do(join(), Crash())
-    assert broker.state.group is None
-    broker = stable(NEW)
-    broker.do(leave("#1"), Crash())
-    group = broker.group
-    assert (group.state, group.generation_id, group.members) == (GroupState.EMPTY, 2, ())
-    assert (group.protocol_type, group.protocol_name) == ("consumer", None)
-
-
-@EVERY
-def test_an_empty_group_that_cannot_be_recorded_comes_back_with_its_members(
-    profile: Profile,
-) -> None:
-    broker = stable(profile)
-    left = broker.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT), leave("#1"))
-    returned = {"4.1": ErrorCode.COORDINATOR_NOT_AVAILABLE}
-    assert left.error_code is returned.get(profile.name, ErrorCode.NONE)
-    broker.do(Crash())
-    assert [member.member_id for member in broker.group.members] == ["#1"]
-    assert broker.group.generation_id == 1
-
-
-@EVERY
-def test_offsets_alone_are_loaded_too(profile: Profile) -> None:
-    broker = Broker(profile)
-    broker.do(commit(-1, ""), Unload(), Load())
-    assert offset_of(broker.do(fetch(require_stable=False))) == 5
-
-
-@EVERY
-def test_what_was_unloaded_stays_so_through_a_crash(profile: Profile) -> None:
-    broker = stable(profile)
-    broker.do(Unload(), Crash())
-    assert broker.state.serving is Serving.UNLOADED
-    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NOT_COORDINATOR
-    broker.do(Load())
-    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
-
-
-def test_to_load_what_is_served_changes_nothing() -> None:
-    broker = stable(NEW)
-    broker.do(join())
-    before = broker.state
-    broker.do(Load())
-    assert broker.state == before
 
 
 @EVERY

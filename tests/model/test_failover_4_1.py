@@ -13,7 +13,6 @@ from groupcheck.model.instances.environment import (
     PROTOCOLS,
     TOPIC,
     commit,
-    fetch,
     offset_delete,
     txn_commit,
 )
@@ -21,38 +20,26 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
     Cleanup,
-    Coordinator,
     Crash,
     FailAppends,
     Group,
     GroupRecord,
-    Load,
-    Loading,
     Log,
-    Shutdown,
-    Unload,
 )
-from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.step import Outcome
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
-    DescribeGroupsRequest,
     EndTxnRequest,
     ErrorCode,
-    GroupState,
-    HeartbeatRequest,
-    LeaveGroupResponse,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     Protocol,
     Request,
-    RequestBody,
 )
 from support.differences import differ
 from support.scenario import (
     DELAY,
-    REBALANCE_MS,
     SESSION_MS,
     answers_of,
     end,
@@ -126,43 +113,6 @@ def test_4_1_records_a_group_as_soon_as_it_is_joined_whatever_the_answer(asked: 
     assert group_of(loaded) == Group()
 
 
-def test_a_group_that_came_with_a_commit_is_not_recorded_when_it_is_joined() -> None:
-    joined = end(NEW, commit(-1, ""), join())
-    assert joined.coordinator.log is not None
-    assert joined.coordinator.log.group is None
-
-
-def test_join_whose_group_record_fails_returns_an_error_in_4_1_and_the_group_is_discarded() -> None:
-    assert group_of(end(OLD, FAILING, join())).state is GroupState.PREPARING_REBALANCE
-    outcome = end(NEW, FAILING, join())
-    answer = answers_of(outcome)[2]
-    assert (answer.error_code, answer.member_id, answer.generation_id) == (
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        "",
-        -1,
-    )
-    assert outcome.coordinator == Coordinator(log=Log())
-
-
-def test_an_id_that_was_given_in_a_group_that_cannot_be_recorded_is_nobodys() -> None:
-    gives = Request(0, 4, join())
-    outcome = end(NEW, FAILING, gives)
-    answer = answers_of(outcome)[2]
-    assert (answer.error_code, answer.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "#2")
-    assert outcome.coordinator.group is None
-    returned = answers_of(end(NEW, FAILING, gives, join("#2")))[3].error_code
-    assert returned is ErrorCode.UNKNOWN_MEMBER_ID
-
-
-def test_a_group_whose_first_commit_fails_is_not_there_in_4_1() -> None:
-    describe = DescribeGroupsRequest((GROUP_ID,))
-    states = []
-    for profile in (OLD, NEW):
-        (described,) = answers_of(end(profile, FAILING, commit(-1, ""), describe))[3].groups
-        states.append(described.group_state)
-    assert states == ["Empty", "Dead"]
-
-
 @pytest.mark.parametrize(
     ("steps", "kept"),
     [
@@ -195,57 +145,6 @@ def test_who_waits_in_a_group_that_is_forgotten_is_never_answered() -> None:
     assert [outcome.responses for outcome in later] == [()]
 
 
-def test_a_group_that_was_written_outlives_an_append_that_fails() -> None:
-    for first in (join(), commit(-1, "")):
-        outcome = end(NEW, first, FAILING, Request(0, 4, join()))
-        assert outcome.coordinator.failing == FAILING  # which asking for an id does not append
-        assert group_of(outcome).pending
-    assert group_of(end(NEW, commit(-1, ""), FAILING, commit(-1, ""))).state is GroupState.EMPTY
-
-
-def test_leave_that_empties_the_group_returns_the_append_error_in_4_1() -> None:
-    steps = (join(), DELAY, sync("#1", 1), FAILING, leave("#1"))
-    assert answers_of(end(OLD, *steps))[5].error_code is ErrorCode.NONE
-    outcome = end(NEW, *steps)
-    assert answers_of(outcome)[5] == LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    assert outcome.reasons == ("leave/empty-not-stored",)
-    assert group_of(outcome).state is GroupState.EMPTY  # nevertheless
-
-
-def test_a_leave_that_empties_no_group_appends_nothing() -> None:
-    steps = (join(), DELAY, join(), join("#1"), FAILING, leave("#3"))
-    outcome = end(NEW, *steps)
-    assert answers_of(outcome)[6].error_code is ErrorCode.NONE
-    assert outcome.coordinator.failing == FAILING
-
-
-def test_parked_requests_are_answered_when_a_4_1_coordinator_is_shut_down() -> None:
-    steps = (join(), DELAY, sync("#1", 1), join(), Shutdown())
-    assert end(OLD, *steps).responses == ()
-    outcome = end(NEW, *steps)
-    answer = answers_of(outcome)[4]
-    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "#4")
-    assert outcome.coordinator.group is None
-
-
-@BOTH
-def test_what_was_served_at_a_shutdown_is_loaded_after_it(profile: Profile) -> None:
-    steps = (join(), DELAY, sync("#1", 1), Shutdown(), Crash())
-    loaded = group_of(end(profile, *steps))
-    assert [member.member_id for member in loaded.members] == ["#1"]
-
-
-def test_a_member_that_has_not_synced_is_not_waited_for_after_a_load() -> None:
-    steps = (join(), DELAY, join(), join("#1"), sync("#1", 2))
-    in_time = (Advance(REBALANCE_MS - 1), HeartbeatRequest(GROUP_ID, 2, "#3"), Advance(1))
-    assert [m.unsynced for m in group_of(end(NEW, *steps)).members] == [False, True]
-    removed = group_of(end(NEW, *steps, *in_time))
-    kept = group_of(end(NEW, *steps, Crash(), *in_time))
-    assert [m.member_id for m in removed.members] == ["#1"]
-    assert [(m.member_id, m.unsynced) for m in kept.members] == [("#1", False), ("#3", False)]
-    assert kept.state is GroupState.STABLE
-
-
 STATIC = Request(0, 9, join()._replace(group_instance_id=INSTANCE))
 MORE = (*PROTOCOLS, Protocol("sticky", b"one"))
 RETURNED = STATIC._replace(
@@ -266,28 +165,6 @@ def test_a_static_member_whose_new_id_cannot_be_stored_offers_in_4_1_what_it_did
     assert group_of(end(NEW, *steps, FAILING, RETURNED)) == group_of(end(NEW, *steps))
 
 
-def test_leader_whose_new_id_fails_to_append_gets_its_old_id_as_the_leader() -> None:
-    answer = answers_of(end(NEW, STATIC, DELAY, sync("#1", 1), FAILING, RETURNED))[5]
-    assert (answer.error_code, answer.generation_id, answer.leader, answer.member_id) == (
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        1,
-        "#1",
-        "",
-    )
-    assert (answer.members, answer.skip_assignment) == ((), False)
-
-
-def test_a_member_is_waited_for_to_sync_as_before_if_its_new_id_cannot_be_stored() -> None:
-    steps = (join(), DELAY, STATIC, join("#1"), sync("#1", 2))
-    lost = group_of(end(NEW, *steps, STATIC))
-    assert lost.lost_sync
-    undone = group_of(end(NEW, *steps, FAILING, STATIC))
-    assert [member.unsynced for member in undone.members] == [False, True]
-    assert not undone.lost_sync
-    later = group_of(end(NEW, *steps, FAILING, STATIC, Advance(REBALANCE_MS)))
-    assert [member.member_id for member in later.members] == ["#1"]
-
-
 PENDING = txn_commit(-1, "")
 MARKER = EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
 ABORT = MARKER._replace(committed=False)
@@ -306,61 +183,6 @@ def partition_error(outcome: Outcome, request_id: int) -> ErrorCode:
     (topic,) = answers_of(outcome)[request_id].topics
     error: ErrorCode = topic.partitions[0].error_code
     return error
-
-
-@BOTH
-def test_transactional_commit_whose_append_fails_returns_the_error_of_a_commit(
-    profile: Profile,
-) -> None:
-    outcome = end(profile, commit(-1, ""), FAILING, PENDING)
-    assert partition_error(outcome, 3) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert outcome.reasons == ("log/transaction-failed",)
-    assert pending_in(outcome) == (False, False)
-
-
-def test_a_transactions_commit_that_cannot_be_stored_leaves_in_4_1_what_was_pending_before() -> (
-    None
-):
-    steps = (PENDING, FAILING, PENDING)
-    assert pending_in(end(OLD, *steps)) == (False, True)
-    assert pending_in(end(NEW, *steps)) == (True, True)
-    assert end(NEW, *steps).coordinator == end(NEW, PENDING).coordinator
-    for profile, read in ((OLD, -1), (NEW, 6)):
-        fetched = answers_of(end(profile, *steps, MARKER, fetch(require_stable=False)))[5]
-        assert fetched.topics[0].partitions[0].committed_offset == read
-
-
-def test_a_group_that_comes_with_a_transaction_that_cannot_be_stored_is_not_there_in_4_1() -> None:
-    assert group_of(end(OLD, FAILING, PENDING)).state is GroupState.EMPTY
-    outcome = end(NEW, FAILING, PENDING)
-    assert outcome.coordinator == Coordinator(log=Log())
-    assert outcome.fired[-2:] == ("log/transaction-failed", "log/group-forgotten")
-
-
-def test_a_group_that_came_with_a_refused_commit_may_go_with_a_transactions_that_fails() -> None:
-    found = ends(NEW, REFUSED, FAILING, PENDING)
-    assert [outcome.coordinator.group for outcome in found] == [None, Group()]
-    shown = ends(NEW, REFUSED, PENDING)
-    assert [group_of(outcome).unwritten for outcome in shown] == [False]
-
-
-@pytest.mark.parametrize("where", [Shutdown(), Loading(), Unload()], ids=lambda each: each.happens)
-def test_a_marker_that_comes_elsewhere_is_in_the_log_but_in_4_1_where_it_is_to_come_again(
-    where: Input,
-) -> None:
-    steps = (PENDING, where, ABORT)
-    returned = ErrorCode.UNKNOWN_SERVER_ERROR if where == Shutdown() else ErrorCode.NONE
-    older, newer = end(OLD, *steps), end(NEW, *steps)
-    assert answers_of(older)[3].error_code is returned
-    assert answers_of(newer)[3].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert [bool(o.coordinator.log and o.coordinator.log.transactions) for o in (older, newer)] == [
-        False,
-        True,
-    ]
-    back = Crash() if where == Shutdown() else Load()
-    loaded = end(NEW, *steps, back)
-    assert pending_in(loaded) == (True, True)
-    assert pending_in(end(NEW, *steps, back, ABORT)) == (False, False)
 
 
 MARKER_ERRORS = {
@@ -385,22 +207,6 @@ def test_marker_whose_append_fails_changes_nothing_in_4_1_and_returns_an_error(
     assert newer.coordinator == end(NEW, PENDING).coordinator
 
 
-def test_a_marker_is_an_append_even_if_nothing_is_pending() -> None:
-    outcome = end(NEW, FAILING, MARKER)
-    assert answers_of(outcome)[2].error_code is ErrorCode.NOT_ENOUGH_REPLICAS
-    assert outcome.coordinator == Coordinator(log=Log())
-    found = ends(NEW, REFUSED, FAILING, MARKER)
-    assert [o.coordinator.group for o in found] == [None, Group()]
-    assert {o.reasons for o in found} == {("end-txn/not-written",)}
-    assert not group_of(end(NEW, REFUSED, MARKER)).unwritten
-
-
-def test_empty_group_id_is_checked_before_the_append_of_a_marker_in_4_1() -> None:
-    outcome = end(NEW, FAILING, MARKER._replace(group_id=""))
-    assert answers_of(outcome)[2].error_code is ErrorCode.INVALID_GROUP_ID
-    assert outcome.coordinator.failing == FAILING
-
-
 @pytest.mark.parametrize(("error", "returned"), ERRORS.items())
 def test_deletion_whose_append_fails_returns_an_error_and_is_rolled_back_in_4_1(
     error: ErrorCode, returned: ErrorCode
@@ -413,64 +219,6 @@ def test_deletion_whose_append_fails_returns_an_error_and_is_rolled_back_in_4_1(
     of_offset = end(NEW, commit(-1, ""), fails, OF_OFFSET)
     assert (answers_of(of_offset)[3].error_code, answers_of(of_offset)[3].topics) == (returned, ())
     assert (of_offset.reasons, of_offset.coordinator) == (("offset-delete/not-stored",), before)
-
-
-@pytest.mark.parametrize("deletion", [DELETION, OF_OFFSET], ids=["group", "offset"])
-def test_a_deletion_that_cannot_be_stored_is_done_in_2_7_until_the_group_is_loaded(
-    deletion: RequestBody,
-) -> None:
-    steps = (commit(-1, ""), FAILING, deletion)
-    assert end(OLD, *steps).coordinator.group is None
-    assert group_of(end(OLD, *steps, Crash())).offsets
-
-
-def test_a_group_that_came_with_a_refused_commit_may_go_though_its_deletion_fails() -> None:
-    found = ends(NEW, REFUSED, FAILING, DELETION)
-    assert [outcome.coordinator.group for outcome in found] == [None, Group()]
-    assert {outcome.reasons for outcome in found} == {("delete/not-stored",)}
-
-
-def test_a_group_that_was_never_recorded_is_removed_from_the_log_of_4_1_nevertheless() -> None:
-    returned = []
-    for profile in (OLD, NEW):
-        outcome = end(profile, Request(0, 4, join()), FAILING, DELETION)
-        returned.append(answers_of(outcome)[3].results[0].error_code)
-    assert returned == [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]
-
-
-@pytest.mark.parametrize("deletion", [DELETION, OF_OFFSET], ids=["group", "offset"])
-def test_what_a_transaction_has_pending_is_deleted_in_the_log_of_4_1_too(
-    deletion: RequestBody,
-) -> None:
-    steps = (PENDING, deletion, Crash(), MARKER, fetch(require_stable=False))
-    read = []
-    for profile in (OLD, NEW):
-        fetched = answers_of(end(profile, *steps))[5]
-        read.append(fetched.topics[0].partitions[0].committed_offset)
-    assert read == [6, -1]
-
-
-def test_to_delete_what_only_a_transaction_has_is_an_append_in_4_1() -> None:
-    steps = (PENDING, FAILING, OF_OFFSET)
-    assert end(OLD, *steps).coordinator.failing == FAILING
-    outcome = end(NEW, *steps)
-    assert outcome.coordinator == end(NEW, PENDING).coordinator
-    assert answers_of(outcome)[3].error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
-@BOTH
-def test_to_delete_an_offset_that_is_not_there_appends_nothing(profile: Profile) -> None:
-    steps = (commit(-1, ""), FAILING, offset_delete("nothing"))
-    outcome = end(profile, *steps)
-    assert answers_of(outcome)[3].error_code is ErrorCode.NONE
-    assert outcome.coordinator.failing == FAILING
-
-
-def test_no_marker_is_awaited_in_4_1_of_whom_all_is_deleted_so_that_the_group_can_go() -> None:
-    steps = (PENDING, OF_OFFSET)
-    assert group_of(end(OLD, *steps, Cleanup())).producers == (PRODUCER_ID,)
-    assert not group_of(end(NEW, *steps)).producers
-    assert end(NEW, *steps, Cleanup()).coordinator.group is None
 
 
 def test_a_cleanup_that_cannot_be_stored_may_take_a_group_of_which_nothing_is_written() -> None:

@@ -15,18 +15,11 @@ from groupcheck.model.instances.environment import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
-    Advance,
     Cleanup,
-    Crash,
-    FailAppends,
-    GroupRecord,
     HoldAppends,
-    Load,
     Loading,
-    Log,
     ReleaseAppends,
     Shutdown,
     Unload,
@@ -150,12 +143,6 @@ def test_errors_that_are_thrown_joins_syncs_and_reads_do_not_wait(asked: Any) ->
     assert writing().do(asked) is not None
 
 
-def test_without_anything_written_nothing_waits_while_appends_are_held() -> None:
-    broker = stable()
-    assert broker.do(HOLD, heartbeat()).error_code is NONE
-    assert offset_of(broker.do(STABLY)) == -1
-
-
 def test_answers_are_released_in_the_order_of_the_log_and_later_ones_wait_no_longer() -> None:
     broker = writing()
     broker.do(heartbeat(), leave("nobody"))
@@ -165,48 +152,6 @@ def test_answers_are_released_in_the_order_of_the_log_and_later_ones_wait_no_lon
     assert partition_error(broker.do(commit(1, "#1"))) is NONE
 
 
-def test_the_leaders_assignments_reach_the_members_at_the_release() -> None:
-    broker = completing()
-    assert broker.do(HOLD, sync("#1")) is None
-    assert described(broker) == "CompletingRebalance"
-    broker.do(RELEASE)
-    assert broker.answers[2].assignment == b"part"
-    assert described(broker) == "Stable"
-
-
-def test_a_join_before_the_release_makes_the_assignments_outdated() -> None:
-    broker = completing()
-    broker.do(HOLD, sync("#1"), join())
-    assert broker.answers[2].error_code is ErrorCode.REBALANCE_IN_PROGRESS
-    broker.do(RELEASE)
-    assert broker.group.state == "PreparingRebalance"
-
-
-def test_a_leave_that_empties_the_group_is_answered_at_the_release() -> None:
-    broker = stable()
-    assert broker.do(HOLD, leave("#1")) is None
-    assert described(broker) == "Empty"  # of a group that is committed all shows as it is by now
-    broker.do(RELEASE)
-    assert broker.answers[3].members[0].error_code is NONE
-
-
-def test_who_expires_while_appends_are_held_makes_others_wait() -> None:
-    broker = stable()
-    broker.do(HOLD, Advance(10_000))
-    assert broker.group.state == "Empty"
-    assert broker.do(SIMPLE) is None
-    broker.do(RELEASE)
-    assert partition_error(broker.answers[3]) is NONE
-
-
-def test_what_is_read_is_what_is_committed_and_a_stable_offset_is_the_newest() -> None:
-    broker = writing()
-    assert read(broker) == -1
-    assert broker.do(STABLY) is None
-    broker.do(RELEASE)
-    assert offset_of(broker.answers[5]) == 5
-
-
 def test_a_group_that_is_not_committed_does_not_show() -> None:
     broker = Broker(NEW)
     broker.do(HOLD, join())
@@ -214,14 +159,6 @@ def test_a_group_that_is_not_committed_does_not_show() -> None:
     assert broker.do(LIST).groups == ()
     broker.do(RELEASE)
     assert described(broker) == "PreparingRebalance"
-
-
-def test_a_group_of_which_nothing_was_written_before_does_not_show_until_the_release() -> None:
-    broker = Broker(NEW)
-    broker.do(REFUSED, HOLD, SIMPLE)
-    assert described(broker) == "Dead"
-    broker.do(RELEASE)
-    assert described(broker) == "Empty"
 
 
 @pytest.mark.parametrize("removal", [DELETE, Cleanup()], ids=["deleted", "cleaned up"])
@@ -258,13 +195,6 @@ def test_a_marker_takes_effect_at_once_and_its_answer_waits() -> None:
     assert read(broker) == 6
 
 
-def test_failed_append_is_answered_at_once_before_deferred_responses() -> None:
-    broker = writing()
-    broker.do(FailAppends(1, ErrorCode.NOT_ENOUGH_REPLICAS))
-    assert partition_error(broker.do(commit(1, "#1"))) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert 3 not in broker.answers
-
-
 @pytest.mark.parametrize("lost", [Unload(), Loading(), Shutdown()], ids=str)
 def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: Any) -> None:
     broker = writing()
@@ -291,66 +221,10 @@ def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: An
     assert broker.state.appends == ()
 
 
-def test_parked_join_that_is_deferred_fails_without_its_member_id() -> None:
-    for held, member_id in ((True, ""), (False, "#1")):
-        broker = Broker(NEW)
-        broker.do(*([HOLD] if held else []), join(), Unload())
-        assert broker.answers[1].error_code is ErrorCode.NOT_COORDINATOR
-        assert broker.answers[1].member_id == member_id
-
-
-def test_repeated_request_fails_when_the_append_is_lost() -> None:
-    broker = Broker(NEW)
-    broker.do(HOLD, join(), join("#1"), Unload())
-    assert {broker.answers[n].error_code for n in (1, 2)} == {ErrorCode.NOT_COORDINATOR}
-    broker = completing()
-    broker.do(HOLD, sync("#1"), sync("#1"), Unload())
-    assert {broker.answers[n].error_code for n in (2, 3)} == {ErrorCode.NOT_COORDINATOR}
-
-
-def test_answered_parked_request_gets_no_second_response_at_the_loss() -> None:
-    broker = Broker(NEW)
-    broker.do(HOLD, join(), DELAY)
-    assert broker.answers[1].error_code is NONE
-    broker.do(Unload())
-
-
-def test_held_assignments_of_a_group_that_moved_on_are_lost_without_a_word() -> None:
-    broker = completing()
-    broker.do(HOLD, sync("#1"), join(), Unload())
-    assert broker.answers[2].error_code is ErrorCode.REBALANCE_IN_PROGRESS
-    assert broker.answers[3].error_code is ErrorCode.NOT_COORDINATOR
-
-
-def test_follower_that_waits_behind_an_append_gets_an_error_when_it_is_lost() -> None:
-    broker = Broker(NEW)
-    broker.do(join(), join(), DELAY, Advance(3_000), HOLD, SIMPLE)
-    leader, follower = broker.group.leader, {"#1", "#2"} - {broker.group.leader or ""}
-    assert leader == "#1"
-    broker.do(HOLD, sync("#1"), *(sync(name) for name in follower))
-    broker.do(Unload())
-    assert {broker.answers[n].error_code for n in (4, 5)} == {ErrorCode.NOT_COORDINATOR}
-
-
 def test_deferred_deletion_fails_in_a_shutdown_although_the_group_is_deleted() -> None:
     broker = stable()
     broker.do(leave("#1"), HOLD, DELETE, Shutdown())
     assert broker.answers[4].results[0].error_code is ErrorCode.NOT_COORDINATOR
-
-
-def test_what_waits_when_the_coordinator_crashes_is_never_answered() -> None:
-    broker = writing()
-    broker.do(heartbeat(), Crash(), RELEASE)
-    assert not {3, 4} & broker.answers.keys()
-
-
-@pytest.mark.parametrize("moves", [(Crash(),), (Unload(), Load())], ids=["crash", "move"])
-def test_what_is_loaded_is_committed(moves: Any) -> None:
-    broker = writing()
-    broker.do(*moves)
-    assert read(broker) == 5
-    assert broker.do(heartbeat()).error_code is NONE
-    assert broker.do(commit(1, "#1")) is None  # appends are held as before
 
 
 def returned(version: int) -> Broker:
@@ -359,15 +233,6 @@ def returned(version: int) -> Broker:
     broker.do(static(version), DELAY, sync("#1"), HOLD)
     assert broker.do(static(version)) is None
     return broker
-
-
-def test_replaced_static_member_gets_its_new_id_at_the_release() -> None:
-    for version, leader, skips in ((8, "#1", False), (9, "#3", True)):
-        broker = returned(version)
-        broker.do(RELEASE)
-        answer = broker.answers[3]
-        assert (answer.member_id, answer.leader, answer.skip_assignment) == ("#3", leader, skips)
-        assert bool(answer.members) == skips
 
 
 @differ("static member that comes back twice")
@@ -381,35 +246,6 @@ def test_static_member_replaced_again_before_the_release_is_answered_by_its_own_
         assert broker.answers[4].member_id == expected
 
 
-def test_replaced_leader_is_not_answered_in_preparing_rebalance() -> None:
-    broker = returned(9)
-    broker.do(Request(0, 4, join()), join())
-    assert broker.group.state == "PreparingRebalance"
-    broker.do(RELEASE)
-    assert 3 not in broker.answers
-    assert broker.group.member("#3") is not None
-
-
-def test_waiting_static_member_gets_an_error_when_the_append_is_lost() -> None:
-    broker = returned(9)
-    broker.do(Unload())
-    answer = broker.answers[3]
-    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "")
-    assert (answer.generation_id, answer.leader) == (1, "#1")
-
-
-def test_the_record_of_a_held_append_is_in_the_log_at_once() -> None:
-    broker = Broker(NEW)
-    broker.do(HOLD, join())
-    assert broker.state.log == Log(GroupRecord(0, None, None, None, ()))
-
-
 def test_the_rules_whose_answers_wait_are_the_profiles_own() -> None:
     assert NEW.deferred <= NEW.rules.keys()
     assert all(not profile.deferred for name, profile in PROFILES.items() if name != "4.1")
-
-
-def test_the_newer_has_spaces_in_which_appends_are_held() -> None:
-    found = spaces(NEW, 2).items()
-    held = {name: space.members for name, space in found if "held-appends" in space.features}
-    assert held == {"storing": 2, "static-storing": 1, "failover": 1}

@@ -8,30 +8,23 @@ from groupcheck.model.engine.graph import check_every_rule_is_reached
 from groupcheck.model.instances.environment import (
     GROUP_ID,
     OTHER_PROTOCOLS,
-    SUBSCRIBED_PROTOCOLS,
     commit,
-    fetch,
 )
-from groupcheck.model.instances.instance import spaces
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, FailAppends
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
-    DescribeGroupsRequest,
     ErrorCode,
     GroupState,
     LeaveGroupRequest,
-    ListGroupsRequest,
     MemberIdentity,
     Request,
-    RequestBody,
 )
 from support.differences import differ
 from support.economy import slow_if
 from support.play import Play
 from support.scenario import (
     DELAY,
-    REBALANCE_MS,
     SESSION_MS,
     group_state,
     heartbeat,
@@ -77,21 +70,6 @@ def test_a_refused_join_says_generation_0_in_the_older_and_minus_1_in_the_newer(
     assert run(NEW, join("nobody"))[1][1].generation_id == -1
 
 
-def test_a_parked_new_member_waits_for_ever_in_the_older_and_five_minutes_in_the_newer() -> None:
-    slow = join(session_timeout_ms=300_000, rebalance_timeout_ms=10**9)
-    half = Advance(150_000)
-    # The first member heartbeats, and does not join again.
-    steps = (slow, DELAY, slow, half, heartbeat("#1", 1), half)
-    state, answers = run(OLD, *steps)
-    assert state.group is not None
-    assert state.group.member("#3") is not None
-    assert 3 not in answers
-    state, answers = run(NEW, *steps)
-    assert state.group is not None
-    assert state.group.member("#3") is None
-    assert answers[3].error_code is ErrorCode.UNKNOWN_MEMBER_ID
-
-
 @differ("join that is parked as its member leaves")
 def test_parked_join_of_a_leaving_member_is_answered_only_in_the_newer() -> None:
     leave = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
@@ -117,13 +95,6 @@ def test_before_the_assignments_the_older_does_not_look_at_a_heartbeats_generati
     assert run(NEW, join(), DELAY, heartbeat("#1", 7))[1][3].error_code == 22
 
 
-def test_a_leader_that_never_syncs_but_heartbeats_is_removed_by_the_older_alone() -> None:
-    wait = Advance(SESSION_MS - 1)
-    beats: tuple[RequestBody | Advance, ...] = (wait, heartbeat("#1", 1), wait)
-    assert group_state(run(OLD, join(), DELAY, *beats)[0]) is GroupState.EMPTY
-    assert group_state(run(NEW, join(), DELAY, *beats)[0]) is GroupState.COMPLETING_REBALANCE
-
-
 @differ("commit before the assignments")
 def test_before_the_assignments_the_older_refuses_a_commit_without_looking_at_its_member() -> None:
     def refused(profile: Profile) -> ErrorCode:
@@ -133,25 +104,6 @@ def test_before_the_assignments_the_older_refuses_a_commit_without_looking_at_it
 
     assert refused(OLD) is ErrorCode.REBALANCE_IN_PROGRESS
     assert refused(NEW) is ErrorCode.UNKNOWN_MEMBER_ID
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        sync("nobody", 1)._replace(group_id=""),
-        heartbeat("nobody", 1)._replace(group_id=""),
-        LeaveGroupRequest("", (MemberIdentity("nobody"),)),
-    ],
-    ids=lambda body: type(body).__name__,
-)
-def test_only_the_newer_looks_at_the_group_id_of_other_requests_than_join(
-    body: RequestBody,
-) -> None:
-    old, new = run(OLD, body)[1][1], run(NEW, body)[1][1]
-    assert new.error_code is ErrorCode.INVALID_GROUP_ID
-    members = getattr(old, "members", ())
-    codes = {m.error_code for m in members} or {old.error_code}
-    assert codes == {ErrorCode.UNKNOWN_MEMBER_ID}
 
 
 def test_a_dropped_members_session_still_starts_a_rebalance_in_the_older_alone() -> None:
@@ -175,19 +127,7 @@ def test_a_dropped_members_session_still_starts_a_rebalance_in_the_older_alone()
         assert group_state(later) is expected
 
 
-def test_a_group_that_waits_for_assignments_has_another_name_in_the_older() -> None:
-    describe = DescribeGroupsRequest((GROUP_ID,))
-    assert run(OLD, join(), DELAY, describe)[1][3].groups[0].group_state == "AwaitingSync"
-    assert run(NEW, join(), DELAY, describe)[1][3].groups[0].group_state == "CompletingRebalance"
-
-
 LEAVE = LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
-
-
-def test_a_group_that_everybody_has_left_is_dead_in_the_oldest_and_empty_in_the_others() -> None:
-    assert group_state(run(OLDEST, join(), LEAVE)[0]) is GroupState.DEAD
-    assert group_state(run(OLD, join(), LEAVE)[0]) is GroupState.EMPTY
-    assert group_state(run(NEW, join(), DELAY, LEAVE)[0]) is GroupState.EMPTY
 
 
 @differ("group that is not there")
@@ -225,40 +165,6 @@ def test_a_leader_whose_append_times_out_joins_again_or_in_4_1_looks_for_the_coo
         assert play.sync(leader, 1, {leader: b"all"}).answer.error_code is error
 
 
-def test_generations_restart_in_0_10_0_when_all_members_have_left() -> None:
-    assert run(OLDEST, join(), LEAVE, join())[1][3].generation_id == 1
-    assert run(OLD, join(), LEAVE, join())[1][3].generation_id == 3
-
-
-def test_offsets_outlive_a_group_that_is_dead() -> None:
-    leave = LEAVE._replace(members=(MemberIdentity("#2"),))
-    state, answers = run(OLDEST, commit(-1, ""), join(), leave, fetch(require_stable=False))
-    assert group_state(state) is GroupState.DEAD
-    assert answers[4].topics[0].partitions[0].committed_offset == 5
-
-
-def test_to_fetch_no_partition_is_to_fetch_all_in_the_oldest_alone() -> None:
-    nothing = fetch(require_stable=False)._replace(topics=())
-    assert len(run(OLDEST, commit(-1, ""), nothing)[1][2].topics) == 1
-    assert run(OLD, commit(-1, ""), nothing)[1][2].topics == ()
-
-
-def test_outside_stable_the_oldest_does_not_even_look_at_who_sends_a_heartbeat() -> None:
-    assert run(OLDEST, join(), heartbeat("nobody", 1))[1][2].error_code == 27
-    assert run(OLD, join(), heartbeat("nobody", 1))[1][2].error_code == 25
-
-
-def test_a_rebalance_takes_as_long_as_the_longest_session_in_the_oldest() -> None:
-    def longest_ms(profile: Profile) -> int:
-        group = run(profile, join(), sync("#1", 1), join())[0].group
-        assert group is not None
-        assert group.join_timer is not None
-        return group.join_timer.left_ms
-
-    assert longest_ms(OLDEST) == SESSION_MS
-    assert longest_ms(OLD) == REBALANCE_MS
-
-
 def test_replicas_that_are_missing_are_no_matter_of_the_coordinator_in_the_oldest() -> None:
     lacking = ErrorCode.NOT_ENOUGH_REPLICAS
     for profile, returned in ((OLDEST, lacking), (OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE)):
@@ -281,27 +187,3 @@ def test_a_log_that_fails_on_its_disk_is_another_coordinators_in_the_newer_alone
 @pytest.mark.untraced
 def test_every_rule_a_profile_declares_is_applied_in_its_spaces(profile: Profile) -> None:
     check_every_rule_is_reached(profile, every_space(profile.name).values())
-
-
-def test_only_the_newer_knows_transactions_and_deletions() -> None:
-    newer = {"TxnOffsetCommit", "EndTxn", "DeleteGroups", "OffsetDelete"}
-    for profile in (OLDEST, OLD):
-        assert NEW.max_versions.keys() - profile.max_versions.keys() == newer
-        assert "transactions" not in spaces(profile, 2)
-    assert "transactions" in spaces(NEW, 2)
-
-
-@pytest.mark.parametrize(("profile", "listed"), [(OLDEST, 0), (OLD, 1), (NEW, 1)])
-def test_a_group_that_only_stores_offsets_is_listed_where_it_is_a_group(
-    profile: Profile, listed: int
-) -> None:
-    _, answers = run(profile, commit(-1, ""), ListGroupsRequest())
-    assert len(answers[2].groups) == listed
-
-
-def test_only_the_newer_reads_what_consumers_subscribe_to() -> None:
-    first = join(protocols=SUBSCRIBED_PROTOCOLS)
-    old, new = run(OLD, first)[0].group, run(NEW, first, DELAY)[0].group
-    assert old is not None
-    assert new is not None
-    assert (old.subscribed, new.subscribed) == (None, ("other",))

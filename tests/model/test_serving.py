@@ -29,7 +29,6 @@ from groupcheck.model.vocabulary import (
     JoinGroupRequest,
     LeaveGroupRequest,
     ListGroupsRequest,
-    ListGroupsResponse,
     MemberIdentity,
     Request,
     RequestBody,
@@ -144,19 +143,6 @@ def test_before_version_2_of_txn_offset_commit_loading_is_not_being_available(
         assert _error(profile, LOADING, request) is returned
 
 
-@EVERY
-def test_who_is_not_the_coordinator_lists_nothing_and_says_nothing_of_it(profile: Profile) -> None:
-    (response,) = end(profile, ELSEWHERE, ListGroupsRequest()).responses
-    assert response.body == ListGroupsResponse(ErrorCode.NONE)
-
-
-@pytest.mark.parametrize("profile", [OLDEST, OLD], ids=lambda profile: profile.name)
-def test_the_older_do_not_own_what_they_are_loading(profile: Profile) -> None:
-    errors = {_api(body): _error(profile, LOADING, body) for body in _known(profile)}
-    assert errors.pop("ListGroups") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    assert set(errors.values()) == {ErrorCode.NOT_COORDINATOR}
-
-
 @differ("gate order")
 def test_empty_group_id_is_checked_before_a_shutdown_in_2_7_and_after_it_in_the_others() -> None:
     no_group_id = JOIN._replace(group_id="")
@@ -176,40 +162,6 @@ def test_wrong_coordinator_is_checked_before_the_session_timeout_except_in_4_1(
     assert _error(profile, ELSEWHERE, short) is last.get(profile.name, ErrorCode.NOT_COORDINATOR)
 
 
-@pytest.mark.parametrize(
-    ("where", "returned"), [(SHUT_DOWN, True), (LOADING, False), (ELSEWHERE, False)]
-)
-def test_join_rejected_by_the_runtime_of_4_1_returns_no_member_id(
-    where: Input, *, returned: bool
-) -> None:
-    for profile, keeps in ((NEW, True), (NEWEST, returned)):
-        given = Request(0, 7, JOIN._replace(member_id="mine"))
-        body: Any = end(profile, where, given).responses[0].body
-        assert body.member_id == ("mine" if keeps else "")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        SyncGroupRequest("", 1, "nobody", None, "consumer", "range"),
-        HeartbeatRequest("", 1, "nobody"),
-        LeaveGroupRequest("", (MemberIdentity("nobody"),)),
-        txn_commit(1, "nobody")._replace(group_id=""),
-        offset_delete(TOPIC)._replace(group_id=""),
-    ],
-    ids=lambda body: type(body).__name__,
-)
-def test_every_api_that_asks_for_a_group_id_does_so_before_a_shutdown_in_2_7_and_after_it_in_4_1(
-    body: RequestBody,
-) -> None:
-    for profile, returned in (
-        (NEW, ErrorCode.INVALID_GROUP_ID),
-        (NEWEST, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-    ):
-        assert _error(profile, SHUT_DOWN, body) is returned
-        assert _error(profile, ELSEWHERE, body) is ErrorCode.INVALID_GROUP_ID
-
-
 @EVERY
 def test_offset_fetch_before_version_2_returns_the_error_in_each_partition(
     profile: Profile,
@@ -218,10 +170,3 @@ def test_offset_fetch_before_version_2_returns_the_error_in_each_partition(
     body: Any = end(profile, ELSEWHERE, given).responses[0].body
     assert body.error_code is ErrorCode.NONE
     assert body.topics[0].partitions[0].error_code is ErrorCode.NOT_COORDINATOR
-
-
-def test_what_never_gets_to_the_coordinator_is_answered_as_ever() -> None:
-    nothing = commit(1, "nobody")._replace(topics=())
-    assert end(NEW, SHUT_DOWN, nothing).fired == ("commit/nothing",)
-    unsaid = SyncGroupRequest(GROUP_ID, 1, "nobody")
-    assert _error(NEW, SHUT_DOWN, unsaid) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

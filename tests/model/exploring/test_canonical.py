@@ -8,20 +8,14 @@ from itertools import permutations
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.exploring.canonical import canonical, under
-from groupcheck.model.instances.environment import Feature
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.exploring.canonical import under
 from groupcheck.model.state import Append, Coordinator, GroupAppend
+from support.spaces import explored
 
 
-@pytest.fixture(scope="module")
-def space() -> StateSpace:
-    return explore(
-        Instance(
-            PROFILES["2.7"], 2, frozenset({Feature.TIME, Feature.METADATA, Feature.HELD_APPENDS})
-        )
-    )
+@pytest.fixture(scope="module", params=["membership", "metadata", "storing"])
+def space(request: pytest.FixtureRequest) -> StateSpace:
+    return explored("2.7", request.param)
 
 
 def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinator:
@@ -50,7 +44,7 @@ def _renamed(state: Coordinator, names: dict[str, str], later: int) -> Coordinat
 
 def test_the_canonical_form_of_a_canonical_state_is_itself(space: StateSpace) -> None:
     for node in space.nodes:
-        assert canonical(node).node == node
+        assert space.canonical(node).node == node
 
 
 def test_other_names_and_later_generations_have_the_same_canonical_form(space: StateSpace) -> None:
@@ -64,27 +58,27 @@ def test_other_names_and_later_generations_have_the_same_canonical_form(space: S
         for order in permutations([f"#{n}" for n in range(len(ids))]):
             names = dict(zip(ids, order, strict=True))
             for later in (0, 1, 7):
-                frame = canonical(_renamed(node, names, later))
+                frame = space.canonical(_renamed(node, names, later))
                 assert frame.node == node
                 assert set(frame.names) == set(order)
 
 
 @pytest.mark.untraced
 @pytest.mark.slow
-def test_every_name_for_name_exchange_of_a_node_is_a_state_without_symmetry_and_there_is_no_other(
+def test_the_states_without_symmetry_are_the_renamings_of_the_canonical_ones(
     space: StateSpace,
 ) -> None:
     pool = space.instance.names
     whole = explore(space.instance, symmetry=False)
-    orbits = Counter(canonical(node).node for node in whole.nodes)
+    orbits = Counter(space.canonical(node).node for node in whole.nodes)
     assert set(orbits) == set(space.nodes)
     for node, size in orbits.items():
-        names = canonical(node).names
+        names = space.canonical(node).names
         ways = permutations(pool, len(names))
         assert size == len({under(node, dict(zip(names, way, strict=True))) for way in ways})
 
 
-def test_the_symmetry_reduction_is_complete_no_two_nodes_are_renamings_of_each_other(
+def test_no_two_canonical_states_are_equal(
     space: StateSpace,
 ) -> None:
     assert len(set(space.nodes)) == len(space.nodes) == len(space.numbers)

@@ -1,4 +1,4 @@
-"""Spaces explored one after the other: what is found wrong, and what cannot be explored."""
+"""All instances of a version explored: what is found wrong, and what cannot be explored."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Callable
 
 import pytest
 
-import support.spaces
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import VersionRule
+from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, UnfitSettingsError, run
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import Instance, spaces
 from groupcheck.model.profiles import PROFILES
+from support.economy import slow_if
+from support.spaces import exploration as explored
+from support.spaces import whole
 
 pytestmark = pytest.mark.untraced
 
-PROFILE = PROFILES["2.7"]
-OLDEST = PROFILES["0.10.0"]  # the smallest
+PROFILE, OLD = PROFILES["2.7"], PROFILES["0.10.2"]  # whose instances are small
 
 
 def _silent(_what: str, _total: int | None) -> Callable[[int], None]:
@@ -26,17 +28,18 @@ def _silent(_what: str, _total: int | None) -> Callable[[int], None]:
 
 @pytest.fixture(scope="module")
 def exploration() -> Exploration:
-    return support.spaces.exploration(PROFILE.name)
+    return explored(OLD.name)
 
 
-@pytest.mark.slow
-def test_nothing_is_wrong_with_the_model(exploration: Exploration) -> None:
-    assert exploration.errors == []
-    assert exploration.unreached == []
-    assert [space.name for space in exploration.spaces] == list(spaces(PROFILE, 2))
+@pytest.mark.parametrize("profile", slow_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
+def test_nothing_is_wrong_with_the_model(profile: str) -> None:
+    found = explored(profile)
+    assert found.errors == []
+    assert found.unreached == []
+    assert [space.name for space in found.spaces] == list(spaces(PROFILES[profile], 2))
 
 
-def test_every_labelled_edge_has_a_witness_one_step_longer_than_the_way_to_its_state(
+def test_every_transition_has_a_witness_one_step_longer_than_the_path_to_its_state(
     exploration: Exploration,
 ) -> None:
     for space in exploration.spaces:
@@ -44,17 +47,24 @@ def test_every_labelled_edge_has_a_witness_one_step_longer_than_the_way_to_its_s
         assert sum(len(c.nodes) for c in space.components or ()) == space.figures.states
 
 
-def test_a_declared_rule_that_no_edge_applies_is_an_error_where_all_is_explored() -> None:
+def test_a_declared_rule_that_no_transition_applies_is_an_error_where_all_is_explored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def shared(instance: Instance, *_: object, **__: object) -> StateSpace:
+        return whole(instance._replace(profile=OLD))
+
+    monkeypatch.setattr(exploration_of_all, "explore", shared)
     rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
-    profile = OLDEST._replace(rules={**OLDEST.rules, rule.id: rule})
-    whole = run(Settings(profile), _silent)
-    assert whole.errors == ["no transition applies the rule heartbeat/on-a-sunday"]
+    profile = OLD._replace(rules={**OLD.rules, rule.id: rule})
+    assert run(Settings(profile), _silent).errors == [
+        "no transition applies the rule heartbeat/on-a-sunday"
+    ]
     part = run(Settings(profile, spaces=("order",)), _silent)
     assert part.errors == []
     assert "heartbeat/on-a-sunday" in part.unreached
 
 
-def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
+def test_each_fault_of_the_graph_of_an_instance_is_an_error(
     exploration: Exploration,
 ) -> None:
     first = exploration.spaces[0]
@@ -70,7 +80,7 @@ def test_whatever_the_graph_of_a_space_shows_to_be_wrong_is_an_error(
     assert "no transition takes the arrow absent -> Empty" in said
 
 
-def test_a_space_with_more_states_than_allowed_is_given_up_and_named(
+def test_an_instance_with_more_states_than_allowed_stops_the_exploration(
     exploration: Exploration,
 ) -> None:
     allowed = exploration.spaces[1].figures.states
@@ -79,18 +89,16 @@ def test_a_space_with_more_states_than_allowed_is_given_up_and_named(
     def keep(name: str, _space: StateSpace) -> None:
         kept.append(name)
 
-    settings = Settings(PROFILE, spaces=("metadata", "storing"), most_states=allowed)
+    settings = Settings(OLD, spaces=("metadata", "storing"), most_states=allowed)
     with pytest.raises(TooManyStatesError, match=f"storing has more than {allowed} states"):
         run(settings, _silent, keep)
     assert kept == ["metadata"]  # which has exactly as many
 
 
-def test_the_shortest_witness_of_all_spaces_is_the_witness() -> None:
-    found = run(Settings(OLDEST, witness="sync/stable"), _silent)
-    alone = [
-        run(Settings(OLDEST, spaces=(space.name,), witness="sync/stable"), _silent)
-        for space in found.spaces
-    ]
+def test_the_shortest_witness_of_all_instances_is_the_witness() -> None:
+    small = ("membership", "metadata", "storing")
+    found = run(Settings(OLD, spaces=small, witness="sync/stable"), _silent)
+    alone = [run(Settings(OLD, spaces=(name,), witness="sync/stable"), _silent) for name in small]
     assert found.witness is not None
     assert "sync/stable" in found.witness.steps[-1].outcome.fired
     assert all("sync/stable" not in step.outcome.fired for step in found.witness.steps[:-1])
@@ -110,7 +118,7 @@ def test_the_shortest_witness_of_all_spaces_is_the_witness() -> None:
         (Settings(PROFILE, symmetry=False, witness="sync/stable"), "with symmetry"),
     ],
 )
-def test_what_cannot_be_explored_is_refused_with_what_can(
+def test_unfit_settings_are_rejected_with_the_known_values(
     settings: Settings, complaint: str
 ) -> None:
     with pytest.raises(UnfitSettingsError, match=complaint):

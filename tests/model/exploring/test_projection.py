@@ -1,4 +1,4 @@
-"""The group's state machine as the explored spaces have it, held against Kafka's."""
+"""The state machine of the group in the explored instances, compared with Kafka's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.exploring.projection import MAKES, Arrow, Projection, merged, passed, project
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import GroupState
+from support.economy import slow_if
 from support.spaces import every_space
 
 pytestmark = pytest.mark.untraced
@@ -47,7 +48,7 @@ OF_VERSION = {
 }  # and of no other
 
 
-@pytest.fixture(scope="module", params=PROFILES)
+@pytest.fixture(scope="module", params=slow_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
 def spaces(request: pytest.FixtureRequest) -> list[StateSpace]:
     return list(every_space(request.param).values())
 

@@ -1,58 +1,58 @@
-"""JoinGroup: who is let in, who is refused, and what starts a rebalance."""
+"""JoinGroup: which members are admitted or rejected, and what starts a rebalance."""
 
 from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.vocabulary import ErrorCode, Protocol
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity, Protocol
 from support.kafka_tests import holds
-from support.play import COOPERATIVE, DELAY_MS, SEVERAL, Play
+from support.play import COOPERATIVE, DELAY_MS, SESSION_MS, SEVERAL, Play
 
 OTHER = (Protocol("sticky", b"topics"),)
 LIMITS = {"group_min_session_timeout_ms": 7_000, "group_max_session_timeout_ms": 90_000}
+SHORT_MS = 7_000
+INCONSISTENT = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @holds("testJoinGroupSessionTimeoutTooSmall", "testJoinGroupSessionTimeoutTooLarge")
-def test_a_session_timeout_has_to_be_within_the_limits_of_the_broker() -> None:
+def test_the_session_timeout_is_within_the_limits_of_the_broker() -> None:
     play = Play(**LIMITS)
-    for refused_ms in (6_999, 90_001):
-        refused = play.join(session_ms=refused_ms).answer
-        assert refused.error_code is ErrorCode.INVALID_SESSION_TIMEOUT
+    for rejected_ms in (6_999, 90_001):
+        rejected = play.join(session_ms=rejected_ms).answer
+        assert rejected.error_code is ErrorCode.INVALID_SESSION_TIMEOUT
     assert not play.exists
     for allowed_ms in (7_000, 90_000):
         assert not play.join(session_ms=allowed_ms).answered
 
 
 @holds("testInvalidGroupId")
-def test_a_group_has_to_have_a_name_to_be_joined() -> None:
+def test_join_without_a_group_id_fails() -> None:
     assert Play().join(group_id="").answer.error_code is ErrorCode.INVALID_GROUP_ID
 
 
 @holds("testValidJoinGroup")
 def test_the_first_member_of_a_group_is_admitted_to_generation_1_and_leads() -> None:
     play = Play()
-    call = play.join()
-    play.wait(DELAY_MS)
-    member = call.answer
-    assert member.error_code is ErrorCode.NONE
+    member = play.first_member()
     assert member.generation_id == 1
-    assert member.leader == member.member_id
     assert [listed.member_id for listed in member.members] == [member.member_id]
 
 
-@holds("testJoinGroupInconsistentProtocolType")
-def test_a_group_of_consumers_is_not_joined_by_other_programs() -> None:
+@holds("testJoinGroupInconsistentProtocolType", "testJoinGroupUnknownConsumerExistingGroup")
+def test_join_with_another_protocol_type_or_an_unknown_member_id_fails() -> None:
     play = Play()
     member = play.first_member(protocol_type="consumer")
-    refused = play.join(protocol_type="connect").answer
-    assert refused.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert play.join(protocol_type="connect").answer.error_code is INCONSISTENT
+    assert play.join("made-up").answer.error_code is UNKNOWN
     assert play.member_ids == {member.member_id}
 
 
-@holds("testJoinGroupWithEmptyGroupProtocol")
-def test_the_first_member_has_to_offer_a_protocol() -> None:
-    refused = Play().join(protocols=()).answer
-    assert refused.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+@holds("testJoinGroupWithEmptyGroupProtocol", "testJoinGroupWithEmptyProtocolType")
+@pytest.mark.parametrize("instance", [None, "A"])
+def test_the_first_member_names_a_protocol_type_and_a_protocol(instance: str | None) -> None:
+    assert Play().join(protocol_type="", instance=instance).answer.error_code is INCONSISTENT
+    assert Play().join(protocols=(), instance=instance).answer.error_code is INCONSISTENT
 
 
 @holds("testJoinGroupInconsistentGroupProtocol")
@@ -61,25 +61,18 @@ def test_join_without_a_common_protocol_fails_and_begins_no_rebalance() -> None:
     first = play.join(protocols=COOPERATIVE)
     second = play.join(protocols=OTHER)
     play.wait(DELAY_MS)
-    assert second.answer.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert second.answer.error_code is INCONSISTENT
     assert first.answer.error_code is ErrorCode.NONE
     assert len(first.answer.members) == 1
 
 
-@holds("testJoinGroupUnknownConsumerExistingGroup")
-def test_join_with_an_unknown_member_id_fails() -> None:
-    play = Play()
-    play.first_member()
-    assert play.join("made-up").answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID
-
-
 @holds("testJoinGroupSecondJoinInconsistentProtocol")
-def test_an_id_stays_good_after_its_join_was_refused_for_the_protocols() -> None:
+def test_a_pending_id_stays_pending_when_its_join_fails_for_the_protocols() -> None:
     play = Play()
     given = play.join(id_required=True).answer
     assert given.error_code is ErrorCode.MEMBER_ID_REQUIRED
-    refused = play.join(given.member_id, protocols=(), id_required=True).answer
-    assert refused.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    rejected = play.join(given.member_id, protocols=(), id_required=True).answer
+    assert rejected.error_code is INCONSISTENT
     accepted = play.join(given.member_id, id_required=True)
     play.wait(DELAY_MS)
     assert accepted.answer.error_code is ErrorCode.NONE
@@ -89,9 +82,8 @@ def test_an_id_stays_good_after_its_join_was_refused_for_the_protocols() -> None
 @holds("testJoinGroupProtocolTypeIsNotProvidedWhenAnErrorOccurs")
 def test_rejected_join_does_not_return_the_protocol_type() -> None:
     for play in (Play(), Play()):
-        refused = play.join("made-up", protocols=SEVERAL).answer
-        assert refused.error_code is ErrorCode.UNKNOWN_MEMBER_ID
-        assert refused.protocol_type is None
+        rejected = play.join("made-up", protocols=SEVERAL).answer
+        assert (rejected.error_code, rejected.protocol_type) == (UNKNOWN, None)
         play.first_member()
 
 
@@ -101,50 +93,123 @@ def test_leader_and_follower_get_the_protocol_type() -> None:
     calls = [play.join(protocols=SEVERAL, protocol_type="connect") for _ in range(2)]
     play.wait(2 * DELAY_MS)
     for call in calls:
-        assert call.answer.error_code is ErrorCode.NONE
-        assert call.answer.protocol_type == "connect"
+        assert (call.answer.error_code, call.answer.protocol_type) == (ErrorCode.NONE, "connect")
 
 
 @holds("testJoinGroupFromUnchangedFollowerDoesNotRebalance")
-@pytest.mark.parametrize("stable", [False, True], ids=["completing", "stable"])
-def test_a_follower_that_joins_again_unchanged_gets_the_generation_that_stands(
-    stable: bool,  # noqa: FBT001 - a parameter of pytest's
-) -> None:
+@pytest.mark.parametrize("state", ["CompletingRebalance", "Stable"])
+def test_a_follower_that_rejoins_unchanged_gets_the_current_generation(state: str) -> None:
     play = Play()
     leader, follower = play.pair()
     assert leader.generation_id == follower.generation_id == 2
     assert follower.leader == leader.leader == leader.member_id
-    if stable:
+    if state == "Stable":
         play.sync(leader.member_id, 2)
-    before = play.state
     again = play.join(follower.member_id).answer
-    assert again.error_code is ErrorCode.NONE
-    assert again.generation_id == 2
-    assert play.state is before
+    assert (again.error_code, again.generation_id) == (ErrorCode.NONE, 2)
+    assert play.state == state
 
 
 @holds("testJoinGroupFromUnchangedLeaderShouldRebalance", "testGenerationIdIncrementsOnRebalance")
-def test_a_leader_that_joins_a_stable_group_again_starts_a_generation() -> None:
+def test_a_leader_that_rejoins_a_stable_group_starts_a_generation() -> None:
     play = Play()
     leader = play.stable_member()
     assert leader.generation_id == 1
     again = play.join(leader.member_id).answer
-    assert again.error_code is ErrorCode.NONE
-    assert again.generation_id == 2
+    assert (again.error_code, again.generation_id) == (ErrorCode.NONE, 2)
     assert play.state == "CompletingRebalance"
 
 
-@holds("testJoinGroupUnknownConsumerNewGroup")
-@pytest.mark.parametrize("instance", [None, "A"])
-def test_join_with_an_unknown_member_id_creates_no_group(instance: str | None) -> None:
+# The initial rebalance delay: from Empty, the group waits for more members.
+
+
+@holds("shouldDelayInitialRebalanceByGroupInitialRebalanceDelayOnEmptyGroup")
+def test_the_first_member_waits_for_the_initial_delay_to_end() -> None:
     play = Play()
-    refused = play.join("made-up", instance=instance).answer
-    assert refused.error_code is ErrorCode.UNKNOWN_MEMBER_ID
-    assert not play.exists
+    call = play.join()
+    play.wait(DELAY_MS - 1)
+    assert not call.answered
+    play.wait(1)
+    assert call.answer.error_code is ErrorCode.NONE
 
 
-@holds("testJoinGroupWithEmptyProtocolType")
-@pytest.mark.parametrize("instance", [None, "A"])
-def test_the_first_member_has_to_say_its_protocol_type(instance: str | None) -> None:
-    refused = Play().join(protocol_type="", instance=instance).answer
-    assert refused.error_code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+@holds("shouldResetRebalanceDelayWhenNewMemberJoinsGroupInInitialRebalance")
+def test_a_member_that_joins_during_the_delay_prolongs_it_by_another_one() -> None:
+    play = Play()
+    calls = [play.join(rebalance_ms=3 * DELAY_MS)]
+    play.wait(DELAY_MS - 1)
+    calls.append(play.join(rebalance_ms=3 * DELAY_MS))
+    play.wait(DELAY_MS)  # the second delay starts at the end of the first
+    assert not any(call.answered for call in calls)
+    play.wait(1)
+    assert [call.answer.error_code for call in calls] == [ErrorCode.NONE] * 2
+
+
+@holds("shouldDelayRebalanceUptoRebalanceTimeout")
+def test_new_members_prolong_the_delay_up_to_the_rebalance_timeout() -> None:
+    play = Play()
+    rebalance_ms = 2 * DELAY_MS
+    calls = [play.join(rebalance_ms=rebalance_ms) for _ in range(2)]
+    play.wait(DELAY_MS)
+    calls.append(play.join(rebalance_ms=rebalance_ms))
+    play.wait(DELAY_MS - 1)
+    assert not any(call.answered for call in calls)
+    play.wait(1)
+    assert [call.answer.error_code for call in calls] == [ErrorCode.NONE] * 3
+
+
+# Pending ids: MEMBER_ID_REQUIRED returned them, and no JoinGroup has used them yet.
+
+
+def _rebalance_that_waits_for_a_pending_member() -> tuple[Play, str]:
+    """Both members of a group have rejoined, and the group waits for a pending id."""
+    play = Play()
+    leader, follower = play.pair()
+    play.sync(leader.member_id, 2)
+    play.sync(follower.member_id, 2)
+    play.join(leader.member_id)
+    pending = play.join(session_ms=SHORT_MS, id_required=True).answer
+    assert pending.error_code is ErrorCode.MEMBER_ID_REQUIRED
+    play.join(follower.member_id)
+    assert play.pending_ids == {pending.member_id}
+    assert play.state == "PreparingRebalance"
+    return play, pending.member_id
+
+
+@holds("testSecondMemberPartiallyJoinAndTimeout")
+def test_a_pending_id_that_is_not_used_in_time_expires_and_the_group_stays_stable() -> None:
+    play = Play()
+    member = play.stable_member(session_ms=SESSION_MS)
+    pending = play.join(session_ms=SHORT_MS, id_required=True).answer
+    assert pending.error_code is ErrorCode.MEMBER_ID_REQUIRED
+    play.wait(SHORT_MS - 1)
+    assert play.heartbeat(member.member_id, 1) is ErrorCode.NONE
+    assert (play.state, play.pending_ids) == ("Stable", {pending.member_id})
+    play.wait(1)
+    assert (play.state, play.pending_ids) == ("Stable", set())
+    assert play.member_ids == {member.member_id}
+
+
+@holds(
+    "testJoinGroupCompletionWhenPendingMemberJoins",
+    "testJoinGroupCompletionWhenPendingMemberTimesOut",
+    "testPendingMembersLeavesGroup",
+    "testPendingMemberBatchLeaveGroup",
+)
+@pytest.mark.parametrize("ends", ["joins", "times out", "leaves", "leaves in a batch"])
+def test_the_join_phase_ends_when_the_pending_member_joins_leaves_or_expires(ends: str) -> None:
+    play, pending_id = _rebalance_that_waits_for_a_pending_member()
+    if ends == "joins":
+        assert play.join(pending_id, session_ms=SHORT_MS).answer.error_code is ErrorCode.NONE
+    elif ends == "times out":
+        play.wait(SHORT_MS - 1)
+        assert play.state == "PreparingRebalance"
+        play.wait(1)
+    elif ends == "leaves":
+        assert play.leave(pending_id) == [ErrorCode.NONE]
+    else:
+        left = play.leave(MemberIdentity("", "no such instance"), pending_id)
+        assert left == [UNKNOWN, ErrorCode.NONE]
+    assert (play.state, play.pending_ids) == ("CompletingRebalance", set())
+    assert len(play.member_ids) == (3 if ends == "joins" else 2)
+    assert (pending_id in play.member_ids) == (ends == "joins")
