@@ -26,7 +26,7 @@ from processes import Peak
 
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.notation import digest, key, written
+from groupcheck.model.exploring.fingerprint import digest, key, written
 from groupcheck.model.profiles import PROFILES
 from groupcheck.numeric_options import memory
 

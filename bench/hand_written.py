@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.model.instances.environment import GROUP_ID, TOPIC
+from groupcheck.model.instances.inputs import GROUP_ID, TOPIC
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     Assignment,

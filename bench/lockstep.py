@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests s
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.reports.text import story
 from support.fuzzing import Walked, everything, fuzzed, fuzzed_far, toured
@@ -47,11 +47,11 @@ def row(what: str, walked: Walked, seconds: float) -> None:
 
 def built_in() -> Iterator[Run]:
     """Random steps with two and three members, then a tour of every model instance."""
-    instances = [i for name in BUILT_IN for n in (2, 3) for i in everything(PROFILES[name], n)]
-    for seed, instance in zip(range(RANDOM_STEPS // AT_ONCE), cycle(instances), strict=False):
+    found = [i for name in BUILT_IN for n in (2, 3) for i in everything(PROFILES[name], n)]
+    for seed, instance in zip(range(RANDOM_STEPS // AT_ONCE), cycle(found), strict=False):
         yield f"random steps, {instance.profile.name}", partial(fuzzed, instance, seed, AT_ONCE)
     for name in BUILT_IN:
-        for space, instance in spaces(PROFILES[name], 2).items():
+        for space, instance in instances(PROFILES[name], 2).items():
             yield f"tour, {name}, {space}", partial(toured, explore(instance))
 
 
@@ -59,13 +59,13 @@ def other_choices(port: OtherBranches, seed: int) -> Iterator[Run]:
     """One round: random walks, random steps, and a tour of each model instance."""
     for name in BUILT_IN:
         yield f"walks, {name}", partial(fuzzed_far, PROFILES[name], seed, WALKS, port)
-        three = spaces(PROFILES[name], 3)["metadata"]
+        three = instances(PROFILES[name], 3)["metadata"]
         yield f"tour, {name}, metadata of 3", partial(toured, explore(three), seed, port)
     for name in BUILT_IN:
         for number, instance in enumerate(everything(PROFILES[name], 3)):
             what = f"random steps, {name}, {'without' if number else 'with'} a limit of members"
             yield what, partial(fuzzed, instance, seed, AT_ONCE, port)
-        for space, instance in spaces(PROFILES[name], 2).items():
+        for space, instance in instances(PROFILES[name], 2).items():
             yield f"tour, {name}, {space}", partial(toured, explore(instance), seed, port)
 
 

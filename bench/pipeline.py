@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from made_in_bulk import Bulk, events, recordings
 from processes import Peak
 
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
@@ -129,7 +129,7 @@ def main() -> None:
         offsets_topic(options.profile, options.groups * options.events)
         return
     if options.instances:
-        instances(options.profile)
+        not_covered(options.profile)
         return
     if options.plain:
         sys.stdout.write(json.dumps(plain(options.plain)))
@@ -211,9 +211,9 @@ def logs(profile: str, texts: list[bytes]) -> None:
     sys.stdout.write(f"{profile:<7} the automaton is made in {built - began:.1f} s\n")
 
 
-def instances(profile: str) -> None:
-    """How many steps each space shows that those of the automaton do not."""
-    found = spaces(PROFILES[profile], MEMBERS)
+def not_covered(profile: str) -> None:
+    """How many steps each instance has that those of the automaton do not have."""
+    found = instances(PROFILES[profile], MEMBERS)
     known = {step[:5] for name in SPACES[profile] for step in steps_of(found[name])}
     for name in found.keys() - set(SPACES[profile]):
         more = {step[:5] for step in steps_of(found[name])} - known

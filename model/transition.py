@@ -20,7 +20,7 @@ from groupcheck.model.apis.sync_group import SYNC
 from groupcheck.model.apis.txn_offset_commit import TXN_COMMIT
 from groupcheck.model.config import Config
 from groupcheck.model.engine.rules import Table, decide
-from groupcheck.model.instances.environment import EnvironmentInput
+from groupcheck.model.instances.inputs import EnvironmentInput
 from groupcheck.model.rules.cleanup import cleanup
 from groupcheck.model.rules.timers import advance, pass_time
 from groupcheck.model.state import (

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from groupcheck.model.instances.environment import NOBODY
+from groupcheck.model.instances.inputs import NOBODY
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import Group, Member, Offset
 from groupcheck.model.versions import trim

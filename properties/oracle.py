@@ -10,7 +10,7 @@ from copy import copy
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from functools import cache, cached_property
 
 from groupcheck.model.engine.exploration import Transition
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.ports.source import PortSource

@@ -22,7 +22,7 @@ from groupcheck.model.bodies import (
 )
 from groupcheck.model.config import SETTINGS
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.environment import GROUP_ID, NOBODY, EnvironmentInput
+from groupcheck.model.instances.inputs import GROUP_ID, NOBODY, EnvironmentInput
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators.context import SIZES
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of

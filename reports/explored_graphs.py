@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.instances.catalogue import instances
+from groupcheck.model.instances.catalogue import instances_named
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import InstanceCoverage
@@ -59,7 +59,7 @@ def _explored(
 ) -> StateSpace | None:
     if profile not in PROFILES:
         return None
-    for instance in instances(PROFILES[profile], wanted.name, wanted.members, wanted.broker):
+    for instance in instances_named(PROFILES[profile], wanted.name, wanted.members, wanted.broker):
         try:
             space = explore(instance, tell, most_states=wanted.states)
         except TooManyStatesError:

@@ -35,7 +35,7 @@ from groupcheck.numeric_options import NUMBERS, memory, whole
 
 if TYPE_CHECKING:
     from groupcheck.model.exploring.exploration import Exploration, Settings
-    from groupcheck.model.instances.environment import Feature
+    from groupcheck.model.instances.inputs import Feature
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.laws.laws import Counterexample
 
@@ -232,7 +232,7 @@ def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) 
 
 def _features(names: Sequence[str]) -> frozenset[Feature]:
     """The features of these names."""
-    from groupcheck.model.instances.environment import Feature
+    from groupcheck.model.instances.inputs import Feature
 
     known = {feature.value: feature for feature in Feature}
     for name in names:

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 import pytest
 
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings

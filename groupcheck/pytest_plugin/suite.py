@@ -9,7 +9,7 @@ from typing import Final, NoReturn, cast
 
 import pytest
 
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.covered import MalformedCoverageError
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError

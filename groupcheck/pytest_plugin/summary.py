@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from groupcheck.model.engine.rules import Effect, Guard, rule, table
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import RUNTIME_LOADING, checks_of, reply_with
 from groupcheck.model.sources import at

@@ -11,7 +11,7 @@ from typing import Any
 
 from groupcheck.model.bodies import encode_record
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.instances.environment import action
+from groupcheck.model.instances.inputs import action
 
 
 def edge_ids(space: StateSpace) -> tuple[tuple[str, ...], ...]:

@@ -11,10 +11,10 @@ from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, 
 from groupcheck.model.engine.graph import Component, StateGraph
 from groupcheck.model.engine.statistics import Statistics, statistics
 from groupcheck.model.engine.trace import TraceStep, trace_of
-from groupcheck.model.exploring.notation import digest, key, written
+from groupcheck.model.exploring.fingerprint import digest, key, written
 from groupcheck.model.exploring.projection import Projection, merged, project
-from groupcheck.model.instances.environment import Feature
-from groupcheck.model.instances.instance import Instance, composed, spaces, supported
+from groupcheck.model.instances.inputs import Feature
+from groupcheck.model.instances.instance import Instance, composed, instances, supported
 from groupcheck.model.step import Profile
 
 COMPOSED: Final = "composed"  # the name of the space that is made of features
@@ -36,7 +36,7 @@ class Witness(NamedTuple):
 class Explored(NamedTuple):
     """One space: what TLC reports, and what networkx says about its graph.
 
-    `digest` is that of its states, as `notation` has it. `unreachable` transitions no path leads
+    `digest` is that of its states, as `fingerprint` has it. `unreachable` transitions no path leads
     to; the others can be shown in `longest_witness` steps at most. `components` are None where
     nobody has looked for them.
     """
@@ -170,7 +170,7 @@ def _composed(settings: Settings) -> Instance:
 
 
 def _named(settings: Settings) -> dict[str, Instance]:
-    known = spaces(settings.profile, settings.members)
+    known = instances(settings.profile, settings.members)
     for name in settings.spaces:
         if name not in known:
             msg = f"unknown space {name!r}; known: {', '.join(known)}"

@@ -14,7 +14,7 @@ from groupcheck.model.instances.small import small_instances
 from groupcheck.model.step import Profile
 
 
-def instances(
+def instances_named(
     profile: Profile, name: str, members: int, broker: Mapping[str, int]
 ) -> Iterator[Instance]:
     """The spaces of that name and those settings: which of them it was, its graph alone says."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import Frame, canonical
 from groupcheck.model.exploring.orbits import Orbits
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     Environment,
     Feature,
     action,
@@ -337,7 +337,7 @@ def composed(profile: Profile, members: int, features: frozenset[Feature]) -> In
     return space
 
 
-def spaces(profile: Profile, members: int) -> dict[str, Instance]:
+def instances(profile: Profile, members: int) -> dict[str, Instance]:
     """All the spaces that there are for so many members; with two they reach every rule."""
     return {
         **virtual_time_instances(profile, members),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.instances.environment import NOBODY, OTHER_TOPIC, Feature
+from groupcheck.model.instances.inputs import NOBODY, OTHER_TOPIC, Feature
 from groupcheck.model.instances.instance import Instance, supported
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import Instance, real_clock_instances, supported
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Profile

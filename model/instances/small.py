@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     GROUP_ID,
     INSTANCE,
     NOBODY,

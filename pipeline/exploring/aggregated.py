@@ -15,7 +15,7 @@ from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.model.engine.statistics import Degrees, Statistics
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Explored, Witness
-from groupcheck.model.exploring.notation import read
+from groupcheck.model.exploring.fingerprint import read
 from groupcheck.model.exploring.projection import Arrow, Projection, lawful
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import Coordinator

@@ -28,7 +28,7 @@ from groupcheck.model.exploring.exploration import (
     shorter,
     whole_of,
 )
-from groupcheck.model.exploring.notation import key, written
+from groupcheck.model.exploring.fingerprint import key, written
 from groupcheck.pipeline.exploring.aggregated import Shown, explored, unending, unsafe, witness
 from groupcheck.pipeline.exploring.cycles import cycles
 from groupcheck.pipeline.exploring.expansion import EXPANDED, LEVEL, STATES, TALLY, Which, expand
@@ -169,7 +169,7 @@ def _discovered(spark: SparkSession, levels: Levels) -> dict[int, int]:
 
 
 def _digest(spark: SparkSession, levels: Levels) -> str:
-    """The digest of the states, as `model.notation.digest` has it."""
+    """The digest of the states, as `model.exploring.fingerprint.digest` has it."""
     keys = (
         spark.read.schema(KEYS).parquet(*levels.uris()).select(F.lower(F.hex("key")).alias("key"))
     )

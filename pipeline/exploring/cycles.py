@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from groupcheck.model.exploring.notation import KEY_BYTES
+from groupcheck.model.exploring.fingerprint import KEY_BYTES
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, Field, arrow, table
 from groupcheck.properties.laws.course import Course, Going

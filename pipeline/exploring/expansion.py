@@ -18,9 +18,9 @@ from pyspark.sql.types import BinaryType, StructType
 
 from groupcheck.model.engine.exploration import Seen, StateSpace, part
 from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.notation import key, read, written
+from groupcheck.model.exploring.fingerprint import key, read, written
 from groupcheck.model.exploring.projection import project
-from groupcheck.model.instances.environment import Feature, action
+from groupcheck.model.instances.inputs import Feature, action
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.exploring.unfinished import UNFINISHED, Unfinished
@@ -35,7 +35,7 @@ LEVEL: Final = table(
     Field("id", LONG, "numbers that grow in the order in which the states were found"),
     Field("parent", LONG, "the `id` in the level before of the first that leads to it"),
     Field("key", BinaryType(), "BLAKE2b of the state's text, 128 bits"),
-    Field("state", STRING, "the state, as model/exploring/notation.py writes it"),
+    Field("state", STRING, "the state, as model/exploring/fingerprint.py writes it"),
 )
 REACHED: Final = StructType(
     [*LEVEL.fields[1:], *table(Field("place", INT, "of the edge among those of `parent`")).fields]

@@ -14,7 +14,7 @@ from functools import cache, cached_property, reduce
 from typing import Final, NamedTuple
 
 from groupcheck.model.exploring.projection import ABSENT, state_of
-from groupcheck.model.instances.instance import Instance, spaces
+from groupcheck.model.instances.instance import Instance, instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
@@ -188,7 +188,7 @@ def automaton(name: str) -> LogAutomaton:
 
 
 def _all_shown(profile: Profile) -> Iterator[Shown]:
-    found = spaces(profile, MEMBERS)
+    found = instances(profile, MEMBERS)
     seen: set[Shown] = set()
     for name in SPACES[profile.name]:
         for step in steps_of(found[name]):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from groupcheck.model.instances.environment import TOPIC
+from groupcheck.model.instances.inputs import TOPIC
 from groupcheck.model.instances.log_derived import log_instance
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, GroupRecord, Member

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from groupcheck.model.instances.environment import TOPIC
+from groupcheck.model.instances.inputs import TOPIC
 from groupcheck.properties.brokers.cache import cache_folder, cached, do, unusable
 from groupcheck.properties.brokers.definition import (
     SETTINGS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.instances.environment import EnvironmentInput
+from groupcheck.model.instances.inputs import EnvironmentInput
 from groupcheck.model.state import (
     Advance,
     Cleanup,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     GROUP_ID,
     INSTANCE,
     NOBODY,

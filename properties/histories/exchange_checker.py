@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.environment import NOBODY
+from groupcheck.model.instances.inputs import NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from groupcheck.model.instances.environment import EnvironmentInput
+from groupcheck.model.instances.inputs import EnvironmentInput
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import Request, ResponseBody
 from groupcheck.properties.tolerances import Tolerances

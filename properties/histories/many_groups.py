@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from groupcheck.model.bodies import shown
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.environment import NOBODY
+from groupcheck.model.instances.inputs import NOBODY
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.compare import normal
 from groupcheck.properties.histories.history import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from groupcheck.model.instances.environment import GROUP_ID, NOBODY
+from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,

@@ -12,7 +12,7 @@ from struct import pack
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.config import Config
-from groupcheck.model.instances.environment import OTHER_TOPIC, TOPIC, Feature
+from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC, Feature
 from groupcheck.model.instances.instance import supported
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile

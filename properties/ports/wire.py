@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final
 
 from groupcheck.model.config import BROKER_SETTINGS
-from groupcheck.model.instances.environment import OTHER_TOPIC, TOPIC
+from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     EndTxnResponse,

@@ -12,7 +12,7 @@ import pytest
 
 import groupcheck
 from groupcheck.cli import main
-from groupcheck.model.instances.environment import GROUP_ID, NOBODY
+from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
 from groupcheck.model.state import Advance, HoldAppends
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import (

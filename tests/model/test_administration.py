@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID, SUBSCRIBED_PROTOCOLS
+from groupcheck.model.instances.inputs import GROUP_ID, SUBSCRIBED_PROTOCOLS
 from groupcheck.model.rules.subscription import topics_of
 from groupcheck.model.state import HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     GROUP_ID,
     SUBSCRIBED_PROTOCOLS,
     TOPIC,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.instances.environment import commit
+from groupcheck.model.instances.inputs import commit
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode, GroupState
 from support.scenario import DELAY, Broker, join, partition_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import commit, fetch
+from groupcheck.model.instances.inputs import commit, fetch
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,

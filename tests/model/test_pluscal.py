@@ -14,7 +14,7 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.statistics import statistics
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from support import tla, tlc_record
 from support.economy import slow_if
@@ -63,10 +63,10 @@ def test_the_rules_of_the_specification_are_those_of_the_tables() -> None:
     assert named == {rule for profile in PROFILES.values() for rule in profile.rules}
 
 
-@pytest.mark.parametrize("name", spaces(PROFILES["2.7"], 2))
+@pytest.mark.parametrize("name", instances(PROFILES["2.7"], 2))
 def test_each_cfg_is_the_configuration_of_its_instance(name: str) -> None:
     text = (tla.FOLDER / f"{name}.cfg").read_text(encoding="utf-8")
-    assert text == tla.config(name, spaces(PROFILES["2.7"], 2)[name])
+    assert text == tla.config(name, instances(PROFILES["2.7"], 2)[name])
 
 
 def test_the_record_has_an_up_to_date_row_for_each_instance() -> None:

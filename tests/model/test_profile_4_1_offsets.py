@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID, commit
-from groupcheck.model.instances.environment import txn_commit as request_of
+from groupcheck.model.instances.inputs import GROUP_ID, commit
+from groupcheck.model.instances.inputs import txn_commit as request_of
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import (
     ErrorCode,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.graph import check_every_rule_is_reached
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     GROUP_ID,
     OTHER_PROTOCOLS,
     commit,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     GROUP_ID,
     PRODUCER_ID,
     TOPIC,

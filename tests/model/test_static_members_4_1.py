@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID, INSTANCE, NO_INSTANCE, commit
+from groupcheck.model.instances.inputs import GROUP_ID, INSTANCE, NO_INSTANCE, commit
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile

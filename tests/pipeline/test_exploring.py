@@ -17,8 +17,8 @@ from groupcheck.cli import main
 from groupcheck.model.engine.exploration import TooManyStatesError, explore
 from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.exploring.exploration import Settings, run
-from groupcheck.model.exploring.notation import KEY_BYTES, digest, key, written
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.exploring.fingerprint import KEY_BYTES, digest, key, written
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.laws.course import Course, Going
 from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupcheck.cli import main
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from support.needs import needs_packages
 
@@ -47,7 +47,7 @@ def real(version: str) -> list[list[bytes]]:
 
 def made(random: Random, version: str, steps: int = 150) -> list[Printed]:
     """What a walk through some space of a version prints."""
-    space = random.choice(list(spaces(PROFILES[version], 2)))
+    space = random.choice(list(instances(PROFILES[version], 2)))
     return list(walk(random, version, space, steps))
 
 

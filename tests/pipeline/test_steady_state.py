@@ -14,7 +14,7 @@ from support.needs import needs_packages
 needs_packages("pandas", "pyarrow", "pyspark")
 
 from groupcheck.model.bodies import encode  # noqa: E402
-from groupcheck.model.instances.environment import GROUP_ID  # noqa: E402
+from groupcheck.model.instances.inputs import GROUP_ID  # noqa: E402
 from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.environment import commit, fetch
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.inputs import commit, fetch
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Cleanup
 from groupcheck.model.vocabulary import Request
@@ -27,7 +27,7 @@ FETCH = fetch(require_stable=False)
 
 @pytest.fixture(scope="module", params=PROFILES)
 def space(request: pytest.FixtureRequest) -> StateSpace:
-    return explore(spaces(PROFILES[request.param], 2)["expiry"])
+    return explore(instances(PROFILES[request.param], 2)["expiry"])
 
 
 def _findings(space: StateSpace, port: Port) -> list[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.instance import spaces, virtual_time_instances
+from groupcheck.model.instances.instance import instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.explored import Explored, virtual
@@ -82,8 +82,8 @@ def test_every_instance_option_runs_all_instances_except_the_real_time_one(
 ) -> None:
     settings = Settings(profile, every_space=True)
     walked = virtual(PROFILES[profile], settings)
-    assert walked.keys() == spaces(PROFILES[profile], 2).keys() - {"order"} | {"loners"}
-    members = {name: space.members for name, space in spaces(PROFILES[profile], 2).items()}
+    assert walked.keys() == instances(PROFILES[profile], 2).keys() - {"order"} | {"loners"}
+    members = {name: space.members for name, space in instances(PROFILES[profile], 2).items()}
     assert all(walked[name].members == members[name] for name in walked.keys() - {"loners"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.counterfactual import Unapplied

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import groupcheck
 from groupcheck.cli import main
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupRequest,

@@ -22,7 +22,7 @@ from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.instances.instance import spaces, virtual_time_instances
+from groupcheck.model.instances.instance import instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -155,7 +155,7 @@ def test_the_states_of_an_itf_trace_are_those_of_the_model(
             tuple(_decoded(hint, state[name]) for name, hint in VARIABLES.items())
             for state in read["states"]
         ]
-        assert initial == (*spaces(PROFILE, 2)[witness.space].initial, None, (), ())
+        assert initial == (*instances(PROFILE, 2)[witness.space].initial, None, (), ())
         assert after == [
             (*outcome.coordinator, given, outcome.responses, outcome.fired)
             for given, outcome in witness.steps

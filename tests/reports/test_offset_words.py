@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID, commit, offset_delete, txn_commit
+from groupcheck.model.instances.inputs import GROUP_ID, commit, offset_delete, txn_commit
 from groupcheck.model.vocabulary import (
     DeletableGroupResult,
     DeleteGroupsRequest,

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import PortFailedError

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.instances.environment import faults
+from groupcheck.model.instances.inputs import faults
 from groupcheck.model.instances.instance import Instance, composed, supported
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.exploring.projection import ABSENT, state_of
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.transition import successors
 from groupcheck.pipeline.logs.files import LogReader, Manner
@@ -58,7 +58,7 @@ class Printed(NamedTuple):
 
 def walk(random: Random, profile: str, space: str, steps: int) -> Iterator[Printed]:
     """What is printed on a walk through a model instance."""
-    instance = spaces(PROFILES[profile], 2)[space]
+    instance = instances(PROFILES[profile], 2)[space]
     node, generation = instance.initial, 0
     for _ in range(steps):
         given = random.choice(list(instance.inputs(node)))

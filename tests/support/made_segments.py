@@ -21,7 +21,7 @@ from groupcheck.implementation.log.records import (
     Record,
 )
 from groupcheck.implementation.log.stored import to_bytes
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import Instance, composed, supported
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import GroupRecord

@@ -7,7 +7,7 @@ from random import Random
 
 from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, FailAppends, Log
 from groupcheck.model.transition import Input, successors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupcheck.model.instances.environment import GROUP_ID, PRODUCER_ID
+from groupcheck.model.instances.inputs import GROUP_ID, PRODUCER_ID
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,

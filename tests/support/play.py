@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from groupcheck.model.exploring.projection import ABSENT, passed
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Profile

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import encode
 from groupcheck.model.config import Config
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import due
 from groupcheck.model.state import Advance, Coordinator, Log

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.implementation.core.profiles import PROFILES as IMPLEMENTED
 from groupcheck.model.config import SETTINGS, Config
-from groupcheck.model.instances.environment import GROUP_ID, PROTOCOLS
+from groupcheck.model.instances.inputs import GROUP_ID, PROTOCOLS
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import JoinGroupRequest, Protocol, Request
 from groupcheck.properties.findings.finding import Finding

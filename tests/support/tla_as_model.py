@@ -8,7 +8,7 @@ from typing import Any
 
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.exploring.canonical import UNTIMED_MS
-from groupcheck.model.instances.environment import (
+from groupcheck.model.instances.inputs import (
     INSTANCE,
     OTHER_TOPIC,
     PRODUCER_ID,

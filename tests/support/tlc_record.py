@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from groupcheck.model.instances.environment import Feature
-from groupcheck.model.instances.instance import Instance, composed, spaces
+from groupcheck.model.instances.inputs import Feature
+from groupcheck.model.instances.instance import Instance, composed, instances
 from groupcheck.model.profiles import PROFILES
 from support import tla, tla_as_model
 
@@ -84,7 +84,7 @@ def cases() -> dict[str, Case]:
     found = {
         f"{profile} {name}": Case(name, instance)
         for profile in PROFILES
-        for name, instance in spaces(PROFILES[profile], 2).items()
+        for name, instance in instances(PROFILES[profile], 2).items()
     }
     crashes = composed(PROFILES["2.7"], 2, frozenset({Feature.METADATA, Feature.CRASHES}))
     found["2.7 metadata, three generations"] = Case("metadata", crashes._replace(generations=3))

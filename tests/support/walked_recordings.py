@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import encode
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.environment import GROUP_ID, faults
+from groupcheck.model.instances.inputs import GROUP_ID, faults
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends

@@ -6,7 +6,7 @@ import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.reports.text import story
 from support.fuzzing import Walked, everything, fuzzed, toured
@@ -33,7 +33,7 @@ SLOW = {
 SMALL = [
     pytest.param(profile, name, marks=[pytest.mark.slow] if name in SLOW else [])
     for profile in BUILT_IN
-    for name in spaces(PROFILES[profile], 1)
+    for name in instances(PROFILES[profile], 1)
     if name not in LARGE
 ]
 
@@ -46,7 +46,7 @@ def _agree(walked: Walked) -> None:
 @pytest.mark.parametrize(("profile", "name"), SMALL)
 @pytest.mark.untraced
 def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, name: str) -> None:
-    space = explore(spaces(PROFILES[profile], 1)[name])
+    space = explore(instances(PROFILES[profile], 1)[name])
     walked = toured(space)
     _agree(walked)
     assert walked.steps >= len(space.nodes)

@@ -11,7 +11,7 @@ from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, UnfitSettingsError, run
-from groupcheck.model.instances.instance import Instance, spaces
+from groupcheck.model.instances.instance import Instance, instances
 from groupcheck.model.profiles import PROFILES
 from support.economy import slow_if
 from support.spaces import exploration as explored
@@ -36,7 +36,7 @@ def test_nothing_is_wrong_with_the_model(profile: str) -> None:
     found = explored(profile)
     assert found.errors == []
     assert found.unreached == []
-    assert [space.name for space in found.spaces] == list(spaces(PROFILES[profile], 2))
+    assert [space.name for space in found.spaces] == list(instances(PROFILES[profile], 2))
 
 
 def test_every_transition_has_a_witness_one_step_longer_than_the_path_to_its_state(

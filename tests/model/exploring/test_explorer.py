@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from support.economy import slow_if
 from support.spaces import whole
@@ -49,7 +49,7 @@ def test_an_instance_has_exactly_these_states_transitions_and_depth(
     key: tuple[str, str, int],
 ) -> None:
     version, name, members = key
-    space = whole(spaces(PROFILES[version], members)[name])
+    space = whole(instances(PROFILES[version], members)[name])
     assert (len(space.nodes), space.transition_count, space.depth) == COUNTS[key]
 
 
@@ -57,12 +57,12 @@ def test_an_instance_has_exactly_these_states_transitions_and_depth(
 def test_the_page_of_the_model_has_the_counts_of_every_instance() -> None:
     page = Path(__file__, "../../../../docs/model.md").resolve().read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| (\d) \| ([\d,]+) \| ([\d,]+) \|", page, re.MULTILINE)
-    assert {name for name, *_ in rows} == spaces(PROFILES["2.7"], 2).keys()
+    assert {name for name, *_ in rows} == instances(PROFILES["2.7"], 2).keys()
     for name, members, *counts in rows:
         if members == "3" and ("2.7", name, 3) in COUNTS:
             states, transitions, _ = COUNTS["2.7", name, 3]
         else:
-            space = whole(spaces(PROFILES["2.7"], 2)[name])
+            space = whole(instances(PROFILES["2.7"], 2)[name])
             assert space.instance.members == int(members)
             states, transitions = len(space.nodes), space.transition_count
         assert counts == [f"{states:,}", f"{transitions:,}"], name

@@ -11,7 +11,7 @@ import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.exploring.canonical import under, untimed
-from groupcheck.model.instances.instance import Instance, spaces
+from groupcheck.model.instances.instance import Instance, instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input, successors
@@ -34,7 +34,7 @@ LARGE = [*SPACES[-3:], ("4.1", "storing", 2)]
 def space(request: pytest.FixtureRequest) -> StateSpace:
     version, name, members = request.param
     profile = PROFILES[version]
-    return explore(spaces(profile, members)[name], symmetry=False)
+    return explore(instances(profile, members)[name], symmetry=False)
 
 
 def _named(after: Coordinator, instance: Instance) -> Iterator[Coordinator]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.catalogue import instances
+from groupcheck.model.instances.catalogue import instances_named
 from groupcheck.model.instances.instance import DELAY, real_clock_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.explored import virtual
@@ -22,12 +22,12 @@ def test_a_space_is_found_again(name: str, members: int) -> None:
         real_clock_instances(profile, members, broker),
     ]
     for space, instance in (item for table in tables for item in table.items()):
-        assert instance in list(instances(profile, space, members, instance.broker))
+        assert instance in list(instances_named(profile, space, members, instance.broker))
 
 
 def test_what_has_other_settings_or_another_name_is_not() -> None:
     profile = PROFILES["2.7"]
-    (instance,) = instances(profile, "membership", 2, {DELAY: 150_000})
+    (instance,) = instances_named(profile, "membership", 2, {DELAY: 150_000})
     assert instance.members == 2
-    assert not list(instances(profile, "membership", 2, {DELAY: 1}))
-    assert not list(instances(profile, "no such space", 2, {DELAY: 150_000}))
+    assert not list(instances_named(profile, "membership", 2, {DELAY: 1}))
+    assert not list(instances_named(profile, "no such space", 2, {DELAY: 150_000}))

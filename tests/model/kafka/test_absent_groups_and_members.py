@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import DescribedGroup, ErrorCode, MemberIdentity
 from support.kafka_tests import holds
 from support.offsets import txn_commit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.instances.environment import SUBSCRIBED_PROTOCOLS
+from groupcheck.model.instances.inputs import SUBSCRIBED_PROTOCOLS
 from groupcheck.model.vocabulary import (
     NO_OFFSET,
     ErrorCode,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.state import Load, Loading, Unload
 from groupcheck.model.vocabulary import (
     ErrorCode,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.instances.environment import PROTOCOLS
+from groupcheck.model.instances.inputs import PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, Request
 from groupcheck.properties.brokers.definition import SETTINGS
 from groupcheck.properties.findings.finding import Finding

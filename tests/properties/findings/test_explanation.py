@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck.model.engine.edits import DropGuard, DropRule
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, HoldAppends

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from groupcheck.model.config import Config
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import successors

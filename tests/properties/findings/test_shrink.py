@@ -7,7 +7,7 @@ from collections.abc import Collection
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance

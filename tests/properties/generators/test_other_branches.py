@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.environment import GROUP_ID
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.inputs import GROUP_ID
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import (
     JoinGroupResponse,
@@ -43,7 +43,7 @@ def test_whatever_it_chooses_where_kafka_leaves_it_open_it_is_not_blamed(
     profile: str, choice: str
 ) -> None:
     port = OtherBranches(3, (choice,))
-    crowded = explore(spaces(PROFILES[profile], 1)["crowded"])
+    crowded = explore(instances(PROFILES[profile], 1)["crowded"])
     assert _sequence_of(toured(crowded, 3, port).finding) is None
     for seed, instance in enumerate(everything(PROFILES[profile], 3)):
         assert _sequence_of(fuzzed(instance, seed, STEPS, port).finding) is None

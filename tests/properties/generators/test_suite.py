@@ -11,7 +11,7 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.lower_bound import every_transition, least_steps
 from groupcheck.model.engine.trace import inputs_to
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.generators.frontier import Nearest, Way
 from groupcheck.properties.generators.suite import suite
@@ -41,7 +41,9 @@ def test_suite_covers_every_transition_in_at_most_a_fifth_more_than_the_least_st
     name: str, members: int
 ) -> None:
     space = (
-        explored("2.7", name) if members == 2 else explore(spaces(PROFILES["2.7"], members)[name])
+        explored("2.7", name)
+        if members == 2
+        else explore(instances(PROFILES["2.7"], members)[name])
     )
     made = suite(space, LIMIT)
     assert {hop for test in made.tests for hop in test} == _all(space)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import spaces, virtual_time_instances
+from groupcheck.model.instances.instance import instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators import parallel_walks
@@ -38,7 +38,7 @@ def tracks() -> Tracks:
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 def test_the_builtin_coordinator_is_not_blamed_in_spaces_of_every_sort(profile: str) -> None:
-    found = spaces(PROFILES[profile], 1)
+    found = instances(PROFILES[profile], 1)
     for name in ("membership", "static", "crowded", "failing", "failover", "transactions"):
         tracks = Tracks(explore(found[name]))
         walker, guide = Walker(tracks, BuiltinPort(1)), Guide(tracks, Random(0))

@@ -14,8 +14,8 @@ from groupcheck.model.engine.edits import AddRule, DropEffect, DropGuard, DropRu
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.instances.environment import Feature
-from groupcheck.model.instances.instance import Instance, spaces, virtual_time_instances
+from groupcheck.model.instances.inputs import Feature
+from groupcheck.model.instances.instance import Instance, instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.state import JoinTimer, Member, Pending
@@ -154,7 +154,7 @@ def test_4_1_violates_nothing_only_because_there_is_a_timer_for_sync_groups() ->
 
 
 def test_in_4_1_an_absent_static_member_prolongs_a_join_phase_or_is_kept_by_others() -> None:
-    space = explore(spaces(PROFILES["4.1"], 2)["static"])
+    space = explore(instances(PROFILES["4.1"], 2)["static"])
     found = by_law(space)
     assert found.keys() == {"preparing-ends", "silence-ends"}
     assert all(each.known for each in found.values())

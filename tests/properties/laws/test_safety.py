@@ -11,8 +11,8 @@ import pytest
 from groupcheck.model.engine.edits import DropEffect, DropRule, ReplaceEffects
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.instances import environment
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances import inputs
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance
 from groupcheck.model.rules.session import restart_session
@@ -41,7 +41,7 @@ ANSWER_JOINS = "answer every parked JoinGroup, restart every session timer"
 
 
 def explored(profile: Profile, name: str, members: int) -> StateSpace:
-    return explore(spaces(profile, members)[name])
+    return explore(instances(profile, members)[name])
 
 
 def by_law(space: StateSpace) -> dict[str, Broken]:
@@ -88,7 +88,7 @@ MORE = {
 
 @pytest.mark.parametrize(
     ("profile", "name"),
-    [(profile, name) for profile in PROFILES for name in spaces(PROFILES[profile], 2)],
+    [(profile, name) for profile in PROFILES for name in instances(PROFILES[profile], 2)],
 )
 @pytest.mark.untraced
 def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
@@ -105,7 +105,7 @@ def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.untraced
 def test_one_or_three_members_violate_no_other_property(profile: str, members: int) -> None:
-    found = by_law(whole(spaces(PROFILES[profile], members)["membership"]))
+    found = by_law(whole(instances(PROFILES[profile], members)["membership"]))
     assert {law: len(each.hops) for law, each in found.items() if each.known} == BREAKS[profile]
     assert all(each.known for each in found.values())
 
@@ -216,7 +216,7 @@ def _end_join_phase(step: Step, request: Request) -> None:
 
 
 def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(request.request_id, log.commit_response([((environment.TOPIC, 0), error)]))
+    step.answer(request.request_id, log.commit_response([((inputs.TOPIC, 0), error)]))
 
 
 @partial(Effect, "answer NONE without appending the offsets")
@@ -233,7 +233,7 @@ def _accept_simple_commit(step: Step, request: Request) -> None:
 @partial(Effect, "answer ILLEGAL_GENERATION, and store the offset")
 def _store_refused_commit(step: Step, request: Request) -> None:
     _commit_answer(step, request, ErrorCode.ILLEGAL_GENERATION)
-    offsets = (((environment.TOPIC, 0), Offset(5, -1, "")),)
+    offsets = (((inputs.TOPIC, 0), Offset(5, -1, "")),)
     step.group = step.existing._replace(offsets=offsets)
 
 
@@ -372,8 +372,8 @@ BOTH = (Protocol("range", b"one"), Protocol("roundrobin", b"one"))
 def test_members_that_offer_two_protocols_in_either_order_get_one_that_wins_the_vote(
     members: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "PROTOCOLS", BOTH)
-    monkeypatch.setattr(environment, "OTHER_PROTOCOLS", BOTH[::-1])
+    monkeypatch.setattr(inputs, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(inputs, "OTHER_PROTOCOLS", BOTH[::-1])
     space = explored(NEW, "metadata", members)
     names = {node.group.protocol_name for node in space.nodes if node.group}
     assert names == {None, "range", "roundrobin"}
@@ -403,7 +403,7 @@ ROUNDROBIN = NEW.edited(
 def test_a_protocol_that_loses_the_vote_violates_only_protocol_voted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(environment, "PROTOCOLS", BOTH)
+    monkeypatch.setattr(inputs, "PROTOCOLS", BOTH)
     found = by_law(explored(ROUNDROBIN, "membership", 1))
     assert {law: len(each.hops) for law, each in found.items()} == {"protocol-voted": 2}
 

@@ -10,7 +10,7 @@ import pytest
 from groupcheck.model.engine.edits import DropRule, Edit, FromVersion, ReplaceEffects
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.rules import Effect, decide
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import cleanup
 from groupcheck.model.rules.transactions import forget
@@ -33,7 +33,8 @@ NEWEST = PROFILES["4.1"]
 )
 def test_each_version_violates_these_properties_of_cleanups(name: str, broken: set[str]) -> None:
     laws = {law.name for law in safety_expiry.OF_STEPS}
-    found = {each.law.name for each in safety.broken(explore(spaces(PROFILES[name], 2)["expiry"]))}
+    space = explore(instances(PROFILES[name], 2)["expiry"])
+    found = {each.law.name for each in safety.broken(space)}
     assert found & laws == broken
 
 
@@ -108,7 +109,7 @@ FAULTS = (
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.law)
 def test_a_fault_violates_its_property_in_the_fewest_steps(fault: Fault) -> None:
-    space = explore(spaces(fault.profile.edited(*fault.edits), 2)[fault.space])
+    space = explore(instances(fault.profile.edited(*fault.edits), 2)[fault.space])
     found = {each.law.name: each for each in safety.broken(space)}
     assert (len(found[fault.law].hops), found[fault.law].known) == (fault.steps, None)
 

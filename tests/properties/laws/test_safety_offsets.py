@@ -10,7 +10,7 @@ import pytest
 from groupcheck.model.engine.edits import ReplaceEffects
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.instances.instance import spaces
+from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import (
@@ -83,7 +83,7 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.law)
 def test_a_fault_violates_its_property_in_the_fewest_steps(fault: Fault, profile: str) -> None:
     faulty = PROFILES[profile].edited(ReplaceEffects(fault.rule, fault.effects))
-    space = explore(spaces(faulty, 1)[fault.space])
+    space = explore(instances(faulty, 1)[fault.space])
     found = {each.law.name: each for each in safety.broken(space)}
     assert len(found[fault.law].hops) == fault.steps
 

@@ -18,7 +18,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.environment import GROUP_ID, TOPIC, commit, offset_delete
+from groupcheck.model.instances.inputs import GROUP_ID, TOPIC, commit, offset_delete
 from groupcheck.model.instances.instance import DELAY
 from groupcheck.model.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.profiles import PROFILES

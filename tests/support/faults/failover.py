@@ -10,7 +10,7 @@ from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.preconditions import Preconditions
 from groupcheck.implementation.core.replay import Replay
 from groupcheck.implementation.log.records import GroupMetadataValue
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import (
     ErrorCode,
     HeartbeatRequest,

@@ -10,7 +10,7 @@ from groupcheck.implementation.core.coordinator import Coordinator, Handle
 from groupcheck.implementation.core.shared import Shared
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.log.records import GroupMetadataRecord, GroupMetadataValue
-from groupcheck.model.instances.environment import GROUP_ID
+from groupcheck.model.instances.inputs import GROUP_ID
 
 PutIn = Callable[[Coordinator], None]
 Hidden = Callable[[Coordinator], Hashable]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from groupcheck.model.engine.exploration import part
-from groupcheck.model.exploring.notation import KEY_BYTES, digest, key, read, written
+from groupcheck.model.exploring.fingerprint import KEY_BYTES, digest, key, read, written
 from groupcheck.model.profiles import PROFILES
 from support.economy import slow_if
 from support.spaces import every_space, explored
@@ -17,11 +17,11 @@ from support.spaces import every_space, explored
 pytestmark = pytest.mark.untraced
 
 PRINTS = """
-from groupcheck.model.instances.instance import spaces
-from groupcheck.model.exploring.notation import key, written
+from groupcheck.model.instances.instance import instances
+from groupcheck.model.exploring.fingerprint import key, written
 from groupcheck.model.engine.exploration import part
 from groupcheck.model.profiles import PROFILES
-instance = spaces(PROFILES["2.7"], 2)["static"]
+instance = instances(PROFILES["2.7"], 2)["static"]
 for node in part(instance, part(instance, [instance.initial]).nodes).nodes:
     print(key(written(node)).hex())
 """
