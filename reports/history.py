@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from groupcheck.model.bodies import shown
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.compare import UNREVEALED
-from groupcheck.properties.histories.history import NEVER, NS, Event, Move, Operation, Refusal
+from groupcheck.properties.histories.history import NEVER, NS, Move, Operation, Refusal
 from groupcheck.properties.histories.many_groups import GroupsChecked, Rejected
 from groupcheck.properties.tolerances import Tolerances
 from groupcheck.reports.formatting import (
@@ -47,7 +47,7 @@ def _accepted(checked: GroupsChecked) -> str:
 
 def _rejected(rejected: Rejected) -> list[str]:
     profile, order = PROFILES[rejected.profile], rejected.verdict.order
-    asked = tuple(o.request for o in rejected.operations if isinstance(o, Operation))
+    asked = tuple(o.request for o in rejected.operations if not o.is_fault)
     names = {UNREVEALED: "an unknown id", **letters(asked)}
     took_effect = sum(move.operation is not None for move in order)
     group_id = shown(rejected.group_id)
@@ -65,7 +65,7 @@ def _rejected(rejected: Rejected) -> list[str]:
     for n in rejected.verdict.overdue:
         operation = rejected.operations[n]
         lines.append(f"  {_called(operation, _between(operation), names)}")
-        if isinstance(operation, Operation):
+        if not operation.is_fault:
             lines.append(f"    <- {_answer(operation, names)}")
     lines += ["", f"Expected from {profile.kafka}:"]
     refusals = [_refusal(each, rejected, profile, names) for each in rejected.verdict.refusals]
@@ -83,26 +83,21 @@ def _move(number: int, move: Move, rejected: Rejected, profile: Profile, names: 
         what = _called(operations[n], "", names)
     lines = [f"{number:4}. {move.at_ms:,} ms  {what}"]
     for answered in move.answered:
-        asked = _asked(rejected, answered)
+        asked = operations[answered]
         to = "" if answered == n else f"(to request {asked.request.request_id}) "
         lines.append(f"        <- {to}{_answer(asked, names)}")
     return lines
 
 
-def _asked(rejected: Rejected, n: int) -> Operation:
-    """The operation of that number, which has an answer and so is a request."""
-    return cast("Operation", rejected.operations[n])
-
-
-def _called(operation: Operation | Event, when: str, names: Names) -> str:
+def _called(operation: Operation, when: str, names: Names) -> str:
     """An operation, perhaps with its time."""
-    number = f"request {operation.request.request_id}" if isinstance(operation, Operation) else ""
+    number = "" if operation.is_fault else f"request {operation.request.request_id}"
     what = step_in_words(operation.given, names)
     head = ", ".join(filter(None, (number, when)))
     return f"{head}: {what}" if head else what
 
 
-def _between(operation: Operation | Event) -> str:
+def _between(operation: Operation) -> str:
     begins = f"{operation.begins / NS:,.3f}"
     if operation.silent is not None:
         return f"from {begins} ms, not answered until {operation.silent / NS:,.3f} ms"
@@ -121,7 +116,7 @@ def _refusal(
     refusal: Refusal, rejected: Rejected, profile: Profile, names: Names
 ) -> tuple[str, ...]:
     """The answer that is allowed, and why."""
-    about = _asked(rejected, refusal.about).request.request_id
+    about = rejected.operations[refusal.about].request.request_id
     if refusal.allowed is None:
         return (f"  request {about} has taken effect and is not answered yet",)
     if refusal.tried is None:
@@ -130,7 +125,7 @@ def _refusal(
         when = "coming next"
     else:
         tried = rejected.operations[refusal.tried]
-        comes = isinstance(tried, Operation) and f"request {tried.request.request_id} comes"
+        comes = not tried.is_fault and f"request {tried.request.request_id} comes"
         when = f"once {comes or step_in_words(tried.given, names)}"
     return (
         f"  request {about}, {when}, is answered: {answer_in_words(refusal.allowed, names)}",

@@ -12,10 +12,9 @@ from groupcheck.model.bodies import MalformedBodyError, encode_record
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Tables
 from groupcheck.properties.histories.events import Event, recording_lines
-from groupcheck.properties.histories.history import Operation, from_zero
-from groupcheck.properties.histories.history_file import Noted
+from groupcheck.properties.histories.history import from_zero
+from groupcheck.properties.histories.history_file import Noted, PartialHistory
 from groupcheck.properties.histories.many_groups import Rejected, check_groups
-from groupcheck.properties.histories.partial_recording import PartialHistory
 from groupcheck.properties.histories.reader import BEFORE
 from groupcheck.properties.tolerances import EXACT
 
@@ -80,7 +79,7 @@ class PartialReplay(HistoryReplay):
     def _finding(self, rejected: Rejected) -> Row:
         verdict = rejected.verdict
         late = (rejected.operations[number] for number in verdict.overdue)
-        overdue = next((each for each in late if isinstance(each, Operation)), None)
+        overdue = next((each for each in late if not each.is_fault), None)
         request, answer = (overdue.request, overdue.answer) if overdue else (None, None)
         number = request.request_id if request else None
         return {

@@ -17,14 +17,13 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import Request, Response
+from groupcheck.model.vocabulary import Response
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.histories.bodies import request_body, response_body
+from groupcheck.properties.histories.bodies import own_request, own_response
 from groupcheck.properties.histories.events import Event
-from groupcheck.properties.histories.exchange_checker import ExchangeChecker
 from groupcheck.properties.histories.mid_stream import MidStreamChecker
-from groupcheck.properties.histories.one_group import part, parts
 from groupcheck.properties.histories.reader import BEFORE
+from groupcheck.properties.histories.recorded_replay import ExchangeChecker
 from groupcheck.properties.histories.recording_file import Recorded, read
 from groupcheck.properties.run import FoundError
 
@@ -210,7 +209,9 @@ class GroupChecker:
             self._observer.on_event(event)
         given: Input
         if kind == "request":
-            given = self._request(event)
+            given = own_request(event)
+            if self.unknown is not None:
+                self._asked.add(given.request_id)
         elif kind in GIVEN:
             given = GIVEN[kind]()
         elif kind == "fault" and json.loads(event.body or "{}").get("fault") == "cleanup":
@@ -237,15 +238,6 @@ class GroupChecker:
         if self.unknown is None or self.unknown == BEFORE:
             self.unknown = why
 
-    def _request(self, event: Event) -> Request:
-        api, version = str(event.api), int(event.api_version or 0)
-        number = int(event.request_id or 0)
-        body = request_body(api, version, event.body or "null")
-        own = parts(body, (event.group_id,))[event.group_id]
-        if self.unknown is not None:
-            self._asked.add(number)
-        return Request(number, version, own, event.client_id or "", event.client_host or "")
-
     def _answer(self, event: Event) -> None:
         if self.unknown is not None:
             if event.request_id not in self._asked:
@@ -255,15 +247,13 @@ class GroupChecker:
         if self._observer is not None:
             self._observer.on_event(event)
         self.answered = True
-        api, version = str(event.api), int(event.api_version or 0)
-        body = response_body(api, version, event.body or "null")
-        number = int(event.request_id or 0)
+        answer = Response(int(event.request_id or 0), own_response(event))
         exchange = self._open
         if exchange is None:
             self.undecided = f"gap: no request before the response in line {event.line}"
             return
-        exchange.answers.append(Response(number, part(body, event.group_id)))
-        exchange.lines[number] = event.line
+        exchange.answers.append(answer)
+        exchange.lines[answer.request_id] = event.line
         exchange.events.append(event.line)
 
     def _pass_time(self, event: Event) -> None:

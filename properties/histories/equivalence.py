@@ -17,7 +17,7 @@ from groupcheck.model.state import (
     Offset,
     OffsetsAppend,
 )
-from groupcheck.properties.histories.history import NEVER, NS, Event, Operation
+from groupcheck.properties.histories.history import NEVER, NS, Operation
 
 NO_AGES: Final = ()
 
@@ -25,7 +25,7 @@ NO_AGES: Final = ()
 class StateEquivalence:
     """The equivalence for a history, with grains of `grain_ms`."""
 
-    def __init__(self, whole: Iterable[Operation | Event], grain_ms: int) -> None:
+    def __init__(self, whole: Iterable[Operation], grain_ms: int) -> None:
         self.grain_ms = grain_ms
         known = list(whole)
         moments = [m for each in known for m in (each.begins, each.ends, each.silent or 0)]

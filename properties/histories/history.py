@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from groupcheck.model.instances.inputs import EnvironmentInput
 from groupcheck.model.step import Profile
@@ -17,31 +17,35 @@ MOST_POINTS: Final = 200_000
 
 
 class Operation(NamedTuple):
-    """A request that a client sent, and the known facts of its response.
+    """A request that a client sent, with the known facts of its response; or a fault.
 
-    Times are in ns. The request takes effect after `begins` and, if `by` is known, before it. The
+    Times are in ns. A request takes effect after `begins` and, if `by` is known, before it. The
     response arrived before `ends`, if that is known. `answer` is the response in its comparable
     form, as the request is; None if it was not seen. Up to `silent` there was no response. If the
     coordinator closed the connection at `gone`, the request took effect before, or never.
+
+    A fault of the coordinator, such as a crash, happened after `begins` and before `ends`; if that
+    is not known, at any time after `begins`, or never. It is one of these `groups`, None: of all.
     """
 
-    request: Request
+    given: Request | EnvironmentInput
     begins: int
     ends: int = NEVER
     answer: ResponseBody | None = None
     by: int = NEVER
     silent: int | None = None
     gone: int = NEVER
+    groups: tuple[str, ...] | None = None
 
     @property
-    def given(self) -> Request:
-        """The input of the model."""
-        return self.request
+    def is_fault(self) -> bool:
+        """Whether it is a fault."""
+        return not isinstance(self.given, Request)
 
     @property
-    def is_over(self) -> bool:
-        """Whether its response has arrived."""
-        return self.ends != NEVER
+    def request(self) -> Request:
+        """The request, if it is no fault."""
+        return cast("Request", self.given)
 
     @property
     def is_free(self) -> bool:
@@ -53,79 +57,43 @@ class Operation(NamedTuple):
         """The latest time at which it takes effect."""
         return min(self.by, self.ends)
 
+    def without_end(self) -> Operation:
+        """The same if no more is known than its begin."""
+        return Operation(self.given, self.begins, groups=self.groups)
 
-class Event(NamedTuple):
-    """A fault of the coordinator, such as a crash.
-
-    Times are in ns. It happened after `begins` and before `ends`; if that is not known, at any time
-    after `begins`, or never. `groups` are the groups of the fault, None for all.
-    """
-
-    given: EnvironmentInput
-    begins: int
-    ends: int = NEVER
-    groups: tuple[str, ...] | None = None
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it may never have happened."""
-        return self.ends == NEVER
-
-    @property
-    def limit(self) -> int:
-        """The latest time at which it happened."""
-        return self.ends
-
-    @property
-    def silent(self) -> None:
-        """It has no response."""
-        return None
-
-    @property
-    def gone(self) -> int:
-        """It has no connection."""
-        return NEVER
+    def since(self, zero: int) -> Operation:
+        """The same by a clock that starts at `zero`; what was before that is at its begin."""
+        moved = [m if m == NEVER else max(m - zero, 0) for m in (*self[1:3], self.by, self.gone)]
+        silent = None if self.silent is None else max(self.silent - zero, 0)
+        begins, ends, by, gone = moved
+        return self._replace(begins=begins, ends=ends, by=by, silent=silent, gone=gone)
 
 
 class GroupHistory(NamedTuple):
-    """The operations of one group; `cut` says why nothing is known after some moment.
+    """The requests of one group and the faults of its coordinator, by their begin.
 
-    `events` happened to its coordinator.
+    `cut` says why nothing is known after some moment.
     """
 
     group_id: str
     operations: tuple[Operation, ...]
     cut: str | None = None
-    events: tuple[Event, ...] = ()
+
+    @property
+    def requests(self) -> list[Operation]:
+        """The operations without the faults."""
+        return [each for each in self.operations if not each.is_fault]
 
 
 def from_zero(groups: Iterable[GroupHistory]) -> tuple[GroupHistory, ...]:
-    """The operations of each group by their start, the first of all in the first millisecond.
-
-    Events before that millisecond happened at its begin.
-    """
+    """The operations of each group by their begin, the first request in the first millisecond."""
     known = list(groups)
-    zero = min((o.begins for group in known for o in group.operations), default=0) // NS * NS
-
-    def since(moment: int) -> int:
-        return moment if moment == NEVER else max(moment - zero, 0)
-
-    def moved(operation: Operation) -> Operation:
-        return operation._replace(
-            begins=since(operation.begins),
-            ends=since(operation.ends),
-            by=since(operation.by),
-            silent=None if operation.silent is None else since(operation.silent),
-            gone=since(operation.gone),
-        )
-
+    begins = (o.begins for group in known for o in group.requests)
+    zero = min(begins, default=0) // NS * NS
     order = attrgetter("begins", "ends")
     return tuple(
         group._replace(
-            operations=tuple(sorted(map(moved, group.operations), key=order)),
-            events=tuple(
-                e._replace(begins=since(e.begins), ends=since(e.ends)) for e in group.events
-            ),
+            operations=tuple(sorted((each.since(zero) for each in group.operations), key=order))
         )
         for group in known
     )

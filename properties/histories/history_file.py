@@ -9,25 +9,28 @@ closed the connection then, and `fault`: what happened to the coordinator in bet
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json, check_integer, decode_response, shown
+from groupcheck.model.state import Cleanup
 from groupcheck.model.step import Profile
+from groupcheck.properties.histories.bodies import own_request, own_response, part, parts
+from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.history import (
     NEVER,
     NS,
-    Event,
     GroupHistory,
     Operation,
     from_zero,
 )
-from groupcheck.properties.histories.one_group import part, parts
-from groupcheck.properties.histories.partial_recording import PartialHistory
 from groupcheck.properties.histories.reader import (
     BEFORE,
+    HAPPENED,
+    MOST_MS,
     apis_unseen,
     groups_before,
     settings_known,
@@ -44,8 +47,6 @@ from groupcheck.properties.sequence import (
 
 FORMAT: Final = 1
 KINDS: Final = ("request", "response", "silence", "lost")
-HAPPENED: Final = FAULTS.keys() - {"holdAppends", "releaseAppends"}  # that happen to brokers
-MOST_MS: Final = 2**53  # that a JSON number represents exactly
 
 
 class Noted(NamedTuple):
@@ -84,7 +85,7 @@ def load(path: Path) -> Noted:
                 where = f"{path}:{number}"
                 read_line(_text(line, where), where, history.take)
             noted = noted._replace(groups=tuple(history.groups(before)))
-    if not any(group.operations or group.cut for group in noted.groups):
+    if not any(group.requests or group.cut for group in noted.groups):
         msg = f"{path}: no request in it, so there is nothing to check"
         raise MalformedTraceError(msg)
     return noted._replace(groups=from_zero(noted.groups))
@@ -134,7 +135,7 @@ class History:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._found: dict[int, Operation] = {}
-        self._events: list[Event] = []
+        self._faults: list[Operation] = []
 
     def groups(self, before: tuple[str, ...]) -> Iterator[GroupHistory]:
         """The history of each group; `before` are the groups that were there before."""
@@ -147,13 +148,13 @@ class History:
             for group_id, own in parts(each.request.body, known).items():
                 answer = None if each.answer is None else part(each.answer, group_id)
                 request = each.request._replace(body=own)
-                known[group_id].append(each._replace(request=request, answer=answer))
+                known[group_id].append(each._replace(given=request, answer=answer))
         for group_id, of_group in known.items():
             if group_id in before:
                 yield GroupHistory(group_id, (), BEFORE)
             else:
-                events = [e for e in self._events if e.groups is None or group_id in e.groups]
-                yield _cut(group_id, of_group, events)
+                faults = (f for f in self._faults if f.groups is None or group_id in f.groups)
+                yield _cut(group_id, [*of_group, *faults])
 
     def take(self, message: Json) -> None:
         """Take a line that is not the first.
@@ -164,7 +165,7 @@ class History:
         """
         kind = message.get("type")
         if kind == "fault":
-            self._events.append(_event(message))
+            self._faults.append(_fault(message))
             return
         if not isinstance(kind, str) or kind not in KINDS:
             msg = f"not a line of a history: {shown(message)}"
@@ -183,7 +184,7 @@ class History:
 
 def _ended(asked: Operation, message: Json, number: int, kind: str) -> Operation:
     """The operation with its end."""
-    if asked.is_over or asked.silent is not None or asked.gone != NEVER:
+    if asked.ends != NEVER or asked.silent is not None or asked.gone != NEVER:
         msg = f"a second end of request {number}"
         raise MalformedTraceError(msg)
     ends = _moment(message, "endMs")
@@ -199,26 +200,20 @@ def _ended(asked: Operation, message: Json, number: int, kind: str) -> Operation
     return asked._replace(ends=ends, answer=answer)
 
 
-def _cut(group_id: str, operations: list[Operation], events: list[Event]) -> GroupHistory:
+def _cut(group_id: str, operations: list[Operation]) -> GroupHistory:
     """The history up to the first request that the model does not cover.
 
     Responses after that request may depend on it, so they count as not seen.
     """
     for each in operations:
-        if reason := outside_the_model(each.request.body):
-            kept = [o for o in operations if o.begins < each.begins]
-            known = (o if o.ends < each.begins else Operation(*o[:2]) for o in kept)
-            happened = (e if e.ends < each.begins else e._replace(ends=NEVER) for e in events)
-            return GroupHistory(
-                group_id,
-                tuple(known),
-                reason,
-                tuple(e for e in happened if e.begins < each.begins),
-            )
-    return GroupHistory(group_id, tuple(operations), events=tuple(events))
+        if not each.is_fault and (reason := outside_the_model(each.request.body)):
+            kept = (o for o in operations if o.begins < each.begins)
+            known = (o if o.ends < each.begins else o.without_end() for o in kept)
+            return GroupHistory(group_id, tuple(known), reason)
+    return GroupHistory(group_id, tuple(operations))
 
 
-def _event(message: Json) -> Event:
+def _fault(message: Json) -> Operation:
     """What happened to the coordinator, and between which times."""
     name = message.get("fault")
     if not isinstance(name, str) or name not in HAPPENED:
@@ -230,7 +225,7 @@ def _event(message: Json) -> Event:
         msg = f"{name} ends before it begins"
         raise MalformedTraceError(msg)
     groups = groups_before(message) if "groups" in message else None
-    return Event(FAULTS[name](), begins, ends, groups)
+    return Operation(FAULTS[name](), begins, ends, groups=groups)
 
 
 def _moment(message: Json, field: str) -> int:
@@ -240,3 +235,68 @@ def _moment(message: Json, field: str) -> int:
         msg = f"{field}: not a number of milliseconds, but {shown(value)}"
         raise MalformedTraceError(msg)
     return int(value * NS)
+
+
+class PartialHistory:
+    """The history of a group in a recording that leaves some responses out.
+
+    A recording has everything in order, so each request takes effect, and each response is sent, at
+    its place. The first line names the APIs without responses (`unseen`); of all other APIs every
+    response is there. A moment is the ms of the recording's clock, and the event within it.
+    Responses that timers cause are recorded after the time has passed: all that is known is that
+    they were not given before it began to pass.
+    """
+
+    def __init__(self, opened: Event) -> None:
+        header: Json = json.loads(opened.body or "{}")
+        self._group_id = opened.group_id
+        self._unseen = frozenset(header["unseen"])
+        self._moment = self._passing = 0
+        self._operations: dict[int, Operation] = {}
+        self._faults: list[Operation] = []
+        self._cut: str | None = None
+        self.open_appends = False
+
+    def take(self, event: Event) -> None:
+        """Take the next event.
+
+        Raises:
+            MalformedBodyError: a body does not fit its API.
+        """
+        if self._cut is not None:
+            return
+        self._moment += 1
+        if event.at_ms > self._moment // NS:
+            self._passing = self._moment
+            self._moment = event.at_ms * NS + 1
+        number, moment = int(event.request_id or 0), self._moment
+        match event.kind:
+            case "request":
+                self._operations[number] = Operation(own_request(event), moment, by=moment)
+            case "response":
+                asked = self._operations[number]
+                answer, silent = own_response(event), max(self._passing, asked.begins)
+                self._operations[number] = asked._replace(ends=moment, silent=silent, answer=answer)
+            case "hold" | "release":
+                self.open_appends = True
+            case "fault" if json.loads(event.body or "{}").get("fault") == "cleanup":
+                self._faults.append(Operation(Cleanup(), moment, moment))
+            case "fault":
+                self._cut = f"nothing is known after {event.kind} {event.body}"
+            case "cut":
+                self._cut = str(event.body)
+
+    def history(self, quiet_ms: int = 0) -> GroupHistory:
+        """All operations; up to `quiet_ms` no further response arrived."""
+        passing = max(self._passing, quiet_ms * NS)
+        found = []
+        for each in self._operations.values():
+            if each.ends != NEVER:
+                found.append(each)
+            elif self._cut is not None:  # an event that was cut off may have caused the response
+                found.append(each.without_end())
+            elif each.request.api in self._unseen:
+                found.append(each)
+            else:
+                found.append(each._replace(silent=max(passing, each.begins)))
+        return GroupHistory(self._group_id, (*found, *self._faults), self._cut)

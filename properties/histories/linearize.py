@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from groupcheck.model.config import Config
 from groupcheck.model.rules.timers import due_next
@@ -32,7 +32,6 @@ from groupcheck.properties.histories.equivalence import StateEquivalence
 from groupcheck.properties.histories.history import (
     NEVER,
     NS,
-    Event,
     Move,
     Operation,
     Refusal,
@@ -62,7 +61,7 @@ Path = tuple["Path", Move] | tuple[()]
 class Search:
     """The search for an allowed order of operations, which are sorted by their start."""
 
-    def __init__(self, operations: Sequence[Operation | Event], setting: Setting) -> None:
+    def __init__(self, operations: Sequence[Operation], setting: Setting) -> None:
         self.operations = operations
         self._profile = setting.profile
         self._most = setting.most_points
@@ -82,9 +81,7 @@ class Search:
         self._free = [each.is_free for each in operations]
         self._twins = _earlier_twins(operations)
         self._numbers = {
-            each.request.request_id: n
-            for n, each in enumerate(operations)
-            if isinstance(each, Operation)
+            each.request.request_id: n for n, each in enumerate(operations) if not each.is_fault
         }
         self._gone = _gone(operations)
         self._keeps_log = len(self._numbers) < len(operations)
@@ -244,11 +241,12 @@ class Search:
     ) -> int | None:
         """The operations that wait after an outcome; None if a response is not the one seen."""
         waiting = point.waiting
-        each = None if tried is None else self.operations[tried]
-        if tried is not None and isinstance(each, Operation) and each.is_over:
-            waiting |= 1 << tried
-        if each is not None and isinstance(each.given, Crash) and waiting:
-            return None  # operations that wait lose their response
+        if tried is not None:
+            each = self.operations[tried]
+            if isinstance(each.given, Crash) and waiting:
+                return None  # operations that wait lose their response
+            if not each.is_fault and each.ends != NEVER:
+                waiting |= 1 << tried
         for response in outcome.responses:
             n = self._numbers[response.request_id]
             if not self._fits(n, self._normal(response.body, n), now_ms):
@@ -257,17 +255,14 @@ class Search:
         return waiting
 
     def _fits(self, n: int, allowed: ResponseBody, now_ms: int) -> bool:
-        answer, silent = self._asked(n).answer, self._asked(n).silent
+        answer, silent = self.operations[n].answer, self.operations[n].silent
         # The timer that causes it may be late, and the response takes time as well.
         latest_ms = now_ms + self._late_ms + self._grace_ms
         too_early = silent is not None and latest_ms < silent // NS
         return not too_early and (answer is None or answer == allowed)
 
     def _normal(self, body: ResponseBody, n: int) -> ResponseBody:
-        return normal(body, self._symbols, self._asked(n).request.api_version)
-
-    def _asked(self, n: int) -> Operation:
-        return cast("Operation", self.operations[n])
+        return normal(body, self._symbols, self.operations[n].request.api_version)
 
     def _rejection(self, points: int, longest: list[tuple[Point, Path]]) -> Verdict:
         refusals: dict[Refusal, None] = {}
@@ -288,12 +283,12 @@ class Search:
         return Verdict(False, points, order, tuple(overdue), tuple(refusals))  # noqa: FBT003 - of five
 
 
-def _earlier_twins(operations: Sequence[Operation | Event]) -> list[int]:
+def _earlier_twins(operations: Sequence[Operation]) -> list[int]:
     """For each operation the equal one before it, if neither has to take effect."""
     last: dict[tuple[object, ...], int] = {}
     found = []
     for n, each in enumerate(operations):
-        asked = each.given[1:] if isinstance(each, Operation) else each[:1]
+        asked = (each.given,) if each.is_fault else each.request[1:]
         may_wait = each.is_free and each.gone == NEVER
         found.append(last.get(asked, 0) if may_wait else 0)
         if may_wait:
@@ -301,7 +296,7 @@ def _earlier_twins(operations: Sequence[Operation | Event]) -> list[int]:
     return found
 
 
-def _gone(operations: Sequence[Operation | Event]) -> list[tuple[int, int]]:
+def _gone(operations: Sequence[Operation]) -> list[tuple[int, int]]:
     """The ms after which operations can no longer take effect, each with all of them up to then."""
     found, gone = [(-1, 0)], 0
     for ms, n in sorted((e.gone // NS, n) for n, e in enumerate(operations) if e.gone != NEVER):

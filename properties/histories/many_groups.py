@@ -7,17 +7,16 @@ id may be from any such JoinGroup, and all combinations are tried.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 from typing import NamedTuple
 
 from groupcheck.model.bodies import shown
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.instances.inputs import NOBODY
-from groupcheck.model.vocabulary import JoinGroupRequest, Request
+from groupcheck.model.vocabulary import JoinGroupRequest
 from groupcheck.properties.compare import normal
+from groupcheck.properties.histories.bodies import without
 from groupcheck.properties.histories.history import (
     NS,
-    Event,
     GroupHistory,
     Operation,
     Setting,
@@ -25,7 +24,6 @@ from groupcheck.properties.histories.history import (
 )
 from groupcheck.properties.histories.history_file import Noted
 from groupcheck.properties.histories.linearize import Search
-from groupcheck.properties.histories.one_group import without
 from groupcheck.properties.sequence import member_ids
 from groupcheck.properties.tolerances import EXACT, Tolerances
 
@@ -35,7 +33,7 @@ class Rejected(NamedTuple):
 
     group_id: str
     profile: str
-    operations: tuple[Operation | Event, ...]
+    operations: tuple[Operation, ...]
     verdict: Verdict
 
 
@@ -65,7 +63,7 @@ def check_groups(noted: Noted, tolerances: Tolerances, most_points: int) -> Grou
     )
     for each in groups:
         rejected, verdict = check_group_history(each, setting)
-        operations += len(each.operations)
+        operations += len(each.requests)
         points += verdict.points
         if rejected is not None:
             return GroupsChecked(len(groups), operations, points, rejected)
@@ -79,12 +77,10 @@ def check_group_history(history: GroupHistory, setting: Setting) -> tuple[Reject
     """Search an allowed order of one group's operations, for each way to name its members."""
     farthest: Rejected | None = None
     points = 0
-    for names, strangers in bindings(history.operations):
-        operations = _named(history.operations, names, strangers, setting.tolerances)
+    for names, strangers in bindings(history.requests):
+        whole = _named(history.operations, names, strangers, setting.tolerances)
         symbols = {symbol: symbol for symbol in names.values()}
         limited = setting._replace(symbols=symbols, most_points=setting.most_points - points)
-        both: list[Operation | Event] = [*operations, *history.events]
-        whole = tuple(sorted(both, key=attrgetter("begins", "ends")))
         verdict = Search(whole, limited).run()
         points += verdict.points
         if verdict.allowed is not False:
@@ -166,21 +162,14 @@ def _named(
 ) -> tuple[Operation, ...]:
     """The operations with symbols for members, and responses in their comparable form."""
     called = {**names, **dict.fromkeys(strangers, NOBODY)}
-    return tuple(_one_named(each, called, names, strangers, tolerances) for each in operations)
 
+    def named(each: Operation) -> Operation:
+        request = each.request._replace(body=rename(each.request.body, called, 0))
+        answer, by = each.answer, each.by
+        if answer is not None:
+            answer = normal(without(answer, strangers), names, request.api_version)
+        if each.silent is not None:  # the request without a response took effect nevertheless
+            by = min(by, each.begins + tolerances.grace_ms * NS, each.silent)
+        return each._replace(given=request, answer=answer, by=by)
 
-def _one_named(
-    each: Operation,
-    called: dict[str, str],
-    names: dict[str, str],
-    strangers: set[str],
-    tolerances: Tolerances,
-) -> Operation:
-    request: Request = each.request._replace(body=rename(each.request.body, called, 0))
-    answer = each.answer
-    if answer is not None:
-        answer = normal(without(answer, strangers), names, request.api_version)
-    by = each.by
-    if each.silent is not None:  # the request without a response took effect nevertheless
-        by = min(by, each.begins + tolerances.grace_ms * NS, each.silent)
-    return each._replace(request=request, answer=answer, by=by)
+    return tuple(each if each.is_fault else named(each) for each in operations)

@@ -49,8 +49,8 @@ from groupcheck.model.vocabulary import (
     Response,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.histories.exchange_checker import ExchangeChecker
 from groupcheck.properties.histories.membership import Joined, Membership
+from groupcheck.properties.histories.recorded_replay import ExchangeChecker
 from groupcheck.properties.run import FoundError
 
 SINCE_BEFORE: Final = "?"  # the host of a member that was there before; not a valid host

@@ -18,14 +18,14 @@ from groupcheck.model.config import SETTINGS
 from groupcheck.model.step import Profile
 from groupcheck.properties.histories.bodies import groups_of, response_body
 from groupcheck.properties.histories.fast_parser import Fast, Line, parse_fast
-from groupcheck.properties.sequence import MalformedTraceError, header
+from groupcheck.properties.sequence import FAULTS, MalformedTraceError, header
 
 Row = dict[str, Any]
 # Why the state of a group that the coordinator found in its log is unknown.
 BEFORE: Final = "it was there before the recording began"
 MOST_MS: Final = 2**53  # that a JSON number represents exactly
 MOST_ID: Final = 2**63 - 1
-FAULTS: Final = frozenset({"cleanup", "crash", "unload", "load", "loading", "shutdown", "append"})
+HAPPENED: Final = FAULTS.keys() - {"holdAppends", "releaseAppends"}  # that happen to brokers
 
 
 class RejectedLineError(Exception):
@@ -278,7 +278,7 @@ class _Session:
             case {"type": "fault", "fault": "releaseAppends"}:
                 self._holds = False
                 self._releases.append(self._now_ms)
-            case {"type": "fault", "fault": str(name)} if name in FAULTS:
+            case {"type": "fault", "fault": str(name)} if name in {*HAPPENED, "append"}:
                 self._faults.append((self._now_ms, json.dumps(message)))
             case {"type": "request", "id": int(n), "api": str(api), "apiVersion": int(version)}:
                 self._caused = line

@@ -11,13 +11,13 @@ from groupcheck.model.step import Outcome
 from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.transition import successors
 from groupcheck.properties.compare import normal
-from groupcheck.properties.histories.history import NEVER, Event, Operation, Setting
+from groupcheck.properties.histories.history import NEVER, Operation, Setting
 
 World = tuple[Coordinator, frozenset[int]]
 """A state, and the requests that are answered."""
 
 
-def explained(whole: Sequence[Operation | Event], setting: Setting) -> bool:
+def explained(whole: Sequence[Operation], setting: Setting) -> bool:
     """Whether Kafka allows any order of the requests, by trying all of them."""
     over = [n for n, each in enumerate(whole) if each.ends != NEVER]
     others = [n for n, each in enumerate(whole) if each.ends == NEVER]
@@ -30,11 +30,11 @@ def explained(whole: Sequence[Operation | Event], setting: Setting) -> bool:
 
 
 class _Order:
-    def __init__(self, order: list[Operation | Event], setting: Setting) -> None:
+    def __init__(self, order: list[Operation], setting: Setting) -> None:
         self.order = order
         self.setting = setting
         self.config = Config.of(setting.broker)
-        self.asked = {e.request.request_id: e for e in order if isinstance(e, Operation)}
+        self.asked = {e.request.request_id: e for e in order if not e.is_fault}
 
     def is_allowed(self) -> bool:
         order = self.order

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from groupcheck.properties.histories.history import Event, Operation, Setting
+from groupcheck.properties.histories.history import Operation, Setting
 from groupcheck.properties.histories.history_file import load
 from groupcheck.properties.histories.linearize import Search
 from groupcheck.properties.histories.many_groups import (
@@ -99,10 +99,10 @@ def _small(random: Random, seed: int, *, slow: bool) -> list[Line]:
 def test_the_verdict_on_small_histories_with_events_equals_that_of_trying_every_order(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, slow: bool
 ) -> None:
-    searched: list[tuple[tuple[Operation | Event, ...], Setting]] = []
+    searched: list[tuple[tuple[Operation, ...], Setting]] = []
 
     class Noting(Search):
-        def __init__(self, whole: tuple[Operation | Event, ...], setting: Setting) -> None:
+        def __init__(self, whole: tuple[Operation, ...], setting: Setting) -> None:
             searched.append((whole, setting))
             super().__init__(whole, setting)
 
