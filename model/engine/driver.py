@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, Protocol
 
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.minimising import minimised
 from groupcheck.model.engine.oracle import Oracle
 from groupcheck.model.engine.specification import Input, Specification
 
@@ -56,7 +58,7 @@ def verify(space: StateSpace, port: Callable[[], Port], limit: int = 100) -> Res
             finding = _step(oracle, under_test, inputs)
             if finding is not None:
                 cause = frozenset(outcome[2] for outcome in oracle.predict(given))
-                findings.setdefault(cause, minimised(space.instance, port, finding))
+                findings.setdefault(cause, shortened(space.instance, port, finding))
                 tour.barred.add((node, given))
                 break
             node = tour.follow(node, given, oracle)
@@ -76,18 +78,17 @@ def replay(instance: Specification, port: Port, inputs: Sequence[Input]) -> Find
     return None
 
 
-def minimised(instance: Specification, port: Callable[[], Port], finding: Finding) -> Finding:
+def shortened(instance: Specification, port: Callable[[], Port], finding: Finding) -> Finding:
     """The finding without the inputs that are not needed for one at the same last input.
 
     An implementation may choose otherwise the next time, so fewer inputs are tried several times.
     """
-    place = 0
-    while place < len(finding.inputs) - 1:
-        fewer = finding.inputs[:place] + finding.inputs[place + 1 :]
-        replays = (replay(instance, port(), fewer) for _ in range(TRIES))
-        found = next((f for f in replays if f and f.inputs[-1] == fewer[-1]), None)
-        finding, place = (finding, place + 1) if found is None else (found, 0)
-    return finding
+
+    def trial(candidates: Iterable[tuple[Input, ...]]) -> Finding | None:
+        replays = (replay(instance, port(), each) for each in candidates for _ in range(TRIES))
+        return next((f for f in replays if f and f.inputs[-1] == finding.inputs[-1]), None)
+
+    return minimised(finding, attrgetter("inputs"), trial)
 
 
 def _step(oracle: Oracle[Any], port: Port, inputs: Sequence[Input]) -> Finding | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Several
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
 from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.minimising import minimised
 from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.profiles import PROFILES
@@ -43,24 +44,20 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
     shorter = [w.sequence for w in ways if len(w.sequence.steps) < len(finding.sequence.steps)]
     found: Finding | None = trial(shorter[:WAYS], finding.key) or finding
     while found is not None:
-        finding = _least(found, trial)
+        finding = _without_unneeded(found, trial)
         steps = len(finding.sequence.steps)
         others = (advances_merged(finding.sequence), *shorter_forms(finding.sequence))
         found = trial([other for other in others if len(other.steps) < steps], finding.key)
     return trial(list(sooner(finding)), finding.key) or finding
 
 
-def _least(finding: Finding, trial: Trial) -> Finding:
-    """The finding without unneeded steps."""
-    size = len(finding.sequence.steps) // 2
-    while size:
-        smaller = trial(list(without(finding.sequence, size)), finding.key)
-        if smaller is None:
-            size //= 2
-        else:
-            finding = smaller
-            size = min(size, len(finding.sequence.steps) // 2)
-    return finding
+def _without_unneeded(finding: Finding, trial: Trial) -> Finding:
+    """The finding without unneeded steps, each with its dependents."""
+
+    def tried(candidates: Iterator[tuple[Input, ...]]) -> Finding | None:
+        return trial(list(fair(finding.sequence, candidates)), finding.key)
+
+    return minimised(finding, lambda found: found.sequence.steps, tried)
 
 
 class Way(NamedTuple):
@@ -126,21 +123,20 @@ def sooner(finding: Finding) -> Iterator[Sequence]:
         state = successors(state, Advance(due[0].left_ms), profile, config)[0].coordinator
 
 
-def without(sequence: Sequence, size: int) -> Iterator[Sequence]:
-    """The sequence without each run of `size` steps and their dependents; the last step stays."""
-    steps = sequence.steps
-    for start in range(0, len(steps) - 1, max(size // 2, 1)):
-        kept = list(steps[:start] + steps[min(start + size, len(steps) - 1) :])
-        kept = _without_orphans(kept)
-        if kept and kept[-1] == steps[-1] and well_formed(kept):
-            yield sequence._replace(steps=tuple(kept))
+def fair(sequence: Sequence, candidates: Iterable[tuple[Input, ...]]) -> Iterator[Sequence]:
+    """The sequences that clients can send, without the dependents of what was removed."""
+    for steps in map(_without_orphans, candidates):
+        if steps[-1:] == sequence.steps[-1:] and well_formed(steps):
+            yield sequence._replace(steps=steps)
 
 
-def _without_orphans(steps: list[Input]) -> list[Input]:
+def _without_orphans(steps: tuple[Input, ...]) -> tuple[Input, ...]:
     """The steps without those that use the member id of a removed JoinGroup."""
     joined = {
         f"#{s.request_id}"
         for s in steps
         if isinstance(s, Request) and isinstance(s.body, JoinGroupRequest) and not s.body.member_id
     }
-    return [s for s in steps if not isinstance(s, Request) or joined.issuperset(symbols_of(s.body))]
+    return tuple(
+        s for s in steps if not isinstance(s, Request) or joined.issuperset(symbols_of(s.body))
+    )

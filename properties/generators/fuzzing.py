@@ -7,10 +7,14 @@ the broker, and any time. The oracle checks each step.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from random import Random
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.actions import ACTIONS, Action
@@ -25,17 +29,24 @@ ALWAYS: Final = ("join", "join_again", "sync", "advance", "carry_on", "carry_on"
 # The number of last requests that may be sent again.
 REMEMBERED: Final = 8
 
+# Changes a step, which was built from a choice, for the port; None if it cannot have it.
+Adapt = Callable[[Input, int], Input | None]
+
 
 class FuzzTest:
-    """A test of random actions under way: its context, and how it runs an action."""
+    """A test of random actions under way.
+
+    `applied` counts the rules that may have been applied; on a real clock, where many outcomes
+    match, those that were.
+    """
 
     def __init__(
-        self, port: Port, profile: Profile, capabilities: Capabilities, choice: int
+        self, run: Run, context: Context, adapt: Adapt = lambda given, _choice: given
     ) -> None:
         self.applied: Counter[str] = Counter()
-        choices = Choices(choice)
-        self.run = Run(port, profile, capabilities.broker(choices))
-        self.context = Context(capabilities, hasty=choices.of(2) == 0)
+        self.run = run
+        self.context = context
+        self._adapt = adapt
 
     def do(self, action: Action, choice: int) -> None:
         """Run one step, if the action has anything to do.
@@ -43,8 +54,9 @@ class FuzzTest:
         Raises:
             FoundError: the port has left the model, or failed.
         """
-        context = self.context
-        given = action.build(context, Choices(choice))
+        context, oracle = self.context, self.run.oracle
+        built = action.build(context, Choices(choice))
+        given = None if built is None else self._adapt(built, choice)
         if given is None:
             return
         try:
@@ -53,45 +65,85 @@ class FuzzTest:
             return
         if isinstance(given, Request) and unsupported is None:
             context.sent = [*context.sent[1 - REMEMBERED :], given]
-        oracle = self.run.oracle
-        for fired in oracle.fired:
-            self.applied.update(fired)
+        self._count()
+        if self.run.port.real_time and any(_is_due(state.group) for state in oracle.states):
+            self.run.step(Advance(0))  # else the next request might cross the responses
+            self._count()
         context.learn(oracle.states[0], oracle.names)
+
+    def _count(self) -> None:
+        fired = self.run.oracle.fired
+        if len(fired) == 1 or not self.run.port.real_time:
+            for rules in fired:
+                self.applied.update(rules)
+
+
+def _is_due(group: Group | None) -> bool:
+    """Whether the group waits only for an initial delay of length 0."""
+    timer = group.join_timer if group else None
+    return timer is not None and timer.initial and not timer.round_ms
+
+
+def fuzz_test(port: Port, profile: Profile, capabilities: Capabilities, choice: int) -> FuzzTest:
+    """Begin a test; the choice selects the settings of the broker.
+
+    Raises:
+        FoundError: the port failed.
+    """
+    choices = Choices(choice)
+    run = Run(port, profile, capabilities.broker(choices))
+    return FuzzTest(run, Context(capabilities, hasty=choices.of(2) == 0))
 
 
 class Fuzzed(NamedTuple):
-    """How far a walk went, what it found, and how often it may have applied each rule."""
+    """The number of steps of a walk, its finding, and the rules that it applied."""
 
     steps: int
-    finding: Finding | None
-    applied: Counter[str]
+    finding: Finding | None = None
+    applied: Mapping[str, int] = MappingProxyType({})
 
 
 def fuzz(
     port: Port, profile: Profile, capabilities: Capabilities, random: Random, limit: int
 ) -> Fuzzed:
     """Run one walk of at most `limit` steps."""
-    actions = _swarm(random)
+    actions = swarm(random)
+    choice = random.randrange(CHOICES)
+    return walk(lambda: fuzz_test(port, profile, capabilities, choice), actions, random, limit)
+
+
+def walk(
+    begin: Callable[[], FuzzTest],
+    actions: tuple[Action, ...],
+    random: Random,
+    limit: int,
+    tries: int = 0,
+) -> Fuzzed:
+    """Run random actions, at most `limit` steps in as many `tries`, or in more."""
     try:
-        test = FuzzTest(port, profile, capabilities, random.randrange(CHOICES))
-    except FoundError as found:  # it could not even begin
-        return Fuzzed(0, found.finding, Counter())
-    finding = None
+        test = begin()
+    except FoundError as found:
+        return Fuzzed(0, found.finding)
+    exchanges, finding = test.run.exchanges, None
     try:
-        for _ in range(limit):
+        for _ in range(tries or limit):  # some actions have nothing to do
+            if len(exchanges) >= limit:
+                break
             action = actions[random.randrange(len(actions))]
             if action.may(test.context):
                 test.do(action, random.randrange(CHOICES))
         test.run.close()
     except FoundError as found:
         finding = found.finding
-    return Fuzzed(len(test.run.exchanges), finding, test.applied)
+    return Fuzzed(len(exchanges), finding, test.applied)
 
 
-def _swarm(random: Random) -> tuple[Action, ...]:
+def swarm(random: Random, excluded: Collection[str] = ()) -> tuple[Action, ...]:
+    """All actions, or every other time only half of the optional ones."""
     share = 1.0 if random.random() < 0.5 else 0.5
-    likely = {action.name: action for action in ACTIONS}
+    allowed = {action.name: action for action in ACTIONS if action.name not in excluded}
+    optional = [action for name, action in allowed.items() if name not in ALWAYS]
     return (
-        *(likely[name] for name in ALWAYS),
-        *(m for m in ACTIONS if m.name not in ALWAYS and random.random() < share),
+        *(allowed[name] for name in ALWAYS if name in allowed),
+        *(action for action in optional if random.random() < share),
     )

@@ -29,7 +29,7 @@ from groupcheck.model.step import Profile
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.actions import ACTIONS, Action
 from groupcheck.properties.generators.context import CHOICES, Capabilities, capabilities_of
-from groupcheck.properties.generators.fuzzing import FuzzTest
+from groupcheck.properties.generators.fuzzing import FuzzTest, fuzz_test
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError
 
@@ -65,7 +65,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def begin(self, choice: int) -> None:
         """Start the test, with some of the broker's settings other than Kafka's defaults."""
         try:
-            self.test = FuzzTest(self.port, self.profile, self.capabilities, choice)
+            self.test = fuzz_test(self.port, self.profile, self.capabilities, choice)
         except FoundError as found:
             self._found(found)
 

@@ -177,7 +177,7 @@ class _Under:
             walked = fuzz(
                 self.port, self.bulk.profile, self.capabilities, self.random, self.bulk.steps
             )
-            self.applied += walked.applied
+            self.applied.update(walked.applied)
             return walked.steps, walked.finding
         name = self.random.choice(list(self.walkers))
         walker, kind = self.walkers[name], self.random.randrange(3)

@@ -1,4 +1,4 @@
-"""Random sequences for a coordinator on a real clock: the moves of `moves`, adapted to it.
+"""Random sequences for a coordinator on a real clock: the usual actions, adapted to it.
 
 They are untimed, with timeouts that never end, so that order alone decides what is allowed; or
 *timed*, with the shortest possible timeouts, so that sessions end while the test waits for them.
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from groupcheck.model.config import Config
 from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC, Feature
 from groupcheck.model.instances.instance import supported
-from groupcheck.model.state import Advance, Group
+from groupcheck.model.state import Advance
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
@@ -26,20 +26,16 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.actions import ACTIONS, Action
 from groupcheck.properties.generators.context import (
-    CHOICES,
     REBALANCE_TIMEOUTS_MS,
     SESSION_TIMEOUTS_MS,
     TOPICS,
     Capabilities,
-    Choices,
     Context,
 )
-from groupcheck.properties.generators.fuzzing import ALWAYS, REMEMBERED
+from groupcheck.properties.generators.fuzzing import Fuzzed, FuzzTest, swarm, walk
 from groupcheck.properties.ports.port import Port
-from groupcheck.properties.run import FoundError, Run, UnfairError
+from groupcheck.properties.run import Run
 
 # A live broker takes no faults, and ListGroups returns the groups of all concurrent tests.
 EXCLUDED: Final = frozenset({"hold", "release", "fail", "happen", "list_groups"})
@@ -132,108 +128,38 @@ def capabilities_by(max_versions: Mapping[str, int] | None, profile: Profile) ->
     return Capabilities(versions, static=static and max(versions["Heartbeat"], default=0) >= 3)
 
 
-class LiveWalk:
-    """A running test of random requests on a real clock."""
-
-    def __init__(self, port: Port, profile: Profile, pace: Pace) -> None:
-        self.run = Run(port, profile, pace.broker)
-        self.context = Context(capabilities_by(port.max_versions, profile))
-        self.pace = pace
-        self.applied: set[str] = set()
-        self.late_ms = self.run.oracle.config.timer_late_ms
-
-    def do(self, action: Action, choice: int) -> None:
-        """Run one step, if the move has anything to do.
-
-        Raises:
-            FoundError: the port violates the specification, or failed.
-        """
-        context = self.context
-        given = self._fit(action.build(context, Choices(choice)), choice)
-        if given is None:
-            return
-        try:
-            unsupported = self.run.step(given)
-        except UnfairError:
-            return
-        if isinstance(given, Request) and unsupported is None:
-            context.sent = [*context.sent[1 - REMEMBERED :], given]
-        oracle = self.run.oracle
-        self._note()
-        if any(_due(state.group) for state in oracle.states):
-            self.run.step(Advance(0))  # else the next request might cross the responses
-            self._note()
-        context.learn(oracle.states[0], oracle.names)
-
-    def _note(self) -> None:
-        """Record the rules that were applied, if the observation identifies them."""
-        fired = self.run.oracle.fired
-        if len(fired) == 1:
-            self.applied.update(*fired)
-
-    def _fit(self, given: Input | None, choice: int) -> Input | None:
-        if isinstance(given, Request):
-            body = trim(fit(given.body, self.pace), given.api_version)
-            return given._replace(body=body)
-        if not isinstance(given, Advance):
-            return given
-        timer = self.context.group.join_timer
-        if timer is not None and timer.initial:
-            return Advance(timer.round_ms)
-        if given.ms > self.pace.longest_wait_ms:
-            return None
-        given = Advance(max(given.ms, 0))  # a late timer may have been due
-        # To see that a timer has not fired, wait until well before its deadline; to see that it
-        # has, wait for the deadline and for as long as it may be late.
-        early_ms = given.ms - 2 * self.late_ms - 200
-        return Advance(early_ms) if choice % 3 == 0 and early_ms > 0 else given
-
-
-def _due(group: Group | None) -> bool:
-    """Return whether the group waits only for an initial delay of length 0."""
-    timer = group.join_timer if group else None
-    return timer is not None and timer.initial and not timer.round_ms
-
-
-class WalkResult(NamedTuple):
-    """The number of steps of a walk, its finding, and the rules that were certainly applied."""
-
-    steps: int
-    finding: Finding | None
-    applied: frozenset[str]
-
-
-def walk_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: int) -> WalkResult:
+def walk_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: int) -> Fuzzed:
     """Run one walk of at most `limit` steps.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
-    actions = _swarm(random, timed=pace.timed)
-    try:
-        test = LiveWalk(port, profile, pace)
-    except FoundError as found:
-        return WalkResult(0, found.finding, frozenset())
-    exchanges = test.run.exchanges
-    try:
-        for _ in range(4 * limit):  # some moves have nothing to do
-            if len(exchanges) >= limit:
-                break
-            action = actions[random.randrange(len(actions))]
-            if action.may(test.context):
-                test.do(action, random.randrange(CHOICES))
-        test.run.close()
-    except FoundError as found:
-        return WalkResult(len(exchanges), found.finding, frozenset(test.applied))
-    return WalkResult(len(exchanges), None, frozenset(test.applied))
+
+    def begin() -> FuzzTest:
+        run = Run(port, profile, pace.broker)
+        context = Context(capabilities_by(port.max_versions, profile))
+        late_ms = run.oracle.config.timer_late_ms
+        return FuzzTest(
+            run, context, lambda given, choice: _fit(given, choice, pace, context, late_ms)
+        )
+
+    actions = swarm(random, EXCLUDED if pace.timed else EXCLUDED | {"advance"})
+    return walk(begin, actions, random, limit, tries=4 * limit)
 
 
-def _swarm(random: Random, *, timed: bool) -> tuple[Action, ...]:
-    """Return all moves, or every other time only half of the optional ones."""
-    share = 1.0 if random.random() < 0.5 else 0.5
-    likely = {action.name: action for action in ACTIONS}
-    waits = ["advance"] if timed else []
-    return (
-        *(likely[name] for name in [*(n for n in ALWAYS if n != "advance"), *waits]),
-        *(m for m in ACTIONS if m.name not in {*ALWAYS, *EXCLUDED} and random.random() < share),
-    )
+def _fit(given: Input, choice: int, pace: Pace, context: Context, late_ms: int) -> Input | None:
+    """Adapt a step to a broker; None if it would wait too long."""
+    if isinstance(given, Request):
+        return given._replace(body=trim(fit(given.body, pace), given.api_version))
+    if not isinstance(given, Advance):
+        return given
+    timer = context.group.join_timer
+    if timer is not None and timer.initial:
+        return Advance(timer.round_ms)
+    if given.ms > pace.longest_wait_ms:
+        return None
+    given = Advance(max(given.ms, 0))  # a late timer may have been due
+    # To see that a timer has not fired, wait until well before its deadline; to see that it
+    # has, wait for the deadline and for as long as it may be late.
+    early_ms = given.ms - 2 * late_ms - 200
+    return Advance(early_ms) if choice % 3 == 0 and early_ms > 0 else given

@@ -15,8 +15,10 @@ from time import monotonic
 from typing import Any, Final
 
 from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.minimising import minimised
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.instances.real_time import real_time_instances
+from groupcheck.model.transition import Input
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.long_runs.attempts import DisturbedError, Ran, attempted
@@ -241,7 +243,8 @@ class _LongRun:
                     return self._tour_one(name, port, valid)
         random = Random(f"{self._settings.seed}/{number}")
         pace = Pace(stage == TIMED, self._broker)
-        return Ran(*walk_live(port, self._run.profile, pace, random, steps))
+        walked = walk_live(port, self._run.profile, pace, random, steps)
+        return Ran(walked.steps, walked.finding, frozenset(walked.applied))
 
     def _tour_one(self, name: str, port: Port, valid: Callable[[], bool]) -> Ran:
         try:
@@ -304,14 +307,12 @@ class _LongRun:
     def _smallest_crash(self, sequence: Sequence) -> Finding | None:
         """Remove the steps that are not needed to end the broker; None if it does not end."""
         found = self._crash(sequence)
-        place = len(sequence.steps) - 1
-        while found is not None and place > 0:
-            place -= 1
-            steps = found.sequence.steps
-            fewer = found.sequence._replace(steps=(*steps[:place], *steps[place + 1 :]))
-            if well_formed(fewer.steps):
-                found = self._crash(fewer) or found
-        return found
+
+        def trial(candidates: Iterator[tuple[Input, ...]]) -> Finding | None:
+            fair = (sequence._replace(steps=each) for each in candidates if well_formed(each))
+            return next(filter(None, map(self._crash, fair)), None)
+
+        return found and minimised(found, lambda each: each.sequence.steps, trial)
 
     def _crash(self, sequence: Sequence) -> Finding | None:
         """Run a sequence alone; returns the finding that it ends the broker, if it does."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from groupcheck.model.engine.checking import violations
-from groupcheck.model.engine.driver import minimised, replay, verify
+from groupcheck.model.engine.driver import replay, shortened, verify
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.statistics import statistics
@@ -135,7 +135,7 @@ def test_a_wrong_implementation_is_found_with_the_fewest_inputs(
         *("choose", "choose", "decide", "receive", "receive")
     ]
     assert (finding.expected, finding.seen) == ((("Abort",),), ("Commit",))
-    assert minimised(space.instance, ports["MajorityCommit"], finding) == finding
+    assert shortened(space.instance, ports["MajorityCommit"], finding) == finding
     assert replay(space.instance, ports["Commit"](), finding.inputs) is None
 
 
