@@ -8,8 +8,6 @@ from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
     checks_of,
     replies,
     state_is,
@@ -116,8 +114,8 @@ DELETE: Final = table(
     "DeleteGroups",
     API,
     _check("delete/not-active", at("", "", "GC:859", "GCS:1329")),
-    _check("delete/loading", at("", "", "GC:861", RUNTIME_LOADING)),
-    _check("delete/not-coordinator", at("", "", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("delete/loading", at("", "", "GC:861", "CR:2207")),
+    _check("delete/not-coordinator", at("", "", "GC:863", "CR:2209")),
     _check(
         "delete/no-group",
         at("", "", "GC:523", "GMM:8398"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, rule, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     NO_GROUP,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
     STABLE,
     checks_of,
     replies,
@@ -17,6 +16,7 @@ from groupcheck.model.rules.guards import (
     state_is_not,
 )
 from groupcheck.model.sources import at
+from groupcheck.model.state import Member
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
 from groupcheck.model.vocabulary import (
@@ -78,42 +78,36 @@ def _answer_not_found(step: Step, request: Request) -> None:
 
 def _answer_in_full(step: Step, request: Request) -> None:
     name = step.existing.protocol_name or ""
-    members = tuple(
-        DescribedGroupMember(
-            m.member_id,
-            m.group_instance_id,
-            m.client_id,
-            m.client_host,
-            m.metadata(name),
-            m.assignment,
-        )
-        for m in step.members
-    )
-    _describe(step, request, name, members)
+    _describe(step, request, name, lambda member: member.metadata(name))
 
 
 def _answer_without_metadata(step: Step, request: Request) -> None:
     # Versions that do not show assignments here clear them as the group leaves Stable.
+    _describe(step, request, "", lambda _member: b"")
+
+
+def _describe(
+    step: Step, request: Request, protocol_data: str, metadata: Callable[[Member], bytes]
+) -> None:
+    group = step.existing
     members = tuple(
         DescribedGroupMember(
             m.member_id,
             m.group_instance_id,
             m.client_id,
             m.client_host,
-            member_assignment=m.assignment,
+            metadata(m),
+            m.assignment,
         )
-        for m in step.members
+        for m in group.members
     )
-    _describe(step, request, "", members)
-
-
-def _describe(
-    step: Step, request: Request, protocol_data: str, members: tuple[DescribedGroupMember, ...]
-) -> None:
-    group, group_id = step.existing, _group_id(request)
-    state = state_name(step, group.state)
     described = DescribedGroup(
-        ErrorCode.NONE, group_id, state, group.protocol_type or "", protocol_data, members
+        ErrorCode.NONE,
+        _group_id(request),
+        state_name(step, group.state),
+        group.protocol_type or "",
+        protocol_data,
+        members,
     )
     _answer(step, request, described)
 
@@ -131,8 +125,8 @@ DESCRIBE: Final = table(
     "DescribeGroups",
     API,
     _check("describe/not-active", at("GC:455", "GC:483", "GC:859", "GCS:1274")),
-    _check("describe/loading", at("", "", "GC:861", RUNTIME_LOADING)),
-    _check("describe/not-coordinator", at("GC:457", "GC:485", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("describe/loading", at("", "", "GC:861", "CR:2207")),
+    _check("describe/not-coordinator", at("GC:457", "GC:485", "GC:863", "CR:2209")),
     rule(
         "describe/no-group",
         "a group that does not exist is Dead",

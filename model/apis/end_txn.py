@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import compress, product
-from typing import Final, cast
+from typing import Final
 
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     NEXT_APPEND_FAILS,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
+    body_of,
     checks_of,
     is_missing,
     reply_with,
@@ -54,8 +53,7 @@ def _is_in_log(step: Step) -> bool:
     return step.active and step.serving is Serving.SERVED and step.failing is None
 
 
-def _body(request: Request) -> EndTxnRequest:
-    return cast("EndTxnRequest", request.body)
+_body: Final = body_of(EndTxnRequest)
 
 
 def _commit(step: Step, request: Request) -> None:
@@ -126,8 +124,8 @@ END_TXN: Final = table(
         words="the coordinator is shut down: the marker is in the log, without an effect",
         words_of={"4.1": "the coordinator is shut down"},
     ),
-    _check("end-txn/loading", at("", "", "", RUNTIME_LOADING)),
-    _check("end-txn/not-coordinator", at("", "", "", RUNTIME_ELSEWHERE)),
+    _check("end-txn/loading", at("", "", "", "CR:2207")),
+    _check("end-txn/not-coordinator", at("", "", "", "CR:2209")),
     rule(
         "end-txn/not-written",
         "the marker cannot be written: the transaction goes on, and the request fails",

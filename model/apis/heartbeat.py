@@ -9,7 +9,6 @@ from groupcheck.model.rules.guards import (
     COMPLETING,
     DEFERRED,
     PREPARING,
-    RUNTIME_ELSEWHERE,
     STABLE,
     checks_of,
     reply_with,
@@ -31,7 +30,7 @@ HEARTBEAT: Final = table(
     _check("heartbeat/not-active", at("GC:344", "GC:338", "GC:859", "GCS:948")),
     # Members wait until the group is loaded.
     _check("heartbeat/loading", at("", "", "GC:615", "GCS:970"), _reply(ErrorCode.NONE)),
-    _check("heartbeat/not-coordinator", at("GC:346", "GC:340", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("heartbeat/not-coordinator", at("GC:346", "GC:340", "GC:863", "CR:2209")),
     _check("heartbeat/no-group", at("GC:353", "GC:347", "GC:622", "GMM:7624")),
     rule(
         "heartbeat/unstable",

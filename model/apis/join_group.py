@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from groupcheck.model.engine.rules import (
     Effect,
@@ -21,9 +21,8 @@ from groupcheck.model.rules.guards import (
     IS_LEADER,
     NO_GROUP,
     PREPARING,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
     STABLE,
+    body_of,
     checks_of,
     instance_of,
     is_missing,
@@ -72,8 +71,7 @@ def join_group(step: Step, request: Request) -> None:
     AFTER_JOIN(step, request)
 
 
-def _body(request: Request) -> JoinGroupRequest:
-    return cast("JoinGroupRequest", request.body)
+_body: Final = body_of(JoinGroupRequest)
 
 
 def _create_empty(step: Step, _request: Request) -> None:
@@ -175,12 +173,12 @@ JOIN: Final = table(
     _check("join/not-active", at("GC:107", "GC:101", "GC:859", "GCS:851")),
     _runtime_check(
         "join/loading",
-        at("", "", "GC:861", RUNTIME_LOADING),
+        at("", "", "GC:861", "CR:2207"),
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ),
     _runtime_check(
         "join/not-coordinator",
-        at("GC:111", "GC:105", "GC:863", RUNTIME_ELSEWHERE),
+        at("GC:111", "GC:105", "GC:863", "CR:2209"),
         ErrorCode.NOT_COORDINATOR,
     ),
     rule(

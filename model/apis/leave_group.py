@@ -9,8 +9,7 @@ from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
     PREPARING,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
+    body_of,
     checks_of,
     reply_with,
 )
@@ -37,9 +36,7 @@ from groupcheck.model.vocabulary import (
 
 API: Final = "LeaveGroup"
 
-
-def _body(request: Request) -> LeaveGroupRequest:
-    return cast("LeaveGroupRequest", request.body)
+_body: Final = body_of(LeaveGroupRequest)
 
 
 _reply: Final = reply_with(LeaveGroupResponse)
@@ -239,8 +236,8 @@ LEAVE: Final = table(
     API,
     _check("leave/invalid-group-id", at("", "", "GC:857", "GCS:997")),
     _check("leave/not-active", at("GC:309", "GC:304", "GC:859", "GCS:991")),
-    _check("leave/loading", at("", "", "GC:861", RUNTIME_LOADING)),
-    _check("leave/not-coordinator", at("GC:311", "GC:306", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("leave/loading", at("", "", "GC:861", "CR:2207")),
+    _check("leave/not-coordinator", at("GC:311", "GC:306", "GC:863", "CR:2209")),
     _check(
         "leave/no-group",
         at("GC:317", "GC:312", "GC:462", "GMM:7811"),

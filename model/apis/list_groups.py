@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from groupcheck.model.engine.rules import Effect, Guard, rule, table
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.nondeterminism import Choice
-from groupcheck.model.rules.guards import RUNTIME_LOADING, checks_of, reply_with
+from groupcheck.model.rules.guards import body_of, checks_of, reply_with
 from groupcheck.model.sources import at
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
@@ -34,9 +34,7 @@ CLASSIC: Final = "classic"
 # What Java's trim removes from the ends of a string: the space, and every character before it.
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
-
-def _body(request: Request) -> ListGroupsRequest:
-    return cast("ListGroupsRequest", request.body)
+_body: Final = body_of(ListGroupsRequest)
 
 
 def _is_other_state(step: Step, request: Request) -> bool:
@@ -84,7 +82,7 @@ LIST: Final = table(
     API,
     # A broker lists the groups that it has, and needs to be no group's coordinator.
     _check("list/not-active", at("GC:447", "GC:475", "GC:859", "GCS:1040")),
-    _check("list/loading", at("GC:449", "GC:477", "GC:810", RUNTIME_LOADING)),
+    _check("list/loading", at("GC:449", "GC:477", "GC:810", "CR:2207")),
     _check("list/no-group", at("GC:450", "GC:478", "GC:813", "GMM:627"), _LIST_NOTHING),
     rule(
         "list/other-state",

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Rule,
+    Sources,
+    decide,
+    rule,
+    table,
+)
 from groupcheck.model.rules.guards import (
     COMPLETING,
     DEFERRED,
     EMPTY,
     NO_GROUP,
     PREPARING,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
     STABLE,
+    body_of,
     checks_of,
     replies,
     state_is,
@@ -33,7 +40,6 @@ from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
     OffsetCommitRequest,
-    OffsetCommitResponse,
     Request,
     TxnOffsetCommitRequest,
 )
@@ -48,13 +54,10 @@ ANSWERS_EACH_MENTION: Final = Behaviour(
     at("", "", "", "OMM:624"),
 )
 
-
-def _body(request: Request) -> OffsetCommitRequest:
-    return cast("OffsetCommitRequest", request.body)
+_body: Final = body_of(OffsetCommitRequest)
 
 
 Offsets = list[tuple[TopicPartition, Offset]]
-Refuse = Callable[[Step, Request, ErrorCode], None]
 
 
 def offsets_of(step: Step, request: Request) -> Offsets:
@@ -77,14 +80,28 @@ def offsets_of(step: Step, request: Request) -> Offsets:
 
 
 def _answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(
-        request.request_id,
-        commit_response((partition, error) for partition, _ in offsets_of(step, request)),
+    errors = ((partition, error) for partition, _ in offsets_of(step, request))
+    transactional = isinstance(request.body, TxnOffsetCommitRequest)
+    step.answer(request.request_id, commit_response(errors, transactional=transactional))
+
+
+# Those of TxnOffsetCommit, too.
+reply: Final = replies(_answer, " for each partition")
+check: Final = checks_of(reply)
+
+
+def nothing_to_commit(id_: str, sources: Sources) -> Rule:
+    """The rule of a commit, of a transaction or not, that names no partition."""
+    return rule(
+        id_,
+        "no partition is named, so the coordinator is not asked",
+        sources,
+        Guard("no partition is named", lambda step, request: not offsets_of(step, request)),
+        Effect(
+            "answer without partitions",
+            lambda step, request: _answer(step, request, ErrorCode.NONE),
+        ),
     )
-
-
-_reply: Final = replies(_answer, " for each partition")
-_check: Final = checks_of(_reply)
 
 
 def _answer_not_found(step: Step, request: Request) -> None:
@@ -97,19 +114,14 @@ def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def too_large(step: Step, offsets: Offsets) -> tuple[TopicPartition, ...]:
-    """The partitions whose metadata is longer than the broker allows."""
-    return tuple(tp for tp, offset in offsets if not fits(step, offset))
-
-
-def fits(step: Step, offset: Offset) -> bool:
+def _fits(step: Step, offset: Offset) -> bool:
     """Whether its metadata is no longer than the broker allows."""
     return utf16_length(offset.metadata) <= step.config.offset_metadata_max_bytes
 
 
 NONE_FITS: Final = Guard(
     "every partition's metadata is longer than offset.metadata.max.bytes",
-    lambda step, commit: not any(fits(step, offset) for _, offset in commit[1]),
+    lambda step, request: not any(_fits(step, each) for _, each in offsets_of(step, request)),
 )
 COMMIT_TOO_LARGE: Final = table(
     "A commit whose metadata is too long",
@@ -119,35 +131,42 @@ COMMIT_TOO_LARGE: Final = table(
         "every partition's metadata is longer than offset.metadata.max.bytes",
         at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
         NONE_FITS,
-        Effect(
-            "answer OFFSET_METADATA_TOO_LARGE for each partition",
-            lambda step, commit: commit[2](step, commit[0], ErrorCode.OFFSET_METADATA_TOO_LARGE),
-        ),
+        reply(ErrorCode.OFFSET_METADATA_TOO_LARGE),
         deferred=DEFERRED,
     ),
 )
 
 
-def refused_whole(step: Step, request: Request, offsets: Offsets, refuse: Refuse) -> bool:
-    """Whether no partition of a commit can be stored; `refuse` answers it then."""
-    return decide(step, COMMIT_TOO_LARGE, (request, offsets, refuse)) is not None
+def append_of(step: Step, request: Request) -> OffsetsAppend | None:
+    """The append of what is short enough (2.7 GroupMetadataManager.scala:340).
+
+    It is None, and the commit is answered, if no partition can be stored.
+    """
+    if decide(step, COMMIT_TOO_LARGE, request) is not None:
+        return None
+    offsets = offsets_of(step, request)
+    return OffsetsAppend(
+        request.request_id,
+        tuple(item for item in offsets if _fits(step, item[1])),
+        tuple(partition for partition, offset in offsets if not _fits(step, offset)),
+    )
 
 
 def _store(step: Step, request: Request) -> None:
-    """Store what is short enough (2.7 GroupMetadataManager.scala:340).
+    """Store the offsets.
 
     2.7 marks all partitions of the request as unstable, the refused ones too, and only the
     completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
     """
-    offsets = offsets_of(step, request)
-    if refused_whole(step, request, offsets, _answer):
+    entry = append_of(step, request)
+    if entry is None:
         return
-    unstable = step.existing.unstable
-    for partition, _ in offsets if COMMITS_ARE_PENDING(step) else ():
-        unstable = put(unstable, partition, request.request_id)
-    step.group = step.existing._replace(unstable=unstable)
-    stored = tuple(item for item in offsets if fits(step, item[1]))
-    store_offsets(step, OffsetsAppend(request.request_id, stored, too_large(step, offsets)))
+    if COMMITS_ARE_PENDING(step):
+        unstable = step.existing.unstable
+        for partition, _ in offsets_of(step, request):
+            unstable = put(unstable, partition, request.request_id)
+        step.group = step.existing._replace(unstable=unstable)
+    store_offsets(step, entry)
 
 
 def _create(step: Step, request: Request) -> None:
@@ -165,19 +184,10 @@ _STORE: Final = Effect("append the offsets", _store)
 COMMIT: Final = table(
     "OffsetCommit",
     API,
-    rule(
-        "commit/nothing",
-        "no partition is named, so the coordinator is not asked",
-        at("APIS:254", "APIS:278", "APIS:434", "APIS:343"),
-        Guard("no partition is named", lambda step, request: not offsets_of(step, request)),
-        Effect(
-            "answer without partitions",
-            lambda step, request: step.answer(request.request_id, OffsetCommitResponse()),
-        ),
-    ),
-    _check("commit/not-active", at("GC:386", "GC:401", "GC:859", "GCS:1976")),
-    _check("commit/loading", at("", "", "GC:861", RUNTIME_LOADING)),
-    _check("commit/not-coordinator", at("GC:388", "GC:403", "GC:863", RUNTIME_ELSEWHERE)),
+    nothing_to_commit("commit/nothing", at("APIS:254", "APIS:278", "APIS:434", "APIS:343")),
+    check("commit/not-active", at("GC:386", "GC:401", "GC:859", "GCS:1976")),
+    check("commit/loading", at("", "", "GC:861", "CR:2207")),
+    check("commit/not-coordinator", at("GC:388", "GC:403", "GC:863", "CR:2209")),
     rule(
         "commit/simple-no-group",
         "a consumer that manages its partitions itself creates the group",
@@ -202,9 +212,9 @@ COMMIT: Final = table(
         "the group does not exist, so the generation is an old one",
         at("GC:399", "GC:414", "GC:701"),
         NO_GROUP,
-        _reply(ErrorCode.ILLEGAL_GENERATION),
+        reply(ErrorCode.ILLEGAL_GENERATION),
     ),
-    _check("commit/fenced", at("", "", "GC:762", "CG:810")),
+    check("commit/fenced", at("", "", "GC:762", "CG:810")),
     rule(
         "commit/simple-empty",
         "a group without members only stores offsets",
@@ -213,7 +223,7 @@ COMMIT: Final = table(
         _IS_SIMPLE,
         _STORE,
     ),
-    _check("commit/unknown-instance", at("", "", "", "CG:805")),
+    check("commit/unknown-instance", at("", "", "", "CG:805")),
     rule(
         "commit/simple-in-use",
         "a consumer that manages its partitions itself may not commit to a group with members",
@@ -223,16 +233,16 @@ COMMIT: Final = table(
             "the request has no member id",
             lambda _step, request: request.body.member_id == NO_MEMBER_ID,
         ),
-        _reply(ErrorCode.UNKNOWN_MEMBER_ID),
+        reply(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
-    _check("commit/unknown-member", at("GC:409", "GC:441", "GC:767", "CG:814")),
-    _check("commit/other-generation", at("GC:411", "GC:443", "GC:769", "CG:850")),
+    check("commit/unknown-member", at("GC:409", "GC:441", "GC:767", "CG:814")),
+    check("commit/other-generation", at("GC:411", "GC:443", "GC:769", "CG:850")),
     rule(
         "commit/completing",
         "the member is in the generation but has no assignment yet",
         at("GC:407", "GC:439", "GC:780", "CG:861"),
         state_is(COMPLETING),
-        _reply(ErrorCode.REBALANCE_IN_PROGRESS),
+        reply(ErrorCode.REBALANCE_IN_PROGRESS),
     ),
     rule(
         "commit/member",

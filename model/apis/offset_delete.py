@@ -12,8 +12,6 @@ from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
     checks_of,
     reply_with,
     state_is,
@@ -166,8 +164,8 @@ OFFSET_DELETE: Final = table(
     API,
     _check("offset-delete/invalid-group-id", at("", "", "GC:857", "GCS:2061")),
     _check("offset-delete/not-active", at("", "", "GC:859", "GCS:2055")),
-    _check("offset-delete/loading", at("", "", "GC:861", RUNTIME_LOADING)),
-    _check("offset-delete/not-coordinator", at("", "", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("offset-delete/loading", at("", "", "GC:861", "CR:2207")),
+    _check("offset-delete/not-coordinator", at("", "", "GC:863", "CR:2209")),
     _check(
         "offset-delete/no-group",
         at("", "", "GC:563", "OMM:558"),

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, cast
+from typing import Final
 
 from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
     NO_GROUP,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
+    body_of,
     checks_of,
     replies,
 )
@@ -57,8 +56,7 @@ def _is_another(step: Step, request: Request) -> bool:
     return not _body(request).group_id and not (step.group or Group()).has_empty_id
 
 
-def _body(request: Request) -> OffsetFetchRequest:
-    return cast("OffsetFetchRequest", request.body)
+_body: Final = body_of(OffsetFetchRequest)
 
 
 def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[int]]]:
@@ -139,8 +137,8 @@ FETCH: Final = table(
     "OffsetFetch",
     API,
     _check("fetch/not-active", at("GC:429", "GC:459", "GC:859", "GCS:1555")),
-    _check("fetch/loading", at("", "", "GC:861", RUNTIME_LOADING)),
-    _check("fetch/not-coordinator", at("GC:432", "GC:461", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("fetch/loading", at("", "", "GC:861", "CR:2207")),
+    _check("fetch/not-coordinator", at("GC:432", "GC:461", "GC:863", "CR:2209")),
     rule(
         "fetch/no-group",
         "the group does not exist, so nothing is committed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from groupcheck.model.engine.rules import Effect, Guard, rule, table
 from groupcheck.model.rules.guards import (
@@ -10,9 +10,8 @@ from groupcheck.model.rules.guards import (
     EMPTY,
     IS_LEADER,
     PREPARING,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
     STABLE,
+    body_of,
     checks_of,
     member_of,
     reply_with,
@@ -27,9 +26,7 @@ from groupcheck.model.vocabulary import ErrorCode, Request, SyncGroupRequest, Sy
 
 API: Final = "SyncGroup"
 
-
-def _body(request: Request) -> SyncGroupRequest:
-    return cast("SyncGroupRequest", request.body)
+_body: Final = body_of(SyncGroupRequest)
 
 
 _reply: Final = reply_with(SyncGroupResponse)
@@ -111,11 +108,11 @@ SYNC: Final = table(
     # In 2.7 the member has to join again, as the rebalance that it was in is lost.
     _check(
         "sync/loading",
-        at("", "", "GC:356", RUNTIME_LOADING),
+        at("", "", "GC:356", "CR:2207"),
         _reply(ErrorCode.REBALANCE_IN_PROGRESS).only(at("", "", "GC:361")),
         _reply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS).only(at("", "", "", "GCS:930")),
     ),
-    _check("sync/not-coordinator", at("GC:233", "GC:229", "GC:863", RUNTIME_ELSEWHERE)),
+    _check("sync/not-coordinator", at("GC:233", "GC:229", "GC:863", "CR:2209")),
     _check("sync/no-group", at("GC:237", "GC:233", "GC:367", "GMM:7346")),
     rule(
         "sync/empty-group",

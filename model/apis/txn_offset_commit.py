@@ -7,33 +7,35 @@ the group's state.
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
-from groupcheck.model.apis.offset_commit import fits, offsets_of, refused_whole, too_large
+from groupcheck.model.apis.offset_commit import (
+    append_of,
+    check,
+    nothing_to_commit,
+    offsets_of,
+    reply,
+)
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, rule, table
 from groupcheck.model.rules.guards import (
     EMPTY,
     NO_GROUP,
-    RUNTIME_ELSEWHERE,
-    RUNTIME_LOADING,
-    checks_of,
+    body_of,
     instance_of,
     is_fenced,
     is_missing,
-    replies,
 )
 from groupcheck.model.rules.transactions import pend
 from groupcheck.model.sources import at
-from groupcheck.model.state import Group, OffsetsAppend
+from groupcheck.model.state import Group
 from groupcheck.model.step import Step
-from groupcheck.model.storing.log import FAILURES_ARE_UNDONE, commit_response, store_offsets
+from groupcheck.model.storing.log import FAILURES_ARE_UNDONE, store_offsets
 from groupcheck.model.storing.revert import HIDES_UNWRITTEN
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     ErrorCode,
     Request,
     TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
 )
 
 API: Final = "TxnOffsetCommit"
@@ -46,29 +48,21 @@ REFUSED_ARE_PENDING: Final = Behaviour(
     at("", "", "GMM:465"),
 )
 
-
-def _body(request: Request) -> TxnOffsetCommitRequest:
-    return cast("TxnOffsetCommitRequest", request.body)
-
-
-def _answer(step: Step, request: Request, error: ErrorCode) -> None:
-    answer = commit_response((partition, error) for partition, _ in offsets_of(step, request))
-    step.answer(request.request_id, TxnOffsetCommitResponse(answer.topics))
-
-
-_reply: Final = replies(_answer, " for each partition")
-_check: Final = checks_of(_reply)
+_body: Final = body_of(TxnOffsetCommitRequest)
 
 
 # Clients of the older versions take COORDINATOR_LOAD_IN_PROGRESS for a fatal error.
 LOADING_SINCE: Final = 2
 
 
+_LOADS: Final = reply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+_NOT_AVAILABLE: Final = reply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
 def _answer_loading(step: Step, request: Request) -> None:
     """Answer a request while the group is loading (2.7 KafkaApis.scala:2383)."""
-    known = request.api_version >= LOADING_SINCE
-    error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if known else ErrorCode.COORDINATOR_NOT_AVAILABLE
-    _answer(step, request, error)
+    effect = _LOADS if request.api_version >= LOADING_SINCE else _NOT_AVAILABLE
+    effect.apply(step, request)
 
 
 def _create(step: Step, request: Request) -> None:
@@ -93,21 +87,19 @@ def _names_member(_step: Step, request: Request) -> bool:
 
 
 def _store(step: Step, request: Request) -> None:
-    """Store what is short enough (2.7 GroupMetadataManager.scala:340).
+    """Store the offsets.
 
     In 2.7, as with OffsetCommit, all partitions of the request become pending, the refused too.
     Where failures are undone, they become so only with an append that succeeds.
     """
-    offsets = offsets_of(step, request)
-    if refused_whole(step, request, offsets, _answer):
+    entry = append_of(step, request)
+    if entry is None:
         return
     producer_id = _body(request).producer_id
-    stored = tuple(item for item in offsets if fits(step, item[1]))
-    pending = dict(offsets if REFUSED_ARE_PENDING(step) else stored)
+    pending = dict(offsets_of(step, request) if REFUSED_ARE_PENDING(step) else entry.offsets)
     if step.failing is None or not FAILURES_ARE_UNDONE(step):
         step.group = pend(step.existing, producer_id, pending, request.request_id)
-    refused = too_large(step, offsets)
-    store_offsets(step, OffsetsAppend(request.request_id, stored, refused, producer_id))
+    store_offsets(step, entry._replace(producer_id=producer_id))
 
 
 _CREATE: Final = Effect("create the group if it does not exist", _create)
@@ -122,35 +114,26 @@ _NAMES_MEMBER: Final = Guard(
 TXN_COMMIT: Final = table(
     "TxnOffsetCommit",
     API,
-    rule(
-        "txn-commit/nothing",
-        "no partition is named, so the coordinator is not asked",
-        at("", "", "APIS:2393", "APIS:2077"),
-        Guard("no partition is named", lambda step, request: not offsets_of(step, request)),
-        Effect(
-            "answer without partitions",
-            lambda step, request: step.answer(request.request_id, TxnOffsetCommitResponse()),
-        ),
-    ),
-    _check("txn-commit/invalid-group-id", at("", "", "GC:857", "GCS:2021")),
-    _check("txn-commit/not-active", at("", "", "GC:859", "GCS:2014")),
-    _check(
+    nothing_to_commit("txn-commit/nothing", at("", "", "APIS:2393", "APIS:2077")),
+    check("txn-commit/invalid-group-id", at("", "", "GC:857", "GCS:2021")),
+    check("txn-commit/not-active", at("", "", "GC:859", "GCS:2014")),
+    check(
         "txn-commit/loading",
-        at("", "", "GC:861", RUNTIME_LOADING),
+        at("", "", "GC:861", "CR:2207"),
         Effect(
             "answer COORDINATOR_LOAD_IN_PROGRESS for each partition, COORDINATOR_NOT_AVAILABLE "
             "before version 2",
             _answer_loading,
         ),
     ),
-    _check("txn-commit/not-coordinator", at("", "", "GC:863", RUNTIME_ELSEWHERE)),
+    check("txn-commit/not-coordinator", at("", "", "GC:863", "CR:2209")),
     rule(
         "txn-commit/no-group",
         "the group does not exist, so the generation is an old one",
         at("", "", "", "OMM:513"),
         NO_GROUP,
         _HAS_GENERATION,
-        _reply(ErrorCode.ILLEGAL_GENERATION),
+        reply(ErrorCode.ILLEGAL_GENERATION),
     ),
     rule(
         "txn-commit/simple",
@@ -166,7 +149,7 @@ TXN_COMMIT: Final = table(
         _CREATE,
         _STORE,
     ),
-    _check("txn-commit/unknown-instance", at("", "", "", "CG:805")),
+    check("txn-commit/unknown-instance", at("", "", "", "CG:805")),
     rule(
         "txn-commit/fenced",
         "another member has come back under the same group.instance.id",
@@ -175,7 +158,7 @@ TXN_COMMIT: Final = table(
             "the group.instance.id belongs to another member",
             lambda step, request: not is_missing(step, request) and is_fenced(step, request),
         ),
-        _reply(ErrorCode.FENCED_INSTANCE_ID),
+        reply(ErrorCode.FENCED_INSTANCE_ID),
     ),
     rule(
         "txn-commit/unknown-member",
@@ -188,7 +171,7 @@ TXN_COMMIT: Final = table(
         _NAMES_MEMBER.only(at("", "", "", "CG:847")),
         Guard("the member id is not in the group", _is_unknown),
         _CREATE_BEFORE_CHECKS,
-        _reply(ErrorCode.UNKNOWN_MEMBER_ID),
+        reply(ErrorCode.UNKNOWN_MEMBER_ID),
         words_of={
             "4.1": "the request has a member id or a generation, and the member id is not in "
             "the group"
@@ -202,7 +185,7 @@ TXN_COMMIT: Final = table(
         _NAMES_MEMBER.only(at("", "", "", "CG:847")),
         Guard("the generation is not the group's", _is_other_generation),
         _CREATE_BEFORE_CHECKS,
-        _reply(ErrorCode.ILLEGAL_GENERATION),
+        reply(ErrorCode.ILLEGAL_GENERATION),
         words_of={"4.1": "a member's request has a generation that is not the group's, or none"},
     ),
     rule(

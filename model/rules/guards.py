@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from operator import attrgetter
+from typing import Final, TypeVar
 
 from groupcheck.model.engine.rules import EVERY_VERSION, Effect, Guard, Rule, Sources, rule
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, Serving
 from groupcheck.model.step import Step
-from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, ResponseBody
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, RequestBody, ResponseBody
+
+B = TypeVar("B", bound=RequestBody)
 
 PREPARING: Final = GroupState.PREPARING_REBALANCE
 COMPLETING: Final = GroupState.COMPLETING_REBALANCE
@@ -35,6 +38,11 @@ def state_is_not(*states: GroupState) -> Guard:
         lambda step, _subject: step.existing.state not in states,
         states=frozenset(state.value for state in others),
     )
+
+
+def body_of(_cls: type[B]) -> Callable[[Request], B]:
+    """Takes the body of a request out of it, where it is of that class."""
+    return attrgetter("body")
 
 
 def instance_of(request: Request) -> str | None:
@@ -111,13 +119,11 @@ NOT_SERVED: Final = Guard(
     "this is not the group's coordinator", lambda step, _subject: step.serving is not Serving.SERVED
 )
 
-# In 0.10 a partition is owned only once it has been loaded: no request meets one that is loading.
-RUNTIME_LOADING: Final = "CR:2207"
-RUNTIME_ELSEWHERE: Final = "CR:2209"
 # From 4.1 on, an answer waits until everything written before it is committed.
 DEFERRED: Final = at("", "", "", "CR:960")
 
-# The checks that several APIs make: words, guard, and the error that most of them answer.
+# The checks that several APIs make: words, guard, and the error that most of them answer. In 0.10 a
+# partition is owned only once it has been loaded: no request meets one that is loading.
 CHECKS: Final[Mapping[str, tuple[str, Guard, ErrorCode]]] = {
     "invalid-group-id": ("the group id is empty", NO_GROUP_ID, ErrorCode.INVALID_GROUP_ID),
     "not-active": (

@@ -472,10 +472,8 @@ def _answer_commit(step: Step, entry: OffsetsAppend) -> None:
     whole = entry.error is not ErrorCode.NONE and COMMITS_FAIL_WHOLE(step)
     refusal = error if whole else ErrorCode.OFFSET_METADATA_TOO_LARGE
     errors += [(partition, refusal) for partition in entry.refused]
-    answer = commit_response(errors)
     transactional = entry.producer_id is not None
-    body = TxnOffsetCommitResponse(answer.topics) if transactional else answer
-    step.answer(entry.request_id, body)
+    step.answer(entry.request_id, commit_response(errors, transactional=transactional))
 
 
 _TRANSACTIONAL: Final = Guard(
@@ -541,12 +539,15 @@ COMPLETIONS: Final[dict[type, Table]] = {
 }
 
 
-def commit_response(errors: Iterable[tuple[TopicPartition, ErrorCode]]) -> OffsetCommitResponse:
-    """The answer to OffsetCommit, topics and partitions in order."""
+def commit_response(
+    errors: Iterable[tuple[TopicPartition, ErrorCode]], *, transactional: bool = False
+) -> OffsetCommitResponse | TxnOffsetCommitResponse:
+    """The answer to OffsetCommit or TxnOffsetCommit, topics and partitions in order."""
     topics: dict[str, list[OffsetCommitResponsePartition]] = {}
     for (topic, index), error in sorted(errors):
         topics.setdefault(topic, []).append(OffsetCommitResponsePartition(index, error))
-    return OffsetCommitResponse(
+    response = TxnOffsetCommitResponse if transactional else OffsetCommitResponse
+    return response(
         tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())
     )
 
