@@ -152,7 +152,7 @@ begin sync_group:  \* GC:347
         Reply("sync/protocol-missing", SyncAnswer(This, "INCONSISTENT_GROUP_PROTOCOL"));
       elsif IsEmptyGroupId(r) then                                                     \* GC:857
         Reply("sync/invalid-group-id", SyncAnswer(This, "INVALID_GROUP_ID"));
-      elsif IsRefused then                                                             \* GC:357
+      elsif IsRefused then                                                             \* GC:356
         Reply(ByReason("sync/not-active", "sync/loading", "sync/not-coordinator"),
               SyncAnswer(This, RefusedSync));
       elsif IsDead(group) \/ r.groupId = "" then                                       \* GC:367

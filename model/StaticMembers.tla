@@ -61,7 +61,7 @@ VoteWith(g, r) ==
   SelectProtocol([g.members EXCEPT ![StaticMemberId(g, r.instance)].protocols = r.protocols])
 
 \* The new id cannot be stored. The group is as before, except that no request is parked under the
-\* old id and its session timer restarts. 4.1 GMM:7252
+\* old id and its session timer restarts. 4.1 GMM:7254
 RollBackReplacement(s, old) ==
   LET g == s.group
       m == [g.members[old] EXCEPT !.awaitingJoin = FALSE, !.awaitingSync = FALSE]

@@ -86,7 +86,7 @@ class ReplaceEffects(NamedTuple):
 
 
 class FromVersion(NamedTuple):
-    """The rule is as another version has it."""
+    """The rule is as another version has it, but tried where this version tries it."""
 
     rule: str
     other: Version
@@ -167,6 +167,9 @@ class Toggle(NamedTuple):
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
+        if self.behaviour not in version.known_behaviours:
+            msg = f"there is no behaviour {self.behaviour!r}"
+            raise UnknownPartError(msg)
         return version._replace(behaviours=version.behaviours ^ {self.behaviour})
 
 

@@ -213,6 +213,7 @@ class Version(NamedTuple):
         procedures: the effects of each procedure.
         behaviours: the names of those that hold.
         areas: the names of the tables of each area, in the order in which they are declared.
+        known_behaviours: the names of all behaviours of the specification.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Version(NamedTuple):
     procedures: Mapping[str, tuple[Effect, ...]]
     behaviours: frozenset[str]
     areas: Mapping[str, tuple[str, ...]]
+    known_behaviours: frozenset[str]
 
     @property
     def rules(self) -> dict[str, VersionRule]:
@@ -249,6 +251,7 @@ def version_of(name: str, parts: Iterable[Part]) -> Version:
             msg = f"more than one part of the specification is called {', '.join(sorted(twice))}"
             raise ValueError(msg)
     tables = [part for part in parts if isinstance(part, Table)]
+    behaviours = [part for part in parts if isinstance(part, Behaviour)]
     areas: dict[str, tuple[str, ...]] = {}
     for table in tables:
         areas[table.area] = (*areas.get(table.area, ()), table.name)
@@ -256,8 +259,9 @@ def version_of(name: str, parts: Iterable[Part]) -> Version:
         name,
         {table.name: _rules_of(name, table) for table in tables},
         {p.name: _kept(name, p.effects) for p in parts if isinstance(p, Procedure)},
-        frozenset(p.name for p in parts if isinstance(p, Behaviour) and name in p.sources),
+        frozenset(each.name for each in behaviours if name in each.sources),
         areas,
+        frozenset(each.name for each in behaviours),
     )
 
 

@@ -21,6 +21,11 @@ from groupcheck.model.state import Group, Member, Pending
 from groupcheck.model.step import Step
 
 AREA: Final = "time"
+MOST_FIRED: Final = 10_000  # in a row, before any time passes
+
+
+class EndlessTimersError(RuntimeError):
+    """Timers fire again and again without time passing, which Kafka's rules never do."""
 
 
 def _let_pass(step: Step, ms: int) -> None:
@@ -73,7 +78,7 @@ def _advance(step: Step, left_ms: int) -> None:
     if not step.active:
         retention.elapse(step, left_ms)
         return
-    late_ms = step.config.timer_late_ms
+    late_ms, fired = step.config.timer_late_ms, 0
     while timers := due_next(step.group, left_ms + step.config.timer_early_ms):
         deadline_ms = timers[0].left_ms
         may_wait = late_ms and deadline_ms > left_ms - late_ms
@@ -84,6 +89,10 @@ def _advance(step: Step, left_ms: int) -> None:
         left_ms -= elapsed_ms
         timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
         timer.fire(step)
+        fired = 0 if elapsed_ms else fired + 1
+        if fired > MOST_FIRED:
+            msg = f"no rule ends this without time passing: {timer.table.name}"
+            raise EndlessTimersError(msg)
     elapse(step, left_ms)
 
 

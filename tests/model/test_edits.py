@@ -23,6 +23,9 @@ from groupcheck.model.engine.edits import (
 )
 from groupcheck.model.engine.rules import Effect, Guard, Version, VersionRule
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.timers import EndlessTimersError
+from groupcheck.model.state import Advance
+from support.scenario import ends, join
 
 NEW, NEWEST = (PROFILES[name].version for name in ("2.7", "4.1"))
 NEVER = Guard("never", lambda _step, _subject: False)
@@ -153,6 +156,7 @@ def test_an_edit_of_an_unknown_rule_raises_one_line_that_names_it(edit: Edit) ->
             ),
         ),
         (FromVersion("heartbeat/completing", NEWEST), "4.1 has no rule heartbeat/completing"),
+        (Toggle("answers-never"), "there is no behaviour 'answers-never'"),
         (FromVersion("leave/batch", NEWEST), "4.1 has no rule leave/batch"),
     ],
     ids=lambda value: type(value).__name__,
@@ -182,3 +186,12 @@ def test_an_unknown_guard_or_effect_raises_one_line_that_lists_the_known_ones(
 )
 def test_the_text_of_an_edit_is_one_line(edit: Edit, text: str) -> None:
     assert str(edit) == text
+
+
+def test_a_timer_that_no_rule_ends_raises_one_line_that_names_it() -> None:
+    edited_profile = PROFILES["2.7"].edited(DropRule("time/initial-delay-over"))
+    with pytest.raises(EndlessTimersError) as raised:
+        ends(edited_profile, join(), Advance(3_000))
+    assert str(raised.value) == (
+        "no rule ends this without time passing: The timer of the join phase fires"
+    )
